@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/recorder.h"
 #include "data/augment/augment.h"
+#include "data/source/source_open.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
 
@@ -137,7 +138,7 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
     if (cached) options.cache_file = &file;
     if (augment_list) {
         liana__value *list;
-        liana__augment_shape shape = {b->height, b->width, 3};
+        liana_image_shape shape = {b->height, b->width, 3};
         demand(b, liana__yaml_parse(augment_list, strlen(augment_list), "list", &arena, &list, &b->error));
         demand(b, liana__augment_create(b->context, list, "augment", &shape, &augment, &b->error));
         augmenter = liana__augmenter_of(augment);
@@ -383,7 +384,7 @@ static double median(contender *c, int rounds)
 
 static void read_images(bench *b)
 {
-    liana__record record;
+    liana_source_record record;
     b->count = (size_t)b->source->num_records;
     b->blobs = calloc(b->count, sizeof *b->blobs);
     b->scratch = liana__source_scratch_create(b->source);

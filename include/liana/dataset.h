@@ -179,11 +179,6 @@ typedef struct liana_map_options {
 } liana_map_options;
 LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_map_options *options);
 
-/* Registers a function under a name, for use in liana_dataset_configure. The name is copied; `user` is passed to the
- * function. Errors: INVALID_ARGUMENT (no name, or the name is taken), OUT_OF_MEMORY. */
-LIANA_API LIANA_MUST_USE liana_status liana_map_register(liana_context *context, const char *name,
-                                                         liana_map_function function, void *user);
-
 /* Parses tf.Example records. `record` is replaced by the components. Each is the feature of that name; its shape gives
  * the number of values. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
 LIANA_API liana_dataset *liana_dataset_parse_example(liana_dataset *dataset, const liana_component *features,
@@ -227,10 +222,6 @@ typedef struct liana_ignore_errors_options {
 LIANA_API liana_dataset *liana_dataset_ignore_errors(liana_dataset *dataset,
                                                      const liana_ignore_errors_options *options);
 LIANA_API liana_dataset *liana_dataset_mark_errors(liana_dataset *dataset, const liana_ignore_errors_options *options);
-
-/* Like liana_map_register, for filters. */
-LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
-                                                            liana_filter_function function, void *user);
 
 /* Shuffles a dataset. A random-access dataset is shuffled as a whole, without a buffer, by a permutation computed from
  * seed and epoch. For compressed files it permutes blocks of records, and then the records within every 8 blocks. Other

@@ -7,6 +7,7 @@
 #include <liana/callback.h>
 #include <liana/cluster.h>
 #include <liana/context.h>
+#include <liana/data_parts.h>
 #include <liana/dataset.h>
 #include <liana/device.h>
 #include <liana/estimator.h>

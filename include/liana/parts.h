@@ -1,5 +1,5 @@
 /* parts.h - what layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers, schedules,
- * callbacks and kinds of data are. Those that liana brings are structs of these types, and so are those of your own,
+ * callbacks are; those of data are in data_parts.h. Those that liana brings are structs of these types, and so are those of your own,
  * which a program or a plugin registers. Write one if `liana list` does not have what you need.
  *
  *     typedef struct power_options {
@@ -46,7 +46,7 @@ struct liana__value;
 struct liana__weight;
 
 /* The version of the structs below. It grows when a struct changes its meaning; new members at the end do not count. */
-enum { LIANA_PARTS_VERSION = 2 };
+enum { LIANA_PARTS_VERSION = 3 };
 
 /* ---- what all parts have ---- */
 
@@ -62,6 +62,8 @@ typedef enum liana_part_kind {
     LIANA_PART_CONSTRAINT,
     LIANA_PART_CALLBACK,
     LIANA_PART_SOURCE,
+    LIANA_PART_STAGE,
+    LIANA_PART_AUGMENTATION,
 } liana_part_kind;
 
 /* Options that were read, and are checked. */
@@ -620,54 +622,6 @@ typedef struct liana_callback_type {
     void (*close)(liana_callback_item *own);             /* frees what self refers to; NULL: nothing */
     liana_event_function *on[LIANA_NUM_CALLBACK_EVENTS]; /* NULL: not called */
 } liana_callback_type;
-
-/* ---- kinds of data ---- */
-
-enum { LIANA_SOURCE_MESSAGE = 256 };
-
-/* Files that are opened together. */
-typedef struct liana_source_opening {
-    const char *const *paths; /* [num_paths], local; valid during the call */
-    size_t num_paths;
-    char *message; /* [LIANA_SOURCE_MESSAGE]: why it fails, with the file's name */
-    /* Filled in. What the pointers lead to must stay valid until the source is closed. */
-    void *handle;
-    uint64_t num_records;
-    bool has_labels;
-    bool has_images;
-    const liana_component *components; /* besides image, label and id, with static shapes and no strings */
-    size_t num_components;             /* at most LIANA_MAX_COMPONENTS */
-} liana_source_opening;
-
-/* A record. Pointers must stay valid until the next record is read with the same scratch memory. */
-typedef struct liana_source_record {
-    uint64_t index;
-    void *scratch; /* of this thread, scratch_size bytes, zeros at first */
-    char *message; /* [LIANA_SOURCE_MESSAGE]: why it fails */
-    /* Filled in: an encoded image (JPEG, PNG), or its pixels. */
-    const void *bytes;
-    size_t size;
-    const uint8_t *pixels; /* [height, width, channels], if `bytes` is NULL */
-    int64_t height, width;
-    int channels;
-    int64_t label;  /* -1: none */
-    const char *id; /* NULL: none */
-    const void *values[LIANA_MAX_COMPONENTS];
-} liana_source_record;
-
-/* A kind of data, for data.train.kind. It has no options. Records are read in any order, on several threads. */
-typedef struct liana_source_type {
-    liana_part part;
-    /* Whether a file of this path that begins with these bytes is of this kind. Asked after liana's own kinds. NULL:
-     * only files are whose kind the configuration names. */
-    bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
-    /* Errors: any status; INVALID_DATA and DATA_LOSS for damaged files. */
-    liana_status (*open)(liana_source_opening *opening);
-    void (*close)(void *handle); /* NULL: nothing to close */
-    liana_status (*read)(void *handle, liana_source_record *record);
-    size_t scratch_size;
-    const struct liana__source_kind *internal; /* liana's; NULL */
-} liana_source_type;
 
 /* ---- plugins ---- */
 

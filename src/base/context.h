@@ -52,12 +52,18 @@ struct liana_context {
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;
+    liana_context *trunk; /* of a branch; NULL: it is none */
     liana__registered *registered;
     liana__arena parts;   /* memory of own parts */
     const char *entering; /* the plugin that registers its parts; NULL: none */
     bool allow_plugins;   /* liana_context_options.allow_plugins */
     struct liana__loaded_plugin *plugins;
 };
+
+/* A branch is the context for calls of another thread, or of another function of the program: the same threads, parts
+ * and log, with errors of its own. The context must outlive it. NULL: out of memory, or the context is NULL. */
+liana_context *liana__context_branch(liana_context *context);
+void liana__context_end_branch(liana_context *branch); /* NULL is allowed */
 
 /* Registers a function. `kind` must stay valid; the name is copied. Errors: OUT_OF_MEMORY, in the context. */
 liana_status liana__context_register(liana_context *context, const char *kind, const char *name, void (*function)(void),

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* RESERVE: descriptors of files that are open at the same time while all others are gone. ENOUGH: more would not be used, and
- * some programs loop over all that there may be. */
+/* RESERVE: descriptors of files that are open at the same time while all others are gone. ENOUGH: more would not be
+ * used, and some programs loop over all that there may be. */
 enum { RESERVE = 32, LEAST = 4 * RESERVE, ENOUGH = 65536 };
 /* Tries, and milliseconds between them: longer than connections without a key are kept. */
 enum { TRIES = 500, PAUSE = 20 };

@@ -22,7 +22,8 @@
 static liana_status fail_errno(liana__error *error, const char *what, const char *path)
 {
     int code = errno;
-    /* Too many open files say nothing about this one: it is not to be taken for a bad record or a damaged checkpoint. */
+    /* Too many open files say nothing about this one: it is not to be taken for a bad record or a damaged
+     * checkpoint. */
     const bool lacks = code == ENOMEM || code == EMFILE || code == ENFILE;
     liana_status status = code == ENOENT ? LIANA_NOT_FOUND : lacks ? LIANA_OUT_OF_MEMORY : LIANA_IO_ERROR;
     const char *hint = code == ENOSPC  ? "; free some space and run again"

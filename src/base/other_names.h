@@ -10,11 +10,14 @@ typedef enum liana__other_kind {
     LIANA__OTHER_DEVICE, /* without its number */
 } liana__other_kind;
 
+/* Whether two names differ in case, underscores and dashes alone. */
+bool liana__same_name(const char *a, const char *b);
+
 /* liana's name for it, or NULL. Case, underscores, dashes and what stands before the last point make no difference. */
 const char *liana__other_name(liana__other_kind kind, const char *name);
 
-/* The search for the name that was meant (base/text.h), among names of liana's own things: a name of others comes before
- * what is near. Of several answers, one that is added wins. */
+/* The search for the name that was meant (base/text.h), among names of liana's own things: a name of others comes
+ * before one that is near. Of several answers, one that is added wins. */
 liana__nearest_search liana__nearest_begin_known(const char *word);
 void liana__nearest_add_known(liana__nearest_search *search, const char *name);
 

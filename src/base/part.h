@@ -16,7 +16,8 @@ typedef struct liana__kind {
     size_t size;                      /* of its struct */
     const liana_part *const *builtin; /* those that liana brings; ends with NULL */
     bool any_case;                    /* "adam" finds "Adam" */
-    const char *const *reserved;      /* names that options cannot have, besides `name`; ends with NULL, or NULL */
+    bool any_spelling;                /* "RandomFlip" finds "random_flip", too */
+    const char *const *reserved;      /* further names that options cannot have, as `name`; ends with NULL, or NULL */
     /* Refuses what no part of the kind can be, of a part that is being registered. It may complete its copy. */
     liana_status (*accept)(liana_context *context, liana_part *part);
 } liana__kind;

@@ -15,9 +15,6 @@
 liana_status liana__plugin_gate(const liana_context *context, const liana__place *place, const char *key,
                                 const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Whether the plugin is loaded already: that file, under whatever name. */
-bool liana__plugin_is_loaded(const liana_context *context, const char *path);
-
 /* As liana_load_plugin, with the message in `error`. */
 liana_status liana__plugin_load(liana_context *context, const char *path, liana__error *error) LIANA_MUST_USE;
 

@@ -1,12 +1,13 @@
-/* scoped.h - variables that are freed when their block is left, by whatever way. What is returned is computed before. */
+/* scoped.h - variables that are freed when their block is left, by whatever way. What is returned is computed
+ * before. */
 #ifndef LIANA_BASE_SCOPED_H
 #define LIANA_BASE_SCOPED_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Before a variable of a type with a function TYPE_free, which takes a pointer to it. The variable is initialised where it
- * is declared. */
+/* Before a variable of a type with a function TYPE_free, which takes a pointer to it. The variable is initialised where
+ * it is declared. */
 #define LIANA__SCOPED(type) __attribute__((cleanup(type##_free))) type
 
 /* Before a pointer to memory of malloc, or NULL. It concerns all variables of the declaration, so no array may be among

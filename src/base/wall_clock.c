@@ -6,7 +6,7 @@
 
 enum { DAY = 24 * 60 * 60 };
 
-/* Reads so many digits. */
+/* Reads that number of digits. */
 static bool read_digits(const char **text, int count, int *number)
 {
     *number = 0;

@@ -20,7 +20,7 @@ typedef struct liana__batch_component {
     const struct liana__batch_component *partner_of;
 } liana__batch_component;
 
-/* What is known of a whole step that several processes share, of which a batch has only some shards. */
+/* The facts of a whole step that several processes share; a batch has only some of its shards. */
 typedef struct liana__step_workers {
     size_t count; /* of processes */
     size_t self;
@@ -44,15 +44,15 @@ typedef struct liana__batch {
     uint64_t *positions; /* [count] in the endless stream, ascending */
     uint64_t *records;   /* [count] indices in the source; NULL: not known */
     char **ids;          /* [count], NULL where the data have no ids; NULL: none has one */
-    /* The rows of the image and the label once more, for who makes them. NULL: there is none. */
+    /* The rows of the image and the label once more, for their makers. NULL: the batch has none. */
     uint8_t *images;  /* if they are u8 */
     float *fractions; /* if they are f32 */
     int32_t *labels;
     uint64_t epoch;      /* from 0 */
     uint64_t step;       /* in the epoch, from 0 */
     double wait_seconds; /* that its reader waited for it */
-    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position of
-     * the whole step. NULL: all of it is here. */
+    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position
+     * of the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
 } liana__batch;
 

@@ -3,12 +3,13 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "cli/fetching.h"
-#include "cli/inspect/inspect.h"
+#include "cli/findings.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"
 #include "data/source/class_list.h"
+#include "data/source/source_open.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -176,11 +177,11 @@ static void set_range(checker *own, liana__value *row, const char *key, int64_t 
 {
     liana__arena *arena = &own->invocation->arena;
     if (low == high && low > 0) {
-        liana__inspect_int(arena, row, key, low);
+        liana__findings_int(arena, row, key, low);
         return;
     }
     const char *text = low ? liana__arena_format(arena, "%" PRId64 " to %" PRId64, low, high) : NULL;
-    liana__inspect_text(arena, row, key, text);
+    liana__findings_text(arena, row, key, text);
 }
 
 static liana__value *describe_parts(checker *own)
@@ -190,12 +191,12 @@ static liana__value *describe_parts(checker *own)
     for (size_t i = 0; i < own->num_parts; i++) {
         const liana__scan_summary *part = &own->result.parts[i];
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "part", own->parts[i].name);
-        liana__inspect_int(arena, row, "records", (int64_t)part->num_records);
+        liana__findings_text(arena, row, "part", own->parts[i].name);
+        liana__findings_int(arena, row, "records", (int64_t)part->num_records);
         for (int kind = 0; kind < LIANA__NUM_FINDINGS; kind++) {
-            liana__inspect_int(arena, row, liana__finding_names[kind], (int64_t)part->counts[kind]);
+            liana__findings_int(arena, row, liana__finding_names[kind], (int64_t)part->counts[kind]);
         }
-        liana__inspect_int(arena, row, "lost_bytes", part->lost_bytes);
+        liana__findings_int(arena, row, "lost_bytes", part->lost_bytes);
         set_range(own, row, "height", part->min_height, part->max_height);
         set_range(own, row, "width", part->min_width, part->max_width);
         liana__value_add(arena, rows, row);
@@ -209,13 +210,13 @@ static liana__value *describe_classes(checker *own)
     liana__value *rows = liana__value_list(arena);
     for (int64_t label = 0; label < own->result.num_classes; label++) {
         liana__value *row = liana__value_map(arena);
-        liana__inspect_int(arena, row, "class", label);
+        liana__findings_int(arena, row, "class", label);
         if ((size_t)label < own->class_names.count) {
-            liana__inspect_text(arena, row, "name", own->class_names.items[label]);
+            liana__findings_text(arena, row, "name", own->class_names.items[label]);
         }
         for (size_t i = 0; i < own->num_parts; i++) {
             if (!own->parts[i].needs_labels) continue;
-            liana__inspect_int(arena, row, own->parts[i].name, own->result.parts[i].labels[label]);
+            liana__findings_int(arena, row, own->parts[i].name, own->result.parts[i].labels[label]);
         }
         liana__value_add(arena, rows, row);
     }
@@ -230,13 +231,13 @@ static liana__value *describe_findings(checker *own)
         const liana__finding *finding = &own->result.findings[i];
         const liana__bad_record *record = &finding->record;
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "kind", liana__finding_names[finding->kind]);
-        liana__inspect_text(arena, row, "part", record->part);
-        liana__inspect_text(arena, row, "file", record->file);
-        if (record->record >= 0) liana__inspect_int(arena, row, "record", record->record);
-        if (record->offset >= 0) liana__inspect_int(arena, row, "offset", record->offset);
-        if (record->id) liana__inspect_text(arena, row, "id", record->id);
-        liana__inspect_text(arena, row, "reason", record->reason);
+        liana__findings_text(arena, row, "kind", liana__finding_names[finding->kind]);
+        liana__findings_text(arena, row, "part", record->part);
+        liana__findings_text(arena, row, "file", record->file);
+        if (record->record >= 0) liana__findings_int(arena, row, "record", record->record);
+        if (record->offset >= 0) liana__findings_int(arena, row, "offset", record->offset);
+        if (record->id) liana__findings_text(arena, row, "id", record->id);
+        liana__findings_text(arena, row, "reason", record->reason);
         liana__value_add(arena, rows, row);
     }
     return rows;
@@ -296,7 +297,7 @@ static void print_report(checker *own)
         liana__invocation_print_json(invocation, report);
         return;
     }
-    liana__inspect_print(report, invocation->out);
+    liana__findings_print(report, invocation->out);
     print_findings(own);
     for (size_t i = 0; warnings && i < warnings->count; i++) {
         fputs("warning: ", invocation->out);

@@ -139,6 +139,9 @@ liana_status liana__invocation_parse(liana__invocation *invocation, int argc, co
 /* The value of an option; NULL: not given, or the command has no such option. */
 const char *liana__invocation_text(const liana__invocation *invocation, const char *name);
 bool liana__invocation_has(const liana__invocation *invocation, const char *name);
+/* Fails with INVALID_CONFIG unless the option was given: "give THING as --out DIR". */
+liana_status liana__invocation_require(liana__invocation *invocation, const char *name, const char *thing)
+    LIANA_MUST_USE;
 /* Replaces *value if the option was given. Errors: INVALID_CONFIG with what was found and the range. */
 liana_status liana__invocation_int(liana__invocation *invocation, const char *name, int64_t minimum, int64_t maximum,
                                    int64_t *value) LIANA_MUST_USE;

@@ -117,7 +117,8 @@ static void lower_level(liana_context *context)
     context->isa = isa > LIANA__ISA_AVX2 ? LIANA__ISA_AVX2 : LIANA__ISA_BASELINE;
 }
 
-/* The third run is on the first device. The data of all are opened, but only those of the first are read, for training. */
+/* The third run is on the first device. The data of all are opened, but only those of the first are read, for
+ * training. */
 static liana_status open_run(liana__invocation *invocation, const liana__session *session, const char *device,
                              const liana__run *before, bool unprepared, liana__run *run)
 {

@@ -7,7 +7,6 @@
 #include "formats/image.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)"),
@@ -24,24 +23,6 @@ static const liana__option options[] = {
     {0},
 };
 
-typedef struct watcher {
-    FILE *terminal; /* NULL: say nothing */
-    uint64_t shown;
-} watcher;
-
-static bool watch(void *user, uint64_t done, uint64_t total)
-{
-    watcher *state = user;
-    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        char line[80];
-        snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 " records", done, total);
-        liana__terminal_draw(state->terminal, line);
-        if (done == total) fputc('\n', state->terminal);
-        state->shown = done;
-    }
-    return liana__signals_caught() == 0;
-}
-
 static liana_status read_options(liana__invocation *invocation, liana__convert_options *convert)
 {
     int64_t seed = 0, shards = 0, records = 0;
@@ -50,11 +31,8 @@ static liana_status read_options(liana__invocation *invocation, liana__convert_o
     LIANA_TRY(liana__invocation_int(invocation, "records", 1, INT32_MAX, &records));
     LIANA_TRY(liana__invocation_float(invocation, "validation", 0, 1, &convert->validation_fraction));
     LIANA_TRY(liana__invocation_float(invocation, "test", 0, 1, &convert->test_fraction));
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the shards"));
     convert->output = liana__invocation_text(invocation, "out");
-    if (!convert->output) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "convert: --out is missing: give the folder for the shards as --out DIR");
-    }
     convert->prefix = liana__invocation_text(invocation, "prefix");
     convert->shuffle = liana__invocation_has(invocation, "shuffle");
     convert->overwrite = liana__invocation_has(invocation, "overwrite");
@@ -105,10 +83,9 @@ static liana_status run(liana__invocation *invocation)
 {
     liana__convert_options convert = {0};
     LIANA_TRY(read_options(invocation, &convert));
-    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
-    watcher state = {.terminal = quiet ? NULL : invocation->out};
-    convert.progress = watch;
-    convert.user = &state;
+    liana__counter counter = liana__counter_begin(invocation, "records");
+    convert.progress = liana__counter_show;
+    convert.user = &counter;
     liana__signals_catch();
     liana__convert_summary summary;
     LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &convert.source.remote));

@@ -24,19 +24,6 @@ static void print_note(void *user, const char *note)
     liana__invocation_print_json(invocation, event);
 }
 
-static void print_picture(void *user, const char *path)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", liana__remote_name(path));
-        return;
-    }
-    liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out",
-                     liana__value_string(&invocation->arena, liana__remote_name(path)));
-    liana__invocation_print_json(invocation, event);
-}
-
 static liana_status draw(liana__invocation *invocation, const liana__session *session)
 {
     liana__error *error = &invocation->error;
@@ -50,7 +37,7 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
     liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
     if (*missing) fprintf(invocation->err, "%s\n", missing);
     if (status == LIANA_OK) {
-        status = liana__report_data(&run, sending.folder, print_picture, invocation, error);
+        status = liana__report_data(&run, sending.folder, liana__session_picture, invocation, error);
         status = liana__sending_end(invocation, &sending, status);
     }
     liana__run_close(&run);
@@ -59,10 +46,7 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
 
 static liana_status run(liana__invocation *invocation)
 {
-    if (!liana__invocation_text(invocation, "out")) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "data: --out is missing: give the folder for the pictures as --out DIR");
-    }
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
     liana__session session;
     liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
     if (status == LIANA_OK) status = draw(invocation, &session);

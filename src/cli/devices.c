@@ -71,7 +71,7 @@ static const char *or_unknown(const char *text)
     return text ? text : "?";
 }
 
-/* What the devices of a plugin, or of a server, have in common: behind the last of them. */
+/* Facts that the devices of a plugin, or of a server, have in common: behind the last of them. */
 static void print_source(liana__invocation *invocation, const liana_device_facts *facts)
 {
     if (facts->address) {

@@ -154,7 +154,7 @@ static bool stop(void *user)
     return liana__signals_caught() != 0;
 }
 
-/* Lines come as evaluations do, whoever reads them. */
+/* A line comes with each evaluation, at once. */
 static liana_status print_followed(void *user, const char *checkpoint, const liana__totals *totals, liana__error *error)
 {
     const evaluator *own = user;

@@ -27,8 +27,9 @@ typedef struct liana__process {
 typedef liana_status (*liana__on_process)(void *user, size_t index, const liana__process *job, liana__error *error);
 
 /* Runs all jobs in their order, `at_once` at a time. The jobs are copies of this process (fork), which must have no
- * other threads. They end when this process does. After a signal (liana__signals_catch) jobs are told to stop and waited
- * for. Errors: CANCELLED after a signal, IO_ERROR (no process), those of on_job. A job that fails is no error. */
+ * other threads. They end when this process does. After a signal (liana__signals_catch) jobs are told to stop and
+ * waited for. Errors: CANCELLED after a signal, IO_ERROR (no process), those of on_job. A job that fails is no
+ * error. */
 liana_status liana__jobs_run(liana__process *jobs, size_t count, size_t at_once, liana__on_process on_job, void *user,
                              liana__error *error) LIANA_MUST_USE;
 

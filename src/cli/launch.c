@@ -126,7 +126,7 @@ static const char *describe_threads(const launch *own, int64_t rank)
 
 static const char *const *make_environment(const launch *own, int64_t rank, bool returns)
 {
-    /* What others say of a cluster does not hold for this one. */
+    /* Variables of another cluster do not hold for this one. */
     static const char *const unset[] = {"TF_CONFIG", "RANK", "WORLD_SIZE"};
     const char **variables = liana__arena_allocate(own->arena, 8 * sizeof *variables);
     size_t count = 0;
@@ -394,7 +394,7 @@ static liana_status run(liana__invocation *invocation)
     liana__error error = {0};
     LIANA_TRY(read_options(&own));
     liana_status status = run_processes(&own, liana__invocation_has(invocation, "print"));
-    /* What processes that were killed have left, and their sockets. */
+    /* Files that killed processes have left, and their sockets. */
     liana__temporary_sweep(liana__temporary_parent());
     if (*own.folder && liana__folder_remove(own.folder, &error) != LIANA_OK) {
         fprintf(invocation->err, "liana: %s\n", error.message);

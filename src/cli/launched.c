@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
-/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since a
- * machine may need a while to start again. */
+/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since
+ * a machine may need a while to start again. */
 static const double patience = 10, return_after = 1, longest_return = 60;
 
 /* ---- a process ---- */
@@ -108,7 +108,7 @@ static void end_output(liana__launched *own, size_t rank)
     own->errors = -1;
 }
 
-/* What is there, up to a limit: one process that writes without end must not keep the others waiting. */
+/* Reads what has come, up to a limit: one process that writes without end must not keep the others waiting. */
 static void take_output(liana__launched *own, size_t rank)
 {
     enum { MOST_READS = 64 };
@@ -141,7 +141,7 @@ typedef struct group {
 static void send_all(group *own, int number)
 {
     for (size_t i = 0; i < own->count; i++) {
-        /* What it has started too. */
+        /* The processes that it has started, too. */
         if (own->items[i].process > 0 && !own->items[i].ended) kill(-own->items[i].process, number);
     }
 }
@@ -196,10 +196,10 @@ static void note_end(group *own, size_t rank, int status)
     own->num_running--;
     item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     take_output(item, rank);
-    /* What it has started may hold the other end for ever. */
+    /* A process that it has started may hold the other end for ever. */
     end_output(item, rank);
     if (item->code == 0 && item->speaks && own->done == 0) own->done = liana__clock_seconds();
-    /* What follows from stopping them is no cause. */
+    /* A failure that follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
     const bool out_of_reach = item->far && item->code >= 128;
     if (is_stop(own, item, status)) {

@@ -31,8 +31,8 @@ typedef struct liana__launched {
 
 /* How they ended. */
 typedef struct liana__launched_end {
-    /* That of the process that failed first; 75 (run again) if none failed and one said so; if some died, 0 if a process
-     * that speaks ended well, else the chief's. */
+    /* That of the process that failed first; 75 (run again) if none failed and one said so; if some died, 0 if a
+     * process that speaks ended well, else the chief's. */
     int code;
     bool stopped;   /* a signal has stopped them, ours or one that reached one of them alone; the code says which */
     bool resumable; /* some died or said 75, and none failed or was stopped */

@@ -7,6 +7,7 @@
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
+#include "data/source/source_open.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
@@ -102,74 +103,9 @@ static void list_models(entries *list)
     }
 }
 
-static void list_activations(entries *list)
-{
-    list_parts(list, &liana__activation_kind, false);
-}
-
-static void list_initializers(entries *list)
-{
-    list_parts(list, &liana__initializer_kind, false);
-}
-
-static void list_regularizers(entries *list)
-{
-    list_parts(list, &liana__regularizer_kind, true);
-}
-
-static void list_constraints(entries *list)
-{
-    list_parts(list, &liana__constraint_kind, true);
-}
-
-static void list_losses(entries *list)
-{
-    list_parts(list, &liana__loss_kind, false);
-}
-
-static void list_metrics(entries *list)
-{
-    list_parts(list, &liana__metric_kind, false);
-}
-
-static void list_optimizers(entries *list)
-{
-    list_parts(list, &liana__optimizer_kind, true);
-}
-
-static void list_schedules(entries *list)
-{
-    list_parts(list, &liana__schedule_kind, true);
-}
-
-static void list_callbacks(entries *list)
-{
-    list_parts(list, &liana__callback_kind, true);
-}
-
 static void list_controls(entries *list)
 {
     add_parts(list, &liana__control_kind, true);
-}
-
-static void list_sources(entries *list)
-{
-#define LIANA__SOURCE(stem, symbol) add(list, liana__source_##symbol.name, liana__source_##symbol.doc, NULL);
-#include "data/sources.def"
-#undef LIANA__SOURCE
-    add_own(list, &liana__own_source_kind);
-}
-
-static void list_datasets(entries *list)
-{
-    for (size_t i = 0; liana__stages[i]; i++) add(list, liana__stages[i]->name, liana__stages[i]->doc, NULL);
-}
-
-static void list_augmentations(entries *list)
-{
-    for (size_t i = 0; liana__augmentations[i]; i++) {
-        add(list, liana__augmentations[i]->name, liana__augmentations[i]->doc, liana__augmentations[i]->options);
-    }
 }
 
 static void list_devices(entries *list)
@@ -262,34 +198,40 @@ typedef struct kind {
     const char *doc;
     void (*list)(entries *list);
     const liana__fields *common; /* options that all of them have; NULL: none */
+    const liana__kind *parts;    /* instead of `list`: parts of a kind, with their options or without them */
+    bool with_options;
 } kind;
 
 static const kind kinds[] = {
-    {"configuration", "keys of the configuration", list_configuration, NULL},
-    {"sweep", "keys of a sweep's file, for liana sweep", list_sweep, NULL},
-    {"models", "architectures, for model.base", list_models, NULL},
-    {"layers", "layers, for model.layers", list_layers, &liana__layer_common},
-    {"activations", "activation functions of layers", list_activations, NULL},
-    {"initializers", "initial values of weights", list_initializers, NULL},
-    {"regularizers", "penalties for the size of weights or results", list_regularizers, NULL},
-    {"constraints", "limits of weights", list_constraints, NULL},
-    {"losses", "losses, for train.loss", list_losses, NULL},
-    {"metrics", "metrics, for train.metrics", list_metrics, NULL},
-    {"optimizers", "optimizers, for train.optimizer", list_optimizers, NULL},
-    {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", list_schedules, NULL},
-    {"callbacks", "what runs after epochs and updates, for train.callbacks", list_callbacks, NULL},
-    {"controls", "what decides whether a training goes on or back, for train.control", list_controls, NULL},
-    {"sources", "kinds of data, for data.train.kind", list_sources, NULL},
-    {"columns", "options of one column, for data.columns", list_columns, NULL},
-    {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", list_datasets, NULL},
-    {"augmentations", "augmentations of training images, for data.augment", list_augmentations, NULL},
-    {"devices", "devices that compute, for train.device", list_devices, NULL},
-    {"strategies", "strategies: which device computes which part of a batch", list_strategies, NULL},
-    {"transports", "how messages get from process to process, for cluster.transport", list_transports, NULL},
-    {"ops", "operations of a graph", list_ops, NULL},
-    {"passes", "passes that rewrite graphs before they run", list_passes, NULL},
-    {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", list_instruction_sets, NULL},
-    {"environment", "environment variables", list_environment, NULL},
+    {"configuration", "keys of the configuration", .list = list_configuration},
+    {"sweep", "keys of a sweep's file, for liana sweep", .list = list_sweep},
+    {"models", "architectures, for model.base", .list = list_models},
+    {"layers", "layers, for model.layers", .list = list_layers, .common = &liana__layer_common},
+    {"activations", "activation functions of layers", .parts = &liana__activation_kind},
+    {"initializers", "initial values of weights", .parts = &liana__initializer_kind},
+    {"regularizers", "penalties for the size of weights or results", .parts = &liana__regularizer_kind,
+     .with_options = true},
+    {"constraints", "limits of weights", .parts = &liana__constraint_kind, .with_options = true},
+    {"losses", "losses, for train.loss", .parts = &liana__loss_kind},
+    {"metrics", "metrics, for train.metrics", .parts = &liana__metric_kind},
+    {"optimizers", "optimizers, for train.optimizer", .parts = &liana__optimizer_kind, .with_options = true},
+    {"schedules", "learning-rate schedules, for train.optimizer.learning_rate", .parts = &liana__schedule_kind,
+     .with_options = true},
+    {"callbacks", "what runs after epochs and updates, for train.callbacks", .parts = &liana__callback_kind,
+     .with_options = true},
+    {"controls", "what decides whether a training goes on or back, for train.control", .list = list_controls},
+    {"sources", "kinds of data, for data.train.kind", .parts = &liana__source_kind},
+    {"columns", "options of one column, for data.columns", .list = list_columns},
+    {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", .parts = &liana__stage_kind},
+    {"augmentations", "augmentations of training images, for data.augment", .parts = &liana__augmentation_kind,
+     .with_options = true},
+    {"devices", "devices that compute, for train.device", .list = list_devices},
+    {"strategies", "strategies: which device computes which part of a batch", .list = list_strategies},
+    {"transports", "how messages get from process to process, for cluster.transport", .list = list_transports},
+    {"ops", "operations of a graph", .list = list_ops},
+    {"passes", "passes that rewrite graphs before they run", .list = list_passes},
+    {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", .list = list_instruction_sets},
+    {"environment", "environment variables", .list = list_environment},
 };
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
@@ -297,7 +239,8 @@ enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 static void fill(liana__invocation *invocation, const liana_context *context, const kind *which, entries *list)
 {
     *list = (entries){.arena = &invocation->arena, .context = context};
-    which->list(list);
+    if (which->parts) list_parts(list, which->parts, which->with_options);
+    if (which->list) which->list(list);
 }
 
 /* ---- finding ---- */

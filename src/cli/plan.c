@@ -32,7 +32,7 @@ static const liana__option options[] = {
 
 enum { MOST_WORKERS = 1 << 16, TABLE_END = 4096, MOST_CANDIDATES = 8, MOST_COMPANIONS = 15, MIB = 1 << 20 };
 
-/* What is asked. */
+/* The question. */
 typedef struct question {
     int64_t workers; /* 0: a table */
     int64_t batch_per_worker, microbatch, cores;
@@ -41,7 +41,7 @@ typedef struct question {
     liana__plan_cluster cluster;
 } question;
 
-/* What was measured, and one answer. */
+/* The measurements, and one answer. */
 typedef struct planner {
     liana__invocation *invocation;
     question asked;
@@ -141,8 +141,8 @@ static liana_status measure_messages(planner *own)
     return status;
 }
 
-/* The workers that compute at the same time as the one that is measured. Where they are asked about this machine itself,
- * all are there; else as many as have cores. */
+/* The workers that compute at the same time as the one that is measured. Where they are asked about this machine
+ * itself, all are there; else as many as have cores. */
 static size_t count_companions(const planner *own)
 {
     const int64_t threads = liana__pool_num_threads(own->training.context->pool), here = liana__cpu_count();
@@ -225,7 +225,7 @@ static liana_status answer_with(const planner *own, const liana__plan_work *work
     return LIANA_OK;
 }
 
-/* The best microbatch for so many workers. */
+/* The best microbatch for this number of workers. */
 static liana_status answer_for(const planner *own, int64_t workers, answer *best)
 {
     const int64_t each = own->asked.batch_per_worker;
@@ -357,7 +357,7 @@ static liana_status print_plan(planner *own)
     return LIANA_OK;
 }
 
-/* What would have no effect. */
+/* Options that would have no effect. */
 static liana_status check_options(liana__invocation *invocation, bool of_device)
 {
     static const char *const of_clusters[] = {"workers", "bandwidth",        "latency", "transport",
@@ -375,7 +375,7 @@ static liana_status check_options(liana__invocation *invocation, bool of_device)
     return LIANA_OK;
 }
 
-/* What gradients are sent in. */
+/* The dtype in which gradients are sent. */
 static liana_status read_wire(planner *own, const liana__config *config)
 {
     liana__strategy_choice choice;

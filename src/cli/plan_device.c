@@ -108,7 +108,7 @@ static liana_status print(const device_plan *own, const liana__tile_plan *plan)
 
 /* ---- the compiler's own numbers ---- */
 
-/* What is compiled: a whole update, or where there is none the program of a shard. */
+/* The program that is compiled: a whole update, or where none can be made the program of a shard. */
 typedef struct compiled_text {
     int64_t replicas, batch;
     liana__whole_text update;
@@ -201,7 +201,7 @@ static void print_compiled_json(liana__invocation *invocation, const compiled_te
     liana__invocation_print_json(invocation, event);
 }
 
-/* What the optimised program says, in words. */
+/* The contents of the optimised program, in words. */
 static void print_optimized(FILE *out, const liana__pjrt_optimized *made)
 {
     if (made->is_known) {
@@ -278,7 +278,7 @@ static bool take_less(const device_plan *own, compiled_text *text)
     return own->may_recompute && text->update.recomputed++ < LIANA__MOST_RECOMPUTED;
 }
 
-/* What does not fit is compiled again as a run would. */
+/* A program that does not fit is compiled again as a run would. */
 static liana_status compile(const device_plan *own, const liana__training *training, int64_t batch)
 {
     liana__pjrt_ahead_program program;
@@ -299,7 +299,7 @@ static liana_status compile(const device_plan *own, const liana__training *train
     return status;
 }
 
-/* What padding wastes, of a TPU. */
+/* The waste by padding, of a TPU. */
 static liana_status plan_tiles(const device_plan *own, liana__run *run)
 {
     liana__tile_plan plan = {0};
@@ -320,7 +320,7 @@ static liana_status plan(device_plan *own, const liana__session *session)
     config.job.device = "cpu";
     config.job.recompute = LIANA_RECOMPUTE_NONE;
     config.job.strategy = NULL;
-    /* What auto comes to on TPUs and GPUs. */
+    /* The precision that auto comes to on TPUs and GPUs. */
     if (config.job.precision == LIANA_PRECISION_AUTO) config.job.precision = LIANA_MIXED_BFLOAT16;
     own->default_products = config.job.precision == LIANA_FLOAT32_DEFAULT;
     config.data.validation = config.data.test = (liana__source_config){0};

@@ -129,13 +129,7 @@ static liana_status run(liana__invocation *invocation)
                            "plot: --measures and --schedule exclude each other");
     }
     LIANA_TRY(of_schedules ? plot_schedules(invocation, path) : plot_runs(invocation, path));
-    if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", path);
-        return LIANA_OK;
-    }
-    liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out", liana__value_string(&invocation->arena, path));
-    liana__invocation_print_json(invocation, event);
+    liana__session_picture(invocation, path);
     return LIANA_OK;
 }
 

@@ -48,13 +48,13 @@ typedef struct liana__progress {
  * left out: the text then has several lines, with the validation's results on a line of their own. */
 void liana__progress_render_bar(const liana__progress *progress, int width, liana__text *text);
 
-/* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%"; of a LOG with "global step 59, "
- * before it */
+/* "epoch 1/5: step 7/26, 3.4 s, loss 1.2346, accuracy 0.4521, 131 images/s, input wait 3%"; of a LOG with "global step
+ * 59, " before it */
 void liana__progress_render_line(const liana__progress *progress, liana__text *text);
 
-/* {"event": "step" | "validation" | "epoch" | "log", "epoch", "epochs", "step", "steps", "global_step", "seconds", "examples",
- * "examples_per_second", "loss", each metric, "input_wait"}; epochs and steps are null if they are not known. "images" and
- * "images_per_second" are older names, with the same values. */
+/* {"event": "step" | "validation" | "epoch" | "log", "epoch", "epochs", "step", "steps", "global_step", "seconds",
+ * "examples", "examples_per_second", "loss", each metric, "input_wait"}; epochs and steps are null if they are not
+ * known. "images" and "images_per_second" are older names, with the same values. */
 void liana__progress_render_json(const liana__progress *progress, liana__text *text);
 
 #endif

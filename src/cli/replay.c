@@ -6,7 +6,7 @@
 
 static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
 
-/* What the two machines found; NULL: the same. */
+/* The difference between the two machines; NULL: they found the same. */
 static const char *find_difference(const liana__value *recorded, const liana__value *found)
 {
     static const char *const members[] = {"reproduced", "kind", "op", "name", "layer", "type", "bad_result"};

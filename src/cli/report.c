@@ -15,23 +15,6 @@ static const liana__option options[] = {
     {0},
 };
 
-static void print(liana__invocation *invocation, const char *path)
-{
-    if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", liana__remote_name(path));
-        return;
-    }
-    liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out",
-                     liana__value_string(&invocation->arena, liana__remote_name(path)));
-    liana__invocation_print_json(invocation, event);
-}
-
-static void print_picture(void *user, const char *path)
-{
-    print(user, path);
-}
-
 /* Predictions are shown with their images, where there are images with one class each. */
 static bool has_labelled_images(const liana__run *run)
 {
@@ -56,9 +39,9 @@ static liana_status draw_validation(liana__invocation *invocation, const liana__
     }
     if (status == LIANA_OK && has_labelled_images(&run)) {
         status = liana__report_predictions(&run, path, error);
-        if (status == LIANA_OK) print(invocation, path);
+        if (status == LIANA_OK) liana__session_picture(invocation, path);
     }
-    if (status == LIANA_OK) status = liana__report_classes(&run, folder, print_picture, invocation, error);
+    if (status == LIANA_OK) status = liana__report_classes(&run, folder, liana__session_picture, invocation, error);
     liana__run_close(&run);
     return status;
 }
@@ -72,7 +55,7 @@ static liana_status draw(liana__invocation *invocation, liana__session *session,
     const char *curves = liana__path_join(arena, out, "curves.png");
     if (!history || !curves) return liana__fail_memory(&invocation->error, "the report");
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
-    print(invocation, curves);
+    liana__session_picture(invocation, curves);
     const liana__data_config *data = &session->config.data;
     if (!liana__config_has_source(&data->validation) && !data->validation_split) {
         fprintf(invocation->err, "the run has no validation data, so no predictions and no confusion matrix are drawn; "

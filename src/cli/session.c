@@ -246,6 +246,19 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
     return event;
 }
 
+void liana__session_picture(void *user, const char *path)
+{
+    liana__invocation *invocation = user;
+    liana__arena *arena = &invocation->arena;
+    if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "%s\n", liana__remote_name(path));
+        return;
+    }
+    liana__value *event = liana__session_event(invocation, "picture");
+    liana__value_set(arena, event, "out", liana__value_string(arena, liana__remote_name(path)));
+    liana__invocation_print_json(invocation, event);
+}
+
 liana_status liana__session_read_threshold(liana__invocation *invocation, liana__session *session)
 {
     return liana__invocation_float(invocation, "threshold", 1e-9, 1, &session->config.job.threshold);

@@ -167,7 +167,7 @@ static liana_status make_jobs(sweeper *own)
     return LIANA_OK;
 }
 
-/* What the command said last in a log: "liana: ...". In `message`. */
+/* The last message of the command in a log: "liana: ...". In `message`. */
 static void read_failure(const char *log, char *message, size_t size)
 {
     char *text;

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <liana/context.h>
 #include <string.h>
-#include <unistd.h>
 
 static const liana__option options[] = {
     LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)"),
@@ -33,24 +32,6 @@ static liana_status read_overrides(liana__invocation *invocation, liana__synth_o
     if (!map || arena->failed) return liana__fail_memory(&invocation->error, "the arguments");
     for (size_t i = 0; i < map->count; i++) map->key_places[i] = command_line;
     return liana__fields_read(&liana__synth_fields, map, "", NULL, arena, synth, &invocation->error);
-}
-
-typedef struct watcher {
-    FILE *terminal; /* NULL: say nothing */
-    int64_t shown;
-} watcher;
-
-static bool watch(void *user, int64_t done, int64_t total)
-{
-    watcher *state = user;
-    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        char line[80];
-        snprintf(line, sizeof line, "%" PRId64 "/%" PRId64 " images", done, total);
-        liana__terminal_draw(state->terminal, line);
-        if (done == total) fputc('\n', state->terminal);
-        state->shown = done;
-    }
-    return liana__signals_caught() == 0;
 }
 
 static void print_counts(liana__invocation *invocation, const char *folder, const liana__synth_options *synth,
@@ -92,19 +73,16 @@ static liana_status run(liana__invocation *invocation)
     if (strcmp(what, "flowers") != 0) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "synth: found '%.100s', expected 'flowers'", what);
     }
-    if (!folder) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "synth: --out is missing: give the folder for the shards as --out DIR");
-    }
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the shards"));
     liana__synth_options synth;
     int num_threads;
     LIANA_TRY(read_overrides(invocation, &synth));
     LIANA_TRY(count_threads(&num_threads, &invocation->error));
-    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
-    watcher state = {.terminal = quiet ? NULL : invocation->out};
+    liana__counter counter = liana__counter_begin(invocation, "images");
     liana__signals_catch();
     liana__synth_counts counts;
-    LIANA_TRY(liana__synth_flowers(folder, &synth, num_threads, watch, &state, &counts, &invocation->error));
+    LIANA_TRY(
+        liana__synth_flowers(folder, &synth, num_threads, liana__counter_show, &counter, &counts, &invocation->error));
     print_counts(invocation, folder, &synth, &counts);
     return LIANA_OK;
 }

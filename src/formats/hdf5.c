@@ -37,31 +37,6 @@ typedef struct growing {
     size_t *firsts;
 } growing;
 
-liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const uint64_t *dims, uint64_t file_size,
-                                   liana__error *error)
-{
-    enum { MAX_EXPANSION = 1032, SLACK = 4096 };
-    if (rank > LIANA__HDF5_MAX_RANK) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "has %d dimensions, at most %d are read", rank,
-                           LIANA__HDF5_MAX_RANK);
-    }
-    weight->rank = rank;
-    uint64_t elements = 1, limit = (file_size + SLACK) * MAX_EXPANSION;
-    bool fits = true, empty = false;
-    for (int axis = 0; axis < rank; axis++) {
-        fits = fits && dims[axis] <= INT64_MAX;
-        weight->shape[axis] = (int64_t)dims[axis];
-        empty |= dims[axis] == 0;
-        if (!empty) fits = fits && !__builtin_mul_overflow(elements, dims[axis], &elements) && elements <= limit;
-    }
-    if (!fits) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "claims more elements than a file of %llu bytes can hold",
-                           (unsigned long long)file_size);
-    }
-    weight->num_elements = empty ? 0 : (size_t)elements;
-    return LIANA_OK;
-}
-
 /* --- Attributes -------------------------------------------------------------------------------------------------- */
 
 static liana_status take_name(void *user, const char *text, size_t length, liana__error *error)

@@ -36,7 +36,7 @@ void liana__image_turn(const uint8_t *src, int64_t height, int64_t width, int ch
 liana__image_region liana__image_turn_region(const liana__image_region *region, int64_t height, int64_t width,
                                              int orientation);
 
-/* What a probe says of a stored image of this size and orientation. */
+/* The result of a probe of a stored image of this size and orientation. */
 void liana__image_set_probed(liana__image *image, int64_t height, int64_t width, int channels, int orientation);
 
 /* The end of decoders that decode whole images: makes the image that the options ask for from the stored pixels in

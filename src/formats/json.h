@@ -7,16 +7,16 @@
 
 #include "base/value.h"
 
-/* Limits of a text. (A safetensors header may have 100 MB by its own rules.) The memory is that of the parsed values: two
- * bytes of text may be a value of 500 bytes. A file that liana writes stays below it, up to the largest size. */
+/* Limits of a text. (A safetensors header may have 100 MB by its own rules.) The memory is that of the parsed values:
+ * two bytes of text may be a value of 500 bytes. A file that liana writes stays below it, up to the largest size. */
 enum {
     LIANA__JSON_MAX_SIZE = 100 * 1024 * 1024,
     LIANA__JSON_MAX_DEPTH = 512,
     LIANA__JSON_MAX_MEMORY = 1 << 30,
 };
 
-/* Refuses a text whose values would take more than LIANA__JSON_MAX_MEMORY, before it is parsed. `file` is its name in the
- * message. Errors: OUT_OF_RANGE. */
+/* Refuses a text whose values would take more than LIANA__JSON_MAX_MEMORY, before it is parsed. `file` is its name in
+ * the message. Errors: OUT_OF_RANGE. */
 liana_status liana__json_check_memory(const char *text, size_t size, const char *file, liana__error *error)
     LIANA_MUST_USE;
 

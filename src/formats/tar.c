@@ -23,7 +23,7 @@ enum {
     MAX_EXTENDED = 1 << 20, /* bytes of an extended header */
 };
 
-/* What extended headers say about the next member. */
+/* The facts of extended headers about the next member. */
 typedef struct extension {
     const char *name;
     bool has_size;

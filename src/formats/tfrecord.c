@@ -36,7 +36,7 @@ static void store_u32(uint8_t *bytes, uint32_t value)
     for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* What offsets in messages count in. */
+/* The unit of offsets in messages. */
 static const char *offset_unit(const liana__tfrecord *file)
 {
     return file->inflated ? " of the inflated data" : "";
@@ -48,7 +48,7 @@ static liana_status fail_not_tfrecord(const liana__tfrecord *file, const char *l
                        file->inflated ? "what it holds after inflating" : "it", looks);
 }
 
-/* What a file without a record looks like, or NULL. */
+/* The kind of file that a file without a record looks like, or NULL. */
 static const char *sniff_start(const liana__tfrecord *file, liana__file_view *view)
 {
     enum { ENOUGH = 512 };

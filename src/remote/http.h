@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What all requests share. */
+/* All requests share this. */
 typedef struct liana__http {
     CURLM *multi;  /* runs transfers of files; keeps connections from one to the next */
     CURLM *asking; /* runs the requests of liana__http_send, also while files are fetched, when a token expires */
@@ -103,7 +103,7 @@ typedef struct liana__http_exchange {
     /* Makes the request anew before each attempt, with a fresh signature or token; the old one is freed. NULL: the
      * request is ready. */
     liana_status (*make)(void *user, liana__http_request *request, liana__error *error);
-    /* Whether a refusal is worth another attempt, besides those of liana__http_may_retry. NULL: none is. */
+    /* Whether another refusal than those of liana__http_may_retry is worth an attempt. NULL: no other is. */
     bool (*again)(const liana__http_response *response);
     void *user;
     int max_attempts; /* 0: that of the liana__http */

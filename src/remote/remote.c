@@ -230,7 +230,7 @@ static liana_status set_id(const liana__remote *remote, liana__remote_object *ob
 
 /* ---- what names stand for ---- */
 
-/* What a call of resolve finds. */
+/* The findings of a call of resolve. */
 typedef struct found_objects {
     liana__remote *remote;
     liana__arena arena;
@@ -357,7 +357,7 @@ static liana_status add_name(found_objects *found, const liana__remote_object *o
     return add_object(found, *object, error);
 }
 
-/* What one call was asked for. */
+/* The wishes of one call. */
 typedef struct wishes {
     const char *const *names;
     size_t count;

@@ -82,7 +82,7 @@ liana_status liana__store_bytes(liana__remote *remote, const char *url, const vo
     return put(remote, url, &upload, error);
 }
 
-/* What is of another version stays. */
+/* An object of another version stays. */
 static liana_status remove_object(liana__remote *remote, const liana__remote_object *object, liana__error *error)
 {
     liana__http_request request = {0};

@@ -38,7 +38,7 @@ static liana_status read_values(series *own, liana__error *error)
     own->low = INFINITY;
     own->high = -INFINITY;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;
         const char *values = record.values[own->component];

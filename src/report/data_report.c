@@ -72,7 +72,7 @@ static const char *class_name(reporter *own, int64_t number)
 }
 
 /* Reads a record of the training data. */
-static liana_status read_record(reporter *own, uint64_t index, liana__record *record, int32_t *label)
+static liana_status read_record(reporter *own, uint64_t index, liana_source_record *record, int32_t *label)
 {
     LIANA_TRY(liana__source_read(own->source, index, own->scratch, record, own->error));
     *label = -1;
@@ -85,7 +85,7 @@ static liana_status read_record(reporter *own, uint64_t index, liana__record *re
 static liana_status decode(reporter *own, uint64_t index, int64_t height, int64_t width, uint8_t **pixels,
                            int32_t *label)
 {
-    liana__record record;
+    liana_source_record record;
     liana__decode_options options = {.height = height,
                                      .width = width,
                                      .channels = (int)own->run->image_shape[2],
@@ -208,7 +208,7 @@ static liana_status draw_counts(reporter *own)
 
 static liana_status probe(reporter *own, uint64_t index, double *width, double *height)
 {
-    liana__record record;
+    liana_source_record record;
     LIANA_TRY(liana__source_read(own->source, index, own->scratch, &record, own->error));
     liana__image image = {.height = record.height, .width = record.width};
     if (record.bytes && liana__image_probe(record.bytes, record.size, NULL, &image, own->error) != LIANA_OK) {
@@ -324,7 +324,7 @@ static liana_status draw_augmented(reporter *own)
 {
     const liana__augment *augment = own->run->training.augment;
     if (!augment) return LIANA_OK;
-    liana__augment_shape first = liana__augment_input(augment);
+    liana_image_shape first = liana__augment_input(augment);
     liana__grid_item items[NUM_ORIGINALS * (1 + NUM_VARIANTS)];
     uint64_t total = own->source->num_records;
     originals from = {.count = total < NUM_ORIGINALS ? total : NUM_ORIGINALS};

@@ -3,7 +3,7 @@
 #include "harness/remote_server.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static liana_status open_url(const char *url, const liana__source_options *optio
 static void check_record(const liana__source *source, uint64_t index, int64_t label, const char *bytes)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.label, label);
@@ -80,7 +80,7 @@ static void test_rows_of_a_list(void **state)
     assert_int_equal(source->num_records, 3);
     check_record(source, 2, 3, "three");
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error,
                  "'gs://bucket/lists/l.csv', record 1 (id 'none.jpg')", "gs://bucket/lists/none.jpg");
     liana__source_scratch_destroy(source, scratch);

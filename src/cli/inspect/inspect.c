@@ -39,10 +39,10 @@ static liana_status inspect_idx(const char *path, liana__value *report, liana__a
     LIANA_TRY(liana__idx_open(path, 0, &file, error));
     int64_t shape[LIANA__IDX_MAX_DIMENSIONS];
     for (int axis = 0; axis < file.num_dimensions; axis++) shape[axis] = (int64_t)file.dimensions[axis];
-    liana__inspect_text(arena, report, "kind", "IDX");
-    liana__inspect_text(arena, report, "dtype", liana__idx_type_name(file.type));
-    liana__inspect_shape(arena, report, "shape", shape, file.num_dimensions);
-    liana__inspect_int(arena, report, "bytes", (int64_t)file.size);
+    liana__findings_text(arena, report, "kind", "IDX");
+    liana__findings_text(arena, report, "dtype", liana__idx_type_name(file.type));
+    liana__findings_shape(arena, report, "shape", shape, file.num_dimensions);
+    liana__findings_int(arena, report, "bytes", (int64_t)file.size);
     int64_t counts[256] = {0};
     bool labels = file.type == LIANA__IDX_U8 && file.num_dimensions == 1;
     liana_status status = labels ? count_labels(&file, counts, error) : LIANA_OK;
@@ -50,8 +50,8 @@ static liana_status inspect_idx(const char *path, liana__value *report, liana__a
     for (int label = 0; labels && label < 256; label++) {
         if (counts[label] == 0) continue;
         liana__value *row = liana__value_map(arena);
-        liana__inspect_int(arena, row, "label", label);
-        liana__inspect_int(arena, row, "records", counts[label]);
+        liana__findings_int(arena, row, "label", label);
+        liana__findings_int(arena, row, "records", counts[label]);
         liana__value_add(arena, rows, row);
     }
     if (labels && status == LIANA_OK) liana__value_set(arena, report, "labels", rows);
@@ -69,11 +69,11 @@ static liana_status inspect_image(const char *path, liana__value *report, liana_
     bool jpeg = liana__image_sniff((const uint8_t *)bytes, size) == LIANA__IMAGE_JPEG;
     liana_status status = liana__image_decode((const uint8_t *)bytes, size, NULL, &image, error);
     if (status == LIANA_OK) {
-        liana__inspect_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
-        liana__inspect_int(arena, report, "height", image.height);
-        liana__inspect_int(arena, report, "width", image.width);
-        liana__inspect_int(arena, report, "channels", image.channels);
-        liana__inspect_int(arena, report, "bytes", (int64_t)size);
+        liana__findings_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
+        liana__findings_int(arena, report, "height", image.height);
+        liana__findings_int(arena, report, "width", image.width);
+        liana__findings_int(arena, report, "channels", image.channels);
+        liana__findings_int(arena, report, "bytes", (int64_t)size);
     } else {
         liana__fail_within(error, "'%s'", path);
     }
@@ -110,8 +110,8 @@ static liana_status inspect_lfs_pointer(const char *path, liana__value *report, 
     size_t size;
     LIANA_TRY(liana__file_read_head(path, head, sizeof head - 1, &size, error));
     const char *line = strstr(head, "\nsize ");
-    liana__inspect_text(arena, report, "kind", "Git LFS pointer");
-    if (line) liana__inspect_int(arena, report, "real_bytes", strtoll(line + strlen("\nsize "), NULL, 10));
+    liana__findings_text(arena, report, "kind", "Git LFS pointer");
+    if (line) liana__findings_int(arena, report, "real_bytes", strtoll(line + strlen("\nsize "), NULL, 10));
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' is a Git LFS pointer to a file%s%.*s%s; get the file with 'git lfs pull'", path,
                        line ? " of " : "", line ? (int)strspn(line + 6, "0123456789") : 0, line ? line + 6 : "",
@@ -181,8 +181,8 @@ static liana_status run(liana__invocation *invocation)
     const char *path = invocation->operands[0];
     liana__arena *arena = &invocation->arena;
     liana__value *report = liana__value_map(arena);
-    liana__inspect_text(arena, report, "event", "inspected");
-    liana__inspect_text(arena, report, "path", liana__path_shown(arena, path));
+    liana__findings_text(arena, report, "event", "inspected");
+    liana__findings_text(arena, report, "path", liana__path_shown(arena, path));
     liana_status status = inspect_named(invocation, path, report);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* A damaged file's report says what was found before and around the damage. */
@@ -190,7 +190,7 @@ static liana_status run(liana__invocation *invocation)
     if (liana__invocation_has(invocation, "json")) {
         liana__invocation_print_json(invocation, report);
     } else {
-        liana__inspect_print(report, invocation->out);
+        liana__findings_print(report, invocation->out);
     }
     return status;
 }

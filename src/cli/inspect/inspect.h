@@ -1,10 +1,10 @@
 /* inspect.h - the parts of `liana inspect`: each describes one kind of file as a tree of values.
  *
- * A tree is printed as one line of JSON, or for people (inspect_print.c): scalars as lines, lists of maps as tables. */
+ * A tree is printed as one line of JSON, or for people (cli/findings.h): scalars as lines, lists of maps as tables. */
 #ifndef LIANA_CLI_INSPECT_H
 #define LIANA_CLI_INSPECT_H
 
-#include "cli/command.h"
+#include "cli/findings.h"
 #include "formats/tfrecord.h"
 
 /* Adds the contents of a file to a map that already names it. Everything is in the arena. What was found before an
@@ -33,13 +33,5 @@ liana_status liana__inspect_folder(const char *path, liana__value *report, liana
 bool liana__inspect_is_event_file(const liana__tfrecord *file);
 liana_status liana__inspect_events(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
                                    liana__error *error) LIANA_MUST_USE;
-
-/* Sets a value of a map: a text; a whole number; a number with 7 digits; a list of whole numbers (a shape). */
-void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key, const char *text);
-void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number);
-void liana__inspect_number(liana__arena *arena, liana__value *map, const char *key, double number);
-void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank);
-
-void liana__inspect_print(const liana__value *report, FILE *out);
 
 #endif

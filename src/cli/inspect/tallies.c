@@ -28,9 +28,9 @@ void liana__tallies_report(liana__tallies *all, const char *name, const char *co
     qsort(all->items, all->count, sizeof *all->items, compare_tallies);
     for (size_t i = 0; i < all->count; i++) {
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, name, all->items[i].name);
-        liana__inspect_int(arena, row, count, all->items[i].count);
-        if (bytes) liana__inspect_int(arena, row, "bytes", all->items[i].bytes);
+        liana__findings_text(arena, row, name, all->items[i].name);
+        liana__findings_int(arena, row, count, all->items[i].count);
+        if (bytes) liana__findings_int(arena, row, "bytes", all->items[i].bytes);
         liana__value_add(arena, rows, row);
     }
     if (all->count) liana__value_set(arena, report, key, rows);

@@ -107,7 +107,7 @@ static liana__decoded_file_contents describe(const liana__source *source,
     liana__fingerprint_add(&contents.settings, numbers, sizeof numbers);
     /* Files of rounded images keep the names that they had before there were others. */
     if (image->fractions) liana__fingerprint_add_text(&contents.settings, "fractions");
-    liana__fingerprint_add_text(&contents.settings, source->kind->name);
+    liana__fingerprint_add_text(&contents.settings, source->kind->part.name);
     liana__fingerprint_add_text(&contents.settings, options->settings);
     if (options->values_size) liana__fingerprint_add_text(&contents.settings, options->values_settings);
     liana__source_fingerprint(source, &contents.settings, &contents.sources);
@@ -269,7 +269,7 @@ void liana__image_cache_keep(liana__image_cache *cache, uint64_t record, const l
 
 static void describe_damage(liana__image_cache *cache, liana__text *text)
 {
-    liana__record_address address = liana__source_address(cache->source, cache->first_damaged);
+    liana_record_address address = liana__source_address(cache->source, cache->first_damaged);
     liana__text_add(text, "in the cache '%s' %" PRIu64 " image%s damaged and decoded again, first that of '%s'",
                     liana__decoded_file_path(cache->file), cache->num_damaged,
                     cache->num_damaged == 1 ? " was" : "s were", address.file);

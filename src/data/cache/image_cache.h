@@ -31,12 +31,12 @@ liana_status liana__image_cache_create(uint64_t count, size_t image_size, liana_
 typedef struct liana__image_cache_file_options {
     const char *folder; /* created if it is missing */
     const char *name;   /* the name of the data: "training". The file's name is this, and a hash of all that follows */
-    /* Everything that labels, ids and pixels depend on, besides the source's files and `image`. */
+    /* Everything that labels, ids and pixels depend on, without the source's files and `image`. */
     const char *settings;
     const liana__decode_options *image;
     size_t values_size;          /* bytes of values that are kept with each image */
     const char *values_settings; /* what they depend on; NULL without values */
-    liana__strings files;        /* files that labels depend on, besides the source's: a list of labels, ... */
+    liana__strings files;        /* further files that labels depend on: a list of labels, ... */
 } liana__image_cache_file_options;
 
 /* A cache of all records of a source, in a file that later runs find again, as long as each file of the source has the

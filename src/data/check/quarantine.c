@@ -58,7 +58,7 @@ static liana_status find_records(found_records *found, const liana__bad_record *
     size_t capacity = 0;
     file_entries in_file = {0};
     for (uint64_t index = 0; index < found->source->num_records; index++) {
-        liana__record_address where = liana__source_address(found->source, index);
+        liana_record_address where = liana__source_address(found->source, index);
         if (where.file != in_file.file) in_file = entries_of(entries, count, where.file);
         bool listed = false;
         for (size_t low = in_file.begin, high = in_file.end; low < high && !listed;) {

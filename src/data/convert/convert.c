@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "data/convert/convert_ids.h"
 #include "data/convert/shards.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -190,7 +191,7 @@ static liana_status check_apart(const conversion *work, liana__error *error)
 }
 
 /* The bytes of an encoded image as they are, after a look at its header; pixels as a PNG. */
-static liana_status get_image(conversion *work, uint64_t index, const liana__record *record, const void **bytes,
+static liana_status get_image(conversion *work, uint64_t index, const liana_source_record *record, const void **bytes,
                               size_t *size, liana__error *error)
 {
     liana_status status;
@@ -209,7 +210,7 @@ static liana_status get_image(conversion *work, uint64_t index, const liana__rec
     return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(work->source, index, record, error);
 }
 
-static liana_status add_id(conversion *work, uint64_t position, uint64_t index, const liana__record *record,
+static liana_status add_id(conversion *work, uint64_t position, uint64_t index, const liana_source_record *record,
                            char number[24], liana__error *error)
 {
     const char *id = record->id;
@@ -228,7 +229,7 @@ static liana_status write_record(conversion *work, const split *part, uint64_t p
                                  liana__error *error)
 {
     uint64_t index = record_at(work, position);
-    liana__record record;
+    liana_source_record record;
     int32_t label = 0;
     const void *image;
     char number[24];
@@ -248,7 +249,8 @@ static liana_status write_record(conversion *work, const split *part, uint64_t p
     const liana__convert_options *options = work->options;
     uint64_t total = work->source->num_records;
     work->num_done++;
-    if (!options->progress || options->progress(options->user, work->num_done, total)) return LIANA_OK;
+    if (!options->progress || options->progress(options->user, (int64_t)work->num_done, (int64_t)total))
+        return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
                        "the conversion to '%s' was stopped after %" PRIu64 " of %" PRIu64 " records", options->output,
                        work->num_done, total);

@@ -8,7 +8,7 @@
 typedef struct liana__cycle_place {
     liana_dataset *dataset; /* closed together with the place; NULL: owned by another */
     liana__cursor *cursor;  /* NULL: the place is empty */
-    uint64_t record;        /* of whoever opened it */
+    uint64_t record;        /* of the stage that opened it */
 } liana__cycle_place;
 
 /* Zero-initialise; free with liana__cycle_free. */

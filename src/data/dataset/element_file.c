@@ -140,11 +140,6 @@ size_t liana__element_file_memory(uint64_t count)
     return (size_t)count * sizeof(liana__element_place);
 }
 
-uint64_t liana__element_file_size(const liana__element_file *file)
-{
-    return file->mapping.size;
-}
-
 liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
                                       liana__file_buffer *buffer, liana_element *element, liana__error *error)
 {

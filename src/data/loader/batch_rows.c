@@ -156,8 +156,8 @@ static liana_status fail_value(const liana__wanted_component *wanted, liana_dtyp
                        wanted->name);
 }
 
-liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__record *record, int64_t label_offset,
-                                   liana__batch *batch, int64_t i, liana__error *error)
+liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
+                                   int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
 {
     for (size_t k = 0; k < rows->count; k++) {
         const liana__wanted_component *wanted = &rows->components[k];

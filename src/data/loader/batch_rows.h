@@ -27,14 +27,15 @@ liana_status liana__batch_rows_find(const liana__source *source, const liana__lo
 
 /* Writes the MAKE_VALUES rows of example i from a record. Errors, without the record's address: OUT_OF_RANGE (a value
  * does not fit), INVALID_DATA (no label). */
-liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__record *record, int64_t label_offset,
-                                   liana__batch *batch, int64_t i, liana__error *error) LIANA_MUST_USE;
+liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
+                                   int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Copies the MAKE_VALUES rows of example i to values[values_size], and back. */
 void liana__batch_rows_pack(const liana__batch_rows *rows, const liana__batch *batch, int64_t i, uint8_t *values);
 void liana__batch_rows_unpack(const liana__batch_rows *rows, const uint8_t *values, liana__batch *batch, int64_t i);
 
-/* All that the values of MAKE_VALUES depend on besides the record, as a text for fingerprints; `text` grows. */
+/* All that the values of MAKE_VALUES depend on, without the record, as a text for fingerprints; `text` grows. */
 void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_offset, liana__text *text);
 
 #endif

@@ -53,7 +53,7 @@ static liana_status fail_bound(const liana__example_maker *self, uint64_t index,
                 (double)self->share.wanted / mebi, (double)most / mebi,
                 4 * (double)(self->share.wanted - most) / mebi + 1);
     /* The record's contents are gone, its id too. */
-    return liana__source_fail_within(self->plan->source, index, &(liana__record){0}, error);
+    return liana__source_fail_within(self->plan->source, index, &(liana_source_record){0}, error);
 }
 
 /* ---- making ---- */
@@ -70,7 +70,7 @@ typedef struct wanted {
 
 static liana_status read_record(liana__example_maker *self, const wanted *what, liana__error *error)
 {
-    self->record = (liana__record){0};
+    self->record = (liana_source_record){0};
     if (!self->scratch && !make_scratch(self)) return liana__fail_memory(error, "reading a record");
     LIANA_TRY(liana__source_read_at(self->plan->source, &what->address, self->scratch, &self->record, error));
     /* The memory of datasets' elements is known only now. */
@@ -132,7 +132,7 @@ static liana_status read_example(liana__example_maker *self, liana__ring_slot *s
     *bad = status != LIANA_OK && self->plan->options->bad_records && liana__source_is_bad_record(status);
     if (*bad) return LIANA_OK;
     LIANA_TRY(status);
-    const liana__record *record = &self->record;
+    const liana_source_record *record = &self->record;
     if (what->pixels) atomic_fetch_add_explicit(&self->num_decoded, 1, memory_order_relaxed);
     LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
     if (what->region || !self->plan->cache) return LIANA_OK;

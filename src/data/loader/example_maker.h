@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-/* What all threads of a loader use to make examples. Borrowed. */
+/* All threads of a loader make examples with this. Borrowed. */
 typedef struct liana__example_plan {
     const liana__source *source;
     const liana__loader_options *options;
@@ -32,7 +32,7 @@ typedef struct liana__example_maker {
     uint8_t *values;    /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
-    liana__record record;                /* the last record, as far as it could be read */
+    liana_source_record record;          /* the last record, as far as it could be read */
     atomic_ullong num_read, num_decoded; /* records, and images of them; written by the thread alone */
 } liana__example_maker;
 

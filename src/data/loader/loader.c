@@ -449,7 +449,8 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     loader->num_slots = split.num_batches;
     loader->plan.share = split.share;
     loader->pool.most = split.pool;
-    if (loader->source->kind->take_memory) loader->source->kind->take_memory(loader->source, split.elements);
+    if (loader->source->kind->take_memory)
+        loader->source->kind->take_memory(liana__source_handle(loader->source), split.elements);
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
@@ -687,7 +688,7 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
         loader->begun = true;
         loader->first_epoch = epoch;
         const uint64_t position = start.span.start + step * (uint64_t)loader->options.batch_size;
-        if (loader->source->kind->begin) loader->source->kind->begin(loader->source, position);
+        if (loader->source->kind->begin) loader->source->kind->begin(liana__source_handle(loader->source), position);
         loader->paused = false;
         atomic_store(&loader->cancelled, false);
         pthread_cond_broadcast(&loader->work);
@@ -730,7 +731,7 @@ static liana_status share_rows(const liana__loader *loader, liana__ring_slot *sl
     return liana__row_message_share(slot, loader->options.workers, error);
 }
 
-/* What is left to do for a batch that is ready; no other thread uses it. An error stays. */
+/* The last work on a batch that is ready; no other thread uses it. An error stays. */
 static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
     if (!slot->finished) {

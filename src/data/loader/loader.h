@@ -46,7 +46,7 @@ int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
-/* What the loader has done since it was made. */
+/* The work of a loader since it was made. */
 typedef struct liana__loader_counts {
     uint64_t records_read;
     uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
@@ -62,8 +62,9 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 
 /* Waits for the next batch, which belongs to the caller until it is released. *batch is NULL after the last batch of
  * num_epochs. An error is that of the first failing position in order, on any number of threads, and is repeated until
- * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value); with a
- * list of bad records, those of liana__bad_records_meet; with workers, the same for all of them, and UNAVAILABLE. */
+ * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value);
+ * with a list of bad records, those of liana__bad_records_meet; with workers, the same for all of them, and
+ * UNAVAILABLE. */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
 /* From now on each reading thread records its work on a track of its own, beginning with track 0. NULL: no longer; when
  * this returns, nothing is written any more. */

@@ -11,7 +11,7 @@
 #include <liana/augment.h>
 #include <liana/dataset.h>
 
-/* What happens to the examples left at the end of an epoch, if batch_size does not divide the number of records. With
+/* The fate of the examples left at the end of an epoch, if batch_size does not divide the number of records. With
  * steps_per_epoch there are none. */
 typedef enum liana__remainder {
     LIANA__REMAINDER_KEEP,   /* a smaller last batch */
@@ -62,9 +62,8 @@ typedef struct liana__wanted_component {
                         * NULL: the same as `name` */
     liana_dtype dtype; /* numbers are converted; a value that this dtype cannot hold is the record's error */
     liana_shape shape; /* of one example; must be that of the data, except for dimensions of 1 */
-    /* Where examples are mixed, the batch has the values of their partners, too: as a component of this name. NULL: they
-     * are not compared with anything. Of MAKE_LABEL the usual name is
-     * "partners". */
+    /* Where examples are mixed, the batch has the values of their partners, too: as a component of this name. NULL:
+     * they are not compared with anything. Of MAKE_LABEL the usual name is "partners". */
     const char *partners;
     /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
     liana_status (*check)(const struct liana__wanted_component *component, const void *values, liana__error *error);

@@ -60,8 +60,6 @@ typedef struct liana__ring_split {
     size_t pool;        /* bytes for threads that need more than that, one after the other if they must */
 } liana__ring_split;
 
-/* The bytes of a batch and of everything that belongs to its examples; SIZE_MAX on overflow. */
-size_t liana__ring_batch_bytes(const liana__ring_room *room);
 /* Divides the memory. A few batches are enough to even out the times of different images. More are made only if all fit
  * into the processor's last-level cache, and into half of what two batches leave. INVALID_CONFIG if two batches do not
  * fit. */

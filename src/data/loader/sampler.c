@@ -32,7 +32,7 @@ liana_status liana__source_labels(const liana__source *source, int64_t offset, i
     if (!scratch) return liana__fail_memory(error, "reading labels");
     liana_status status = LIANA_OK;
     for (uint64_t index = 0; status == LIANA_OK && index < source->num_records; index++) {
-        liana__record record;
+        liana_source_record record;
         status = liana__source_read(source, index, scratch, &record, error);
         if (status == LIANA_OK) {
             status = liana__source_label(source, index, &record, offset, num_classes, &labels[index], error);

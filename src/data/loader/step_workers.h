@@ -15,15 +15,15 @@ void liana__step_workers_free(liana__step_workers *step);
 void liana__step_workers_divide(liana__step_workers *step, const liana__input_workers *workers, uint64_t number,
                                 int64_t num_positions, int64_t *begin, int64_t *end);
 
-/* What one process found in its positions of a step. */
+/* The findings of one process in its positions of a step. */
 typedef struct liana__step_findings {
     const liana__error *failure; /* its first; NULL: none */
     const liana__gaps *gaps;     /* their examples are numbered from the first of its positions */
 } liana__step_findings;
 
-/* Tells what we found, and hears what the others did: `gaps` receives those of all, in order, numbered in the whole step;
- * shard_counts and num_examples are set. *failed: a process failed; `failure` is that of the first position, and the
- * rest is not set. Errors: those of `gather`; INTERNAL (a message that is none), OUT_OF_MEMORY. */
+/* Tells what we found, and hears what the others did: `gaps` receives those of all, in order, numbered in the whole
+ * step; shard_counts and num_examples are set. *failed: a process failed; `failure` is that of the first position, and
+ * the rest is not set. Errors: those of `gather`; INTERNAL (not a message), OUT_OF_MEMORY. */
 liana_status liana__step_workers_meet(liana__step_workers *step, const liana__input_workers *workers,
                                       int64_t num_positions, const liana__step_findings *own, liana__gaps *gaps,
                                       bool *failed, liana__error *failure, liana__error *error) LIANA_MUST_USE;

@@ -20,7 +20,7 @@ bool liana__class_list_counts(const liana__strings *names);
 /* Whether each name is a number (liana__class_number_read). */
 bool liana__class_list_is_numbers(const liana__strings *names);
 
-/* What kind of class number a text is. */
+/* The kind of class number that a text is. */
 typedef enum liana__class_number {
     LIANA__CLASS_NO_NUMBER,
     LIANA__CLASS_WHOLE_NUMBER, /* "1", " 1 ", "1.0" */

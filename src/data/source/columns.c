@@ -319,7 +319,8 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
     return arena->failed ? liana__fail_memory(error, "the columns") : LIANA_OK;
 }
 
-liana_component liana__column_component(const liana__column *column)
+/* The component of a column whose dtype is known and whose `from` is complete. */
+static liana_component component_of(const liana__column *column)
 {
     liana_component made = {.name = column->name, .dtype = column->dtype};
     int64_t count = column->length ? column->length : column->multi_hot ? column->multi_hot : 0;
@@ -361,7 +362,7 @@ liana_status liana__columns_components(const liana__columns *columns, liana__col
     *all = (liana__column_components){0};
     for (size_t i = 0; i < columns->count; i++) {
         const liana__column *column = &columns->items[i];
-        liana_component component = liana__column_component(column);
+        liana_component component = component_of(column);
         LIANA_TRY(check_padding(column, error));
         LIANA_TRY(add_component(all, &component, column, error));
         if (!column->lengths) continue;
@@ -469,7 +470,7 @@ static void put_number(const liana__column *column, void *values, int64_t k, con
 
 void liana__column_begin(const liana__column *column, void *values)
 {
-    liana_component component = liana__column_component(column);
+    liana_component component = component_of(column);
     int64_t count = liana_shape_size(&component.shape), bad;
     size_t size = column->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)column->dtype);
     memset(values, 0, (size_t)count * size);

@@ -55,9 +55,6 @@ liana_status liana__columns_make_label(const liana__columns *columns, const char
                                        liana__error *error) LIANA_MUST_USE;
 const liana__column *liana__columns_get(const liana__columns *columns, const char *name);
 
-/* The component of a column whose dtype is known and whose `from` is complete. */
-liana_component liana__column_component(const liana__column *column);
-
 /* The components of all columns, each followed by that of its lengths. */
 typedef struct liana__column_components {
     size_t count;

@@ -28,6 +28,7 @@ typedef struct csv_source {
     bool skip_damage;
     liana__csv_columns columns;
     liana__csv_table *tables; /* [num_lists] while it is opened */
+    bool is_table;            /* it is opened as one */
 } csv_source;
 
 enum { MAX_LIST_SIZE = 1 << 30, LONGEST_HEADER = 200 };
@@ -44,9 +45,9 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return liana__csv_file_is_named(path);
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    csv_source *source = (csv_source *)base;
+    csv_source *source = handle;
     liana__csv_columns_free(&source->columns);
     liana__image_files_free(&source->files);
     free(source->lists);
@@ -55,43 +56,43 @@ static void close_source(liana__source *base)
     free(source);
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const csv_source *source = (const csv_source *)base;
+    const csv_source *source = handle;
     size_t list = liana__part_of(source->starts, source->num_lists, index);
-    return (liana__record_address){.file = source->lists[list],
-                                   .record = (int64_t)(index - source->starts[list]),
-                                   .line = source->lines ? source->lines[index] : 0};
+    return (liana_record_address){.file = source->lists[list],
+                                  .record = (int64_t)(index - source->starts[list]),
+                                  .line = source->lines ? source->lines[index] : 0};
 }
 
-static void visit_files(const liana__source *base,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
 {
-    liana__image_files_visit(&((const csv_source *)base)->files, base->num_records, visit, user);
+    const csv_source *source = handle;
+    liana__image_files_visit(&source->files, source->base.num_records, visit, user);
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    if (!base->lacks_images) liana__image_files_expect(&((const csv_source *)base)->files, index);
+    const csv_source *source = handle;
+    if (!source->base.lacks_images) liana__image_files_expect(&source->files, index);
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    const csv_source *source = (const csv_source *)base;
+    const csv_source *source = handle;
     const liana__csv_columns *columns = &source->columns;
-    if (liana__image_files_read(&source->files, index, scratch, record, error) != LIANA_OK) {
-        return liana__source_fail_within(base, index, record, error);
+    if (liana__image_files_read(&source->files, record->index, record->scratch, record, record->error) != LIANA_OK) {
+        return liana__source_fail_within(&source->base, record->index, record, record->error);
     }
     for (size_t i = 0; i < columns->components.count; i++) {
-        record->values[i] = columns->values[i] + index * columns->components.sizes[i];
+        record->values[i] = columns->values[i] + record->index * columns->components.sizes[i];
     }
     return LIANA_OK;
 }
 
-static int64_t known_label(const liana__source *base, uint64_t index)
+static int64_t known_label(const void *handle, uint64_t index)
 {
-    return ((const csv_source *)base)->files.items[index].label;
+    return ((const csv_source *)handle)->files.items[index].label;
 }
 
 /* ---- columns ---- */
@@ -188,7 +189,7 @@ static liana_status find_named_columns(csv_source *source, liana__csv_list *read
     return liana__fail_within(error, "'%s'", reader->path);
 }
 
-/* What is named must be there. */
+/* A column that is named must be there. */
 static liana_status check_named(const liana__csv_list *reader, const liana__source_options *options,
                                 liana__error *error)
 {
@@ -257,7 +258,7 @@ static liana_status find_columns(csv_source *source, liana__csv_list *reader, co
                                  liana__error *error)
 {
     const bool named = options->image_feature || has_image_column(reader);
-    bool is_table = source->base.kind == &liana__source_table || (options->columns && !named), found = false;
+    bool is_table = source->is_table || (options->columns && !named), found = false;
     if (!is_table && !named && !options->label_feature && !options->id_feature) {
         LIANA_TRY(find_places(source, reader, &found, error));
         if (found) return LIANA_OK;
@@ -539,12 +540,14 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
     return LIANA_OK;
 }
 
-static liana_status open_as(const liana__source_kind *kind, const liana__paths *paths,
-                            const liana__source_options *options, liana__source **out, liana__error *error)
+static liana_status open_as(liana_source_opening *opening, bool is_table)
 {
-    csv_source *source = calloc(1, sizeof *source);
-    if (!source) return liana__fail_memory(error, "a list of images");
-    source->base.kind = kind;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    csv_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
+    source->is_table = is_table;
     source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
@@ -563,33 +566,23 @@ static liana_status open_as(const liana__source_kind *kind, const liana__paths *
     free(readers);
     source->readers = source->labels.lists = NULL;
     source->tables = NULL;
-    return liana__source_finish(&source->base, status, out);
+    return status;
 }
 
-static liana_status open_list(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                              liana__error *error)
+static liana_status open_list(liana_source_opening *opening)
 {
-    return open_as(&liana__source_csv, paths, options, out, error);
+    return open_as(opening, false);
 }
 
-static liana_status open_table(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                               liana__error *error)
+static liana_status open_table(liana_source_opening *opening)
 {
-    return open_as(&liana__source_table, paths, options, out, error);
+    return open_as(opening, true);
 }
 
-/* A file may be either; only its name in data.kind, or the lack of image files, says that it is a table. */
-static bool recognises_nothing(const char *path, const uint8_t *head, size_t head_size)
-{
-    (void)path;
-    (void)head;
-    (void)head_size;
-    return false;
-}
-
-const liana__source_kind liana__source_csv = {
-    .name = "csv",
-    .doc = "CSV or TSV lists of image files with their labels, as numbers or class names, and values of other columns.",
+const liana_source_type liana__source_csv = {
+    LIANA_PART(
+        SOURCE, liana_source_type, "csv",
+        "CSV or TSV lists of image files with their labels, as numbers or class names, and values of other columns."),
     .recognises = recognises,
     .named_only = true,
     .open = open_list,
@@ -603,10 +596,10 @@ const liana__source_kind liana__source_csv = {
     .num_buffers = 1,
 };
 
-const liana__source_kind liana__source_table = {
-    .name = "table",
-    .doc = "CSV or TSV tables of numbers, categories and sequences, without images.",
-    .recognises = recognises_nothing,
+/* A file may be either; only its name in data.kind, or the lack of image files, says that it is a table. */
+const liana_source_type liana__source_table = {
+    LIANA_PART(SOURCE, liana_source_type, "table",
+               "CSV or TSV tables of numbers, categories and sequences, without images."),
     .named_only = true,
     .open = open_table,
     .close = close_source,

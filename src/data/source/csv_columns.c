@@ -30,7 +30,9 @@ static int read_number(const liana__csv *csv, const char *name)
     return *name >= '0' && *name <= '9' && !*end && (size_t)number < csv->num_columns ? (int)number : LIANA__NO_COLUMN;
 }
 
-liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
+/* Gives the column of a name as liana__column_search does; -1: there is none. Errors: INVALID_DATA (two columns fit),
+ * with the file. */
+static liana_status find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
 {
     const liana__csv *csv = table->csv;
     *place = LIANA__NO_COLUMN;
@@ -91,7 +93,7 @@ liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__co
         const liana__column *column = &columns->items[i];
         for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
             int place;
-            LIANA_TRY(liana__csv_find_column(table, column->from.items[k], &place, error));
+            LIANA_TRY(find_column(table, column->from.items[k], &place, error));
             if (place >= 0) used[place] = true;
         }
     }
@@ -149,7 +151,7 @@ static liana_status has_columns(const liana__csv_request *request, const liana__
         if (request->tables[t].csv->num_rows == 0) continue;
         for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
             int place;
-            LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], &place, error));
+            LIANA_TRY(find_column(&request->tables[t], column->from.items[k], &place, error));
             *has = *has && place >= 0;
         }
     }
@@ -189,7 +191,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
         for (size_t i = 0; i < found->columns.count; i++) {
             const liana__column *column = &found->columns.items[i];
             for (size_t k = 0; k < column->from.count; k++, place++) {
-                LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], place, error));
+                LIANA_TRY(find_column(&request->tables[t], column->from.items[k], place, error));
                 if (*place >= 0 || request->tables[t].csv->num_rows == 0) continue;
                 return fail_column(&request->tables[t], column->name, column->from.items[k], error);
             }

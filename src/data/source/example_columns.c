@@ -105,7 +105,7 @@ static liana_status put_value(const liana__column *column, void *values, int64_t
     return liana__column_put(column, values, k, &cell, error);
 }
 
-/* What stands for a missing feature. */
+/* The values in place of a missing feature. */
 static liana_status put_missing(const liana__column *column, void *values, int64_t *k, const liana__example *example,
                                 const char *name, liana__error *error)
 {

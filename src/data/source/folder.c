@@ -30,39 +30,39 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return liana__named_as_image(path) || liana__image_sniff(head, head_size) != LIANA__IMAGE_UNKNOWN;
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    folder_source *source = (folder_source *)base;
+    folder_source *source = handle;
     liana__image_files_free(&source->files);
     free(source->classes);
     free(source);
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    return (liana__record_address){((const folder_source *)base)->files.items[index].path, -1, 0};
+    return (liana_record_address){((const folder_source *)handle)->files.items[index].path, -1, 0};
 }
 
-static void visit_files(const liana__source *base,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
 {
-    liana__image_files_visit(&((const folder_source *)base)->files, base->num_records, visit, user);
+    const folder_source *source = handle;
+    liana__image_files_visit(&source->files, source->base.num_records, visit, user);
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    liana__image_files_expect(&((const folder_source *)base)->files, index);
+    liana__image_files_expect(&((const folder_source *)handle)->files, index);
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    return liana__image_files_read(&((const folder_source *)base)->files, index, scratch, record, error);
+    return liana__image_files_read(&((const folder_source *)handle)->files, record->index, record->scratch, record,
+                                   record->error);
 }
 
-static int64_t known_label(const liana__source *base, uint64_t index)
+static int64_t known_label(const void *handle, uint64_t index)
 {
-    return ((const folder_source *)base)->files.items[index].label;
+    return ((const folder_source *)handle)->files.items[index].label;
 }
 
 static liana_status add_file(folder_source *source, const char *path, size_t id_start, int64_t label,
@@ -390,26 +390,27 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     return LIANA_OK;
 }
 
-static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                                liana__error *error)
+static liana_status open_source(liana_source_opening *opening)
 {
-    folder_source *source = calloc(1, sizeof *source);
-    if (!source) return liana__fail_memory(error, "a list of images");
-    source->base.kind = &liana__source_folder;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    folder_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
     source->paths = paths;
     source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
     source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
     source->paths = NULL;
-    return liana__source_finish(&source->base, status, out);
+    return status;
 }
 
-const liana__source_kind liana__source_folder = {
-    .name = "folder",
-    .doc = "Image files (" LIANA__IMAGE_KINDS
-           "): folders with a folder for each class (with images in its subfolders), plain folders, "
-           "or files.",
+const liana_source_type liana__source_folder = {
+    LIANA_PART(SOURCE, liana_source_type, "folder",
+               "Image files (" LIANA__IMAGE_KINDS
+               "): folders with a folder for each class (with images in its subfolders), plain folders, "
+               "or files."),
     .recognises = recognises,
     .takes_folders = true,
     .open = open_source,

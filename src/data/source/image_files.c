@@ -137,7 +137,7 @@ liana_status liana__image_files_note_versions(liana__image_files *files, liana__
 }
 
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
-                                     liana__record *record, liana__error *error)
+                                     liana_source_record *record, liana__error *error)
 {
     const liana__image_file *file = &files->items[index];
     liana__file_buffer *buffer = scratch;

@@ -44,14 +44,14 @@ size_t liana__image_files_memory(const liana__image_files *files);
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Notes what the local files are now, once all are added: a file that is exchanged or written to later is not read. (Files
- * of servers are copies, whose versions src/remote knows.) Errors: OUT_OF_MEMORY. */
+/* Notes what the local files are now, once all are added: a file that is exchanged or written to later is not read.
+ * (Files of servers are copies, whose versions src/remote knows.) Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_note_versions(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a file's bytes into the scratch, a liana__file_buffer of one thread. The record's id and label are set before
  * that. Errors: those of liana__file_read_again. */
 liana_status liana__image_files_read(const liana__image_files *files, uint64_t index, void *scratch,
-                                     liana__record *record, liana__error *error) LIANA_MUST_USE;
+                                     liana_source_record *record, liana__error *error) LIANA_MUST_USE;
 /* Asks the system to fetch the file, which will be read soon. */
 void liana__image_files_expect(const liana__image_files *files, uint64_t index);
 

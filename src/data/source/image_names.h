@@ -1,5 +1,5 @@
-/* image_names.h - what names of files and folders say: images that are read, images that are not, and what programs leave
- * behind. */
+/* image_names.h - what names of files and folders say: images that are read, images that are not, and what programs
+ * leave behind. */
 #ifndef LIANA_DATA_IMAGE_NAMES_H
 #define LIANA_DATA_IMAGE_NAMES_H
 

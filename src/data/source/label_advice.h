@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "formats/example.h"
 
-/* Adds how data.columns reads a feature as the target: "'label' is a text; ...". Nothing for one whole number, and for a
- * feature that is missing. */
+/* Adds how data.columns reads a feature as the target: "'label' is a text; ...". Nothing for one whole number, and for
+ * a feature that is missing. */
 void liana__label_advice(const liana__example *example, const char *label, liana__text *text);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct tfrecord_source {
     liana__example_columns columns;
 } tfrecord_source;
 
-/* What a thread reads with. */
+/* The memory that a thread reads with. */
 typedef struct reading {
     liana__file_buffer buffer; /* of a record of a plain file */
     liana__example example;
@@ -74,9 +74,9 @@ static uint64_t file_count(const record_file *file)
     return file->plain ? liana__tfrecord_count(file->plain) : liana__tfrecord_blocks_count(file->blocks);
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    tfrecord_source *source = (tfrecord_source *)base;
+    tfrecord_source *source = handle;
     for (size_t i = 0; i < source->num_files; i++) {
         liana__tfrecord_close(source->files[i].plain);
         liana__tfrecord_blocks_close(source->files[i].blocks);
@@ -93,11 +93,11 @@ static size_t file_of(const tfrecord_source *source, uint64_t index)
     return liana__part_of(source->starts, source->num_files, index);
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const tfrecord_source *source = (const tfrecord_source *)base;
+    const tfrecord_source *source = handle;
     size_t file = file_of(source, index);
-    return (liana__record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file]), 0};
+    return (liana_record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file]), 0};
 }
 
 static liana_status parse(const tfrecord_source *source, uint64_t index, reading *scratch, liana__error *error)
@@ -114,8 +114,8 @@ static liana_status parse(const tfrecord_source *source, uint64_t index, reading
     return liana__example_parse(&scratch->example, file_name(file), record, bytes, size, error);
 }
 
-static liana_status read_columns(const tfrecord_source *source, uint64_t index, reading *scratch, liana__record *record,
-                                 liana__error *error)
+static liana_status read_columns(const tfrecord_source *source, uint64_t index, reading *scratch,
+                                 liana_source_record *record, liana__error *error)
 {
     const liana__example_columns *columns = &source->columns;
     if (!scratch->values) scratch->values = liana__allocate_aligned(columns->size);
@@ -128,7 +128,7 @@ static liana_status read_columns(const tfrecord_source *source, uint64_t index, 
     return LIANA_OK;
 }
 
-static void read_id(const tfrecord_source *source, reading *scratch, liana__record *record)
+static void read_id(const tfrecord_source *source, reading *scratch, liana_source_record *record)
 {
     liana__feature id;
     if (!source->id || !liana__example_find(&scratch->example, source->id, &id) || id.count != 1) return;
@@ -144,21 +144,21 @@ static void read_id(const tfrecord_source *source, reading *scratch, liana__reco
     }
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    const tfrecord_source *source = (const tfrecord_source *)base;
-    const liana__example *example = &((reading *)scratch)->example;
-    LIANA_TRY(parse(source, index, scratch, error));
-    read_id(source, scratch, record);
-    if (!base->lacks_images) {
-        LIANA_TRY(liana__example_bytes(example, source->image, &record->bytes, &record->size, error));
+    const tfrecord_source *source = handle;
+    const liana__example *example = &((reading *)record->scratch)->example;
+    LIANA_TRY(parse(source, record->index, record->scratch, record->error));
+    read_id(source, record->scratch, record);
+    if (!source->base.lacks_images) {
+        LIANA_TRY(liana__example_bytes(example, source->image, &record->bytes, &record->size, record->error));
     }
     if (source->label) {
-        LIANA_TRY(liana__example_int64(example, source->label, &record->label, error));
+        LIANA_TRY(liana__example_int64(example, source->label, &record->label, record->error));
         record->has_label = true;
     }
-    return source->columns.size ? read_columns(source, index, scratch, record, error) : LIANA_OK;
+    return source->columns.size ? read_columns(source, record->index, record->scratch, record, record->error)
+                                : LIANA_OK;
 }
 
 /* The first of the names that the record has as a feature of one value of that kind, or NULL. */
@@ -173,9 +173,9 @@ static const char *look(const liana__example *example, const char *const *names,
     return NULL;
 }
 
-static int64_t offset(const liana__source *base, uint64_t index)
+static int64_t offset(const void *handle, uint64_t index)
 {
-    const tfrecord_source *source = (const tfrecord_source *)base;
+    const tfrecord_source *source = handle;
     size_t file = file_of(source, index);
     uint64_t record = index - source->starts[file];
     return (int64_t)(source->files[file].plain ? liana__tfrecord_offset(source->files[file].plain, (size_t)record)
@@ -293,7 +293,7 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
     return LIANA_OK;
 }
 
-/* What a record without a label has instead. */
+/* The features that a record without a label has instead. */
 static liana_status describe_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
 {
     liana__text text = {0};
@@ -329,8 +329,8 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     if (!source->image) source->image = IMAGE_NAMES[0];
     source->base.has_labels = source->label != NULL;
     if (options->columns) LIANA_TRY(choose_columns(source, options, example, error));
-    liana__record record = {0};
-    liana_status status = read_record(&source->base, pattern, scratch, &record, error);
+    liana_source_record record = {.index = pattern, .scratch = scratch, .error = error};
+    liana_status status = read_record(source, &record);
     return status == LIANA_OK ? LIANA_OK : fail_feature(source, example, status, error);
 }
 
@@ -440,21 +440,22 @@ static void scratch_bound(void *scratch, liana__memory_share *share)
     ((reading *)scratch)->example.share = share;
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    const tfrecord_source *source = (const tfrecord_source *)base;
+    const tfrecord_source *source = handle;
     size_t file = file_of(source, index);
     if (source->files[file].plain) {
         liana__tfrecord_expect(source->files[file].plain, (size_t)(index - source->starts[file]));
     }
 }
 
-static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                                liana__error *error)
+static liana_status open_source(liana_source_opening *opening)
 {
-    tfrecord_source *source = calloc(1, sizeof *source);
-    if (!source) return liana__fail_memory(error, "TFRecord files");
-    source->base.kind = &liana__source_tfrecord;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    tfrecord_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
     liana_status status = open_files(source, paths, options->skip_damage, error);
     if (status == LIANA_OK && source->base.num_records > 0) {
         reading scratch = {0};
@@ -462,12 +463,12 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
         scratch_free(&scratch);
         liana__file_buffer_free(&scratch.buffer);
     }
-    return liana__source_finish(&source->base, status, out);
+    return status;
 }
 
-const liana__source_kind liana__source_tfrecord = {
-    .name = "tfrecord",
-    .doc = "TFRecord files of tf.Example with encoded images, plain or gzipped.",
+const liana_source_type liana__source_tfrecord = {
+    LIANA_PART(SOURCE, liana_source_type, "tfrecord",
+               "TFRecord files of tf.Example with encoded images, plain or gzipped."),
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

@@ -128,10 +128,9 @@ liana_dataset *liana_dataset_batch(liana_dataset *input, const liana_batch_optio
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_batch = {
-    .name = "batch",
+const liana_stage_type liana__stage_batch = {
+    LIANA_PART(STAGE, liana_stage_type, "batch", "Makes one element of several, along a new first dimension."),
     .options_size = offsetof(batch, remainder) + sizeof(liana_remainder),
-    .doc = "Makes one element of several, along a new first dimension.",
     .read = read_batch,
     .begin = begin,
     .next = next,

@@ -143,9 +143,8 @@ static size_t cached(const liana_dataset *dataset)
     return atomic_load(&((cache *)dataset->own)->bytes);
 }
 
-const liana__stage_kind liana__stage_cache = {
-    .name = "cache",
-    .doc = "Keeps the elements of the first epoch in memory.",
+const liana_stage_type liana__stage_cache = {
+    LIANA_PART(STAGE, liana_stage_type, "cache", "Keeps the elements of the first epoch in memory."),
     .close = close_cache,
     .cached = cached,
     .read = read_element,

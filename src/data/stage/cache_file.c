@@ -76,7 +76,7 @@ static liana_status open_file(const liana_dataset *dataset, const liana__element
     return liana__element_file_open(own->path, contents, &own->file, why, why_size, error);
 }
 
-/* The lock of the file's makers, -1 where the file system has none. Whoever had it before may have removed the file
+/* The lock of the file's makers, -1 where the file system has none. Its last holder may have removed the file
  * that it was on. */
 static int take_lock(const char *path)
 {
@@ -265,9 +265,8 @@ liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_cache_file = {
-    .name = "cache_file",
-    .doc = "Keeps the elements of the first epoch in a file.",
+const liana_stage_type liana__stage_cache_file = {
+    LIANA_PART(STAGE, liana_stage_type, "cache_file", "Keeps the elements of the first epoch in a file."),
     .close = close_cache,
     .memory = memory_of,
     .read = read_element,

@@ -89,9 +89,8 @@ liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t 
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_concatenate = {
-    .name = "concatenate",
-    .doc = "Several datasets, one after the other.",
+const liana_stage_type liana__stage_concatenate = {
+    LIANA_PART(STAGE, liana_stage_type, "concatenate", "Several datasets, one after the other."),
     .read = read_element,
     .trace = find_input,
     .begin = begin,

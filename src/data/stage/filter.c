@@ -41,9 +41,8 @@ liana_dataset *liana_dataset_filter(liana_dataset *input, const liana_filter_opt
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_filter = {
-    .name = "filter",
-    .doc = "Keeps the elements that a function of the program chooses.",
+const liana_stage_type liana__stage_filter = {
+    LIANA_PART(STAGE, liana_stage_type, "filter", "Keeps the elements that a function of the program chooses."),
     .begin = begin,
     .next = next,
 };

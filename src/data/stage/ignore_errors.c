@@ -98,7 +98,7 @@ static liana_status mark(liana_dataset *dataset, liana__error *error)
     return liana__spec_make(&dataset->arena, made, count + 1, &dataset->spec, error);
 }
 
-static liana_dataset *make(const liana__stage_kind *kind, liana_dataset *input,
+static liana_dataset *make(const liana_stage_type *kind, liana_dataset *input,
                            const liana_ignore_errors_options *options, liana_status *status)
 {
     liana_dataset *dataset = liana__dataset_stage(kind, input, sizeof(ignore));
@@ -132,16 +132,15 @@ liana_dataset *liana_dataset_mark_errors(liana_dataset *input, const liana_ignor
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_ignore_errors = {
-    .name = "ignore_errors",
-    .doc = "Leaves out elements that cannot be made.",
+const liana_stage_type liana__stage_ignore_errors = {
+    LIANA_PART(STAGE, liana_stage_type, "ignore_errors", "Leaves out elements that cannot be made."),
     .begin = begin,
     .next = next,
 };
 
-const liana__stage_kind liana__stage_mark_errors = {
-    .name = "mark_errors",
-    .doc = "Replaces elements that cannot be made by zeros, and marks them.",
+const liana_stage_type liana__stage_mark_errors = {
+    LIANA_PART(STAGE, liana_stage_type, "mark_errors",
+               "Replaces elements that cannot be made by zeros, and marks them."),
     .read = read_marked,
     .reader_size = sizeof(bool),
 };

@@ -152,7 +152,7 @@ static liana_status find_files(liana_dataset *dataset, const liana__source *sour
         const char *file = NULL;
         count = 0;
         for (uint64_t i = 0; i < source->num_records; i++) {
-            liana__record_address address = liana__source_address(source, i);
+            liana_record_address address = liana__source_address(source, i);
             if (address.record < 0) {
                 return liana__fail(error, LIANA_INVALID_ARGUMENT,
                                    "'%s' is one example: only files of many examples (TFRecord, tar) can be taken in "
@@ -188,10 +188,9 @@ liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_interleave_datasets = {
-    .name = "interleave_datasets",
+const liana_stage_type liana__stage_interleave_datasets = {
+    LIANA_PART(STAGE, liana_stage_type, "interleave_datasets", "Takes elements from several datasets in turn."),
     .options_size = offsetof(interleave, turns),
-    .doc = "Takes elements from several datasets in turn.",
     .close = close_turns,
     .read = read_element,
     .trace = trace,

@@ -182,10 +182,9 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     }
 }
 
-const liana__stage_kind liana__stage_tfrecord = {
-    .name = "tfrecord",
+const liana_stage_type liana__stage_tfrecord = {
+    LIANA_PART(STAGE, liana_stage_type, "tfrecord", "The records of TFRecord files, plain or compressed."),
     .describe = describe,
-    .doc = "The records of TFRecord files, plain or compressed.",
     .close = close_records,
     .memory = memory_of,
     .read = read_record,

@@ -161,11 +161,10 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     liana__fingerprint_add(settings, weights, dataset->num_inputs * sizeof *weights);
 }
 
-const liana__stage_kind liana__stage_sample_from_datasets = {
-    .name = "sample_from_datasets",
+const liana_stage_type liana__stage_sample_from_datasets = {
+    LIANA_PART(STAGE, liana_stage_type, "sample_from_datasets", "Mixes datasets randomly, by weight."),
     .options_size = offsetof(sample, stop_on_empty) + sizeof(bool),
     .describe = describe,
-    .doc = "Mixes datasets randomly, by weight.",
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(sample_cursor),

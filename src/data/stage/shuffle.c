@@ -151,10 +151,10 @@ liana_dataset *liana_dataset_shuffle(liana_dataset *input, const liana_shuffle_o
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_shuffle = {
-    .name = "shuffle",
+const liana_stage_type liana__stage_shuffle = {
+    LIANA_PART(STAGE, liana_stage_type, "shuffle",
+               "Shuffles anew in each epoch: all elements, or for a stream those in a buffer."),
     .options_size = offsetof(shuffle, same_each_epoch) + sizeof(bool),
-    .doc = "Shuffles anew in each epoch: all elements, or for a stream those in a buffer.",
     .read = read_element,
     .reader_size = sizeof(shuffle_reader),
     .reader_free = free_reader,

@@ -83,7 +83,7 @@ static liana_status cut_slices(liana_dataset *dataset, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_dataset *make(liana_context *context, const liana__stage_kind *kind, const liana_array *arrays,
+static liana_dataset *make(liana_context *context, const liana_stage_type *kind, const liana_array *arrays,
                            size_t num_arrays)
 {
     liana_dataset *dataset = liana__dataset_create(context, kind, NULL, 0, sizeof(liana__holder));
@@ -123,18 +123,17 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     }
 }
 
-const liana__stage_kind liana__stage_from_tensors = {
-    .name = "from_tensors",
+const liana_stage_type liana__stage_from_tensors = {
+    LIANA_PART(STAGE, liana_stage_type, "from_tensors", "One element, from values of the program."),
     .describe = describe,
-    .doc = "One element, from values of the program.",
     .close = close_tensors,
     .read = read_tensors,
 };
 
-const liana__stage_kind liana__stage_from_tensor_slices = {
-    .name = "from_tensor_slices",
+const liana_stage_type liana__stage_from_tensor_slices = {
+    LIANA_PART(STAGE, liana_stage_type, "from_tensor_slices",
+               "One element for each index of the first dimension of values of the program."),
     .describe = describe,
-    .doc = "One element for each index of the first dimension of values of the program.",
     .close = close_tensors,
     .read = read_slice,
 };

@@ -98,9 +98,8 @@ liana_dataset *liana_dataset_unbatch(liana_dataset *input)
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_unbatch = {
-    .name = "unbatch",
-    .doc = "Makes one element for each index of the first dimension.",
+const liana_stage_type liana__stage_unbatch = {
+    LIANA_PART(STAGE, liana_stage_type, "unbatch", "Makes one element for each index of the first dimension."),
     .read = read_row,
     .begin = begin,
     .next = next,

@@ -82,9 +82,8 @@ liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_t num_data
     return liana__dataset_finish(dataset, join_specs(dataset, &context->error));
 }
 
-const liana__stage_kind liana__stage_zip = {
-    .name = "zip",
-    .doc = "Joins the components of several datasets.",
+const liana_stage_type liana__stage_zip = {
+    LIANA_PART(STAGE, liana_stage_type, "zip", "Joins the components of several datasets."),
     .read = read_element,
     .begin = begin,
     .next = next,

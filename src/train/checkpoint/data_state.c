@@ -82,9 +82,9 @@ static void add_source(void *user, const liana__source *source)
     finder *own = user;
     own->file = NULL;
     own->source = source;
-    if (source->kind->visit_files) source->kind->visit_files(source, add_other, own);
+    liana__source_visit_files(source, add_other, own);
     for (uint64_t i = 0; i < source->num_records && !own->failed; i++) {
-        liana__record_address address = source->kind->address(source, i);
+        liana_record_address address = liana__source_local_address(source, i);
         if (address.record < 0) break; /* the files are the examples, and were visited */
         bool same = own->file && (own->file == address.file || strcmp(own->file, address.file) == 0);
         if (!same) {

@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "data/source/class_list.h"
+#include "data/source/source_open.h"
 #include "formats/yaml.h"
 #include "train/config/config_internal.h"
 
@@ -75,32 +76,33 @@ static liana_status open_list(const liana__source_request *request, const liana_
     return status == LIANA_OK ? hand_on(request, *dataset, error) : status;
 }
 
-static liana_status find_function(const liana__source_request *request, const char *kind, const char *name,
-                                  const char *key, const liana__registered **found, liana__error *error)
+/* The stage of that name; NULL: none is asked for. */
+static const liana_stage_type *find_stage(const liana__source_request *request, const char *name)
 {
-    *found = name ? liana__context_registered(request->context, kind, name) : NULL;
-    if (!name || *found) return LIANA_OK;
+    return name ? liana__part_find(request->context, &liana__stage_kind, name, NULL) : NULL;
+}
+
+static liana_status fail_function(const char *key, const char *use, const char *name, liana__error *error)
+{
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "%s.%s: there is no function '%.100s'; a C program registers it with liana_%s_register", key,
-                       kind, name, kind);
+                       "%s.%s: there is no function '%.100s'; a C program registers it with liana_register", key, use,
+                       name);
 }
 
 static liana_status choose(const liana__source_request *request, const liana__source_config *where, const char *key,
                            liana_dataset **dataset, liana__error *error)
 {
-    const liana__registered *filter, *map;
-    LIANA_TRY(find_function(request, "filter", where->filter, key, &filter, error));
-    LIANA_TRY(find_function(request, "map", where->map, key, &map, error));
+    const liana_stage_type *filter = find_stage(request, where->filter), *map = find_stage(request, where->map);
+    if (where->filter && !(filter && filter->keep)) return fail_function(key, "filter", where->filter, error);
+    if (where->map && !(map && map->map)) return fail_function(key, "map", where->map, error);
     liana_dataset *made = *dataset;
     *dataset = NULL;
     if (filter) {
-        liana_filter_options options = {where->filter, (liana_filter_function)filter->function, filter->user};
+        const liana_filter_options options = {where->filter, filter->keep, filter->user};
         made = liana_dataset_filter(made, &options);
     }
     if (map) {
-        liana_map_options options = {.name = where->map,
-                                     .function = (liana_map_function)map->function,
-                                     .user = map->user};
+        const liana_map_options options = {.name = where->map, .function = map->map, .user = map->user};
         made = liana_dataset_map(made, &options);
     }
     if (where->shard.count) made = liana_dataset_shard(made, where->shard.count, where->shard.index);

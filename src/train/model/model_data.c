@@ -215,7 +215,7 @@ static liana_status find_augmentation(liana__model_data *own, const char *text, 
 {
     liana__value *list;
     liana_shape input = liana__model_input_shape(own->model);
-    liana__augment_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
+    liana_image_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
     if (!text) return LIANA_OK;
     if (input.rank != 4) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,

@@ -56,7 +56,7 @@ static void pack(const liana_pixels *image, int channels, uint8_t *to)
 }
 
 /* Pixels of the input's size and channels, 0 to 255, as the model was trained: with their fractions, or rounded. */
-static liana_status resize(const liana_model *model, const liana_shape *shape, const liana__record *record,
+static liana_status resize(const liana_model *model, const liana_shape *shape, const liana_source_record *record,
                            float *input, liana__error *error)
 {
     const bool rounds = model->preprocessing.round;
@@ -84,10 +84,10 @@ static liana_status prepare(const liana_model *model, const liana_pixels *image,
     uint8_t *packed = malloc((size_t)(image->height * image->width * channels));
     if (!packed) return liana__fail_memory(error, "an image");
     pack(image, channels, packed);
-    const liana__record record = {.pixels = packed,
-                                  .height = image->height,
-                                  .width = image->width,
-                                  .channels = channels};
+    const liana_source_record record = {.pixels = packed,
+                                        .height = image->height,
+                                        .width = image->width,
+                                        .channels = channels};
     liana_status status = resize(model, &shape, &record, input, error);
     free(packed);
     LIANA_TRY(status);

@@ -317,7 +317,7 @@ static liana_status check_bounded(const liana__batch *batch, const liana__loader
                 numbers->name, values[at], (long long)numbers->limit);
     const char *column = liana__loader_column(loader, numbers->component);
     if (column) liana__fail_within(error, "column '%.100s'", column);
-    const liana__record none = {0};
+    const liana_source_record none = {0};
     return liana__source_fail_within(liana__loader_source(loader), batch->records[at / each], &none, error);
 }
 

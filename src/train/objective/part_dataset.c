@@ -24,11 +24,12 @@ static size_t trace(const liana_dataset *dataset, uint64_t *index)
     return 0;
 }
 
-static const liana__stage_kind kind = {.name = "part of a batch",
-                                       .options_size = sizeof(liana__batch_part),
-                                       .doc = "A range of each batch.",
-                                       .read = read_element,
-                                       .trace = trace};
+static const liana_stage_type kind = {
+    LIANA_PART(STAGE, liana_stage_type, "part of a batch", "A range of each batch."),
+    .options_size = sizeof(liana__batch_part),
+    .read = read_element,
+    .trace = trace,
+};
 
 liana_dataset *liana__part_dataset(liana_dataset *input, const liana__batch_part *part)
 {

@@ -189,7 +189,7 @@ static liana_status read_rows(through *own, void *scratch, uint64_t first, size_
 {
     const liana__source *source = own->run->training.source;
     for (size_t row = 0; row < count; row++) {
-        liana__record record;
+        liana_source_record record;
         LIANA_TRY(liana__source_read(source, first + row, scratch, &record, error));
         for (size_t i = 0; i < own->num_inputs; i++) {
             const row_input *input = &own->inputs[i];
@@ -249,7 +249,7 @@ static liana_status read_moments(const liana__run *run, size_t place, liana__mom
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "the records");
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         status = may_go_on(run, i, error);
         if (status == LIANA_OK) status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;

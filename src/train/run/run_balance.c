@@ -47,7 +47,7 @@ static liana_status read_component(const balance *own, size_t place, liana__erro
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "reading labels");
     for (uint64_t i = 0; status == LIANA_OK && i < own->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         own->labels[i] = -1;
         status = liana__source_read(source, i, scratch, &record, error);
         if (status == LIANA_OK) {

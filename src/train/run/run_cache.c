@@ -67,7 +67,8 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
     if (run->arena.failed) return liana__fail_memory(error, "the cache of decoded images");
     /* IDX files have pixels, which need no decoding, and labels in files of their own. For a choice from several
      * sources, the files alone do not say which records there are. */
-    bool decoded = strcmp(part->source->kind->name, "idx") == 0 || strcmp(part->source->kind->name, "dataset") == 0;
+    bool decoded =
+        strcmp(part->source->kind->part.name, "idx") == 0 || strcmp(part->source->kind->part.name, "dataset") == 0;
     if (data->cache == LIANA__CACHE_FILE && folder && !decoded) {
         return choose_file(run, name, folder, options, error);
     }

@@ -6,6 +6,7 @@
 #include "data/augment/augment.h"
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
+#include "data/source/source_open.h"
 #include "train/config/source_dataset.h"
 #include "train/objective/shared_loader.h"
 
@@ -219,7 +220,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
         liana__place place = liana__config_place(run->config, "data.augment");
         return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
     }
-    liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
+    liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
     LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
     run->training.stage = liana__augmenter_of(run->training.augment);
     return LIANA_OK;
@@ -575,7 +576,7 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
 enum { MOST_RECORDS = 1 << 18 };
 static const uint64_t MOST_BYTES = UINT64_C(2) << 30;
 
-static liana_status find_size(const liana__record *record, liana__image *image)
+static liana_status find_size(const liana_source_record *record, liana__image *image)
 {
     *image = (liana__image){.height = record->height, .width = record->width};
     return record->bytes ? liana__image_probe(record->bytes, record->size, NULL, image, NULL) : LIANA_OK;
@@ -590,7 +591,7 @@ static bool is_of_size(const liana__source *source, const int64_t size[2])
     bool same = scratch != NULL;
     uint64_t bytes = 0;
     for (uint64_t i = 0; same && i < source->num_records && bytes <= MOST_BYTES; i++) {
-        liana__record record;
+        liana_source_record record;
         liana__image image;
         if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK) continue;
         bytes += record.bytes ? record.size : 0;

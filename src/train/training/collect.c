@@ -36,8 +36,8 @@ static const char *layer_of_variable(const void *user, const char *name)
 static void note_record(const void *user, int64_t example, liana__arena *arena, liana__value *map)
 {
     const liana__bad_step *step = user;
-    if (!step->source || !step->source->kind->address) return;
-    const liana__record_address address = liana__source_address(step->source, step->batch->records[example]);
+    if (!step->source) return;
+    const liana_record_address address = liana__source_address(step->source, step->batch->records[example]);
     const char *file = address.file ? liana__path_shown(arena, address.file) : NULL;
     if (file) liana__value_set(arena, map, "file", liana__value_string(arena, file));
     if (address.record >= 0) liana__value_set(arena, map, "record", liana__value_int(arena, address.record));

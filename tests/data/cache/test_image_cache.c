@@ -278,10 +278,10 @@ typedef struct counted_source {
     pthread_mutex_t mutex;
 } counted_source;
 
-static liana__record_address counted_address(const liana__source *base, uint64_t index)
+static liana_record_address counted_address(const void *base, uint64_t index)
 {
     const counted_source *source = (const counted_source *)base;
-    return (liana__record_address){.file = source->file, .record = (int64_t)index};
+    return (liana_record_address){.file = source->file, .record = (int64_t)index};
 }
 
 typedef struct counted_scratch {
@@ -289,10 +289,10 @@ typedef struct counted_scratch {
     char id[16];
 } counted_scratch;
 
-static liana_status read_counted(const liana__source *base, uint64_t index, void *memory, liana__record *record,
-                                 liana__error *error)
+static liana_status read_counted(void *base, liana_source_record *record)
 {
-    (void)error;
+    const uint64_t index = record->index;
+    void *memory = record->scratch;
     counted_source *source = (counted_source *)(uintptr_t)base;
     counted_scratch *scratch = memory;
     pthread_mutex_lock(&source->mutex);
@@ -300,21 +300,21 @@ static liana_status read_counted(const liana__source *base, uint64_t index, void
     pthread_mutex_unlock(&source->mutex);
     memset(scratch->pixels, (int)index * 5, sizeof scratch->pixels);
     snprintf(scratch->id, sizeof scratch->id, "n%d", (int)index);
-    *record = (liana__record){.pixels = scratch->pixels,
-                              .height = SIDE,
-                              .width = SIDE,
-                              .channels = 1,
-                              .has_label = true,
-                              .label = (int64_t)index,
-                              .id = scratch->id,
-                              .id_size = strlen(scratch->id)};
+    *record = (liana_source_record){.pixels = scratch->pixels,
+                                    .height = SIDE,
+                                    .width = SIDE,
+                                    .channels = 1,
+                                    .has_label = true,
+                                    .label = (int64_t)index,
+                                    .id = scratch->id,
+                                    .id_size = strlen(scratch->id)};
     return LIANA_OK;
 }
 
-static const liana__source_kind counted_kind = {.name = "counted",
-                                                .read = read_counted,
-                                                .address = counted_address,
-                                                .scratch_size = sizeof(counted_scratch)};
+static const liana_source_type counted_kind = {.part = {.name = "counted"},
+                                               .read = read_counted,
+                                               .address = counted_address,
+                                               .scratch_size = sizeof(counted_scratch)};
 
 /* One epoch through the cache in a folder, checked; returns how many records were read, and the note in `note`. */
 static int run_epoch(const char *file, const char *folder, const char *settings, int side, liana__text *note)

@@ -3,7 +3,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 
@@ -39,7 +39,7 @@ static const char *write_text(const char *name, const char *text)
 static void check_record(const liana__source *source, uint64_t index, int64_t label, const char *bytes)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_true(record.has_label);
@@ -53,7 +53,7 @@ static void check_record(const liana__source *source, uint64_t index, int64_t la
 static void check_bad(const liana__source *source, uint64_t index, const char *text)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     int32_t label;
     liana_status status = liana__source_read(source, index, scratch, &record, &error);

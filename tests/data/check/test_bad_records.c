@@ -7,6 +7,7 @@
 #include "data/augment/augment.h"
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/json.h"
 #include "formats/tfrecord.h"
@@ -131,7 +132,7 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
     liana__value *value;
     assert_ok(liana__json_parse(stages, sizeof stages - 1, "stages", &arena, &value, &error), &error);
     if (!mixes) value->count--;
-    liana__augment_shape shape = {SIDE, SIDE, 3};
+    liana_image_shape shape = {SIDE, SIDE, 3};
     liana__augment *augment;
     assert_ok(liana__augment_create(context, value, "augment", &shape, &augment, &error), &error);
     liana__augmenter augmenter = liana__augmenter_of(augment);

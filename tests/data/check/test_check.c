@@ -7,6 +7,7 @@
 #include "data/check/hash.h"
 #include "data/check/quarantine.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/image.h"
 #include "formats/json.h"
 
@@ -238,12 +239,12 @@ static void test_leave_out(void **state)
             k++;
             continue;
         }
-        liana__record record;
+        liana_source_record record;
         assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
         char id[16];
         snprintf(id, sizeof id, "img%03d", i);
         assert_memory_equal(record.id, id, 6);
-        liana__record_address address = liana__source_address(source, index);
+        liana_record_address address = liana__source_address(source, index);
         assert_string_equal(address.file, paths[i / 20]);
         assert_int_equal(address.record, i % 20);
         assert_int_equal(liana__source_offset(source, index), liana__test_record_offset(paths[i / 20], i % 20));

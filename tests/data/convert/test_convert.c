@@ -303,10 +303,10 @@ static void test_failure_leaves_nothing(void **state)
     assert_says(error.message, "/proc/no");
 }
 
-static bool stop_after_five(void *user, size_t done, size_t total)
+static bool stop_after_five(void *user, int64_t done, int64_t total)
 {
     assert_int_equal(total, NUM_IMAGES);
-    *(size_t *)user = done;
+    *(size_t *)user = (size_t)done;
     return done < 5;
 }
 

@@ -459,14 +459,14 @@ static void test_a_failure_while_counting_leaves_no_length(void **state)
     liana__source *source;
     assert_ok(liana__dataset_view(stream, 50, &source, &error), &error);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana_example_address address = {.position = 3 * NUM_TRAINING + 7, .record = 7};
     source->kind->begin(source, address.position);
     assert_fails(liana__source_read_at(source, &address, scratch, &record, &error), LIANA_IO_ERROR, &error,
                  "the server is away");
     assert_ok(liana__source_read_at(source, &address, scratch, &record, &error), &error);
     void *expected_scratch = liana__source_scratch_create(own.training->source);
-    liana__record expected;
+    liana_source_record expected;
     assert_ok(liana__source_read(own.training->source, 7, expected_scratch, &expected, &error), &error);
     assert_memory_equal(record.pixels, expected.pixels, SIZE * SIZE);
     assert_int_equal(record.label, expected.label);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/yaml.h"
 #include "samples/keras_resize.h"
 
@@ -32,10 +33,10 @@ static void test_decoded_pixels_are_kerass(void **state)
         float found[256];
         liana__error error = {0};
         make_picture(KERAS_RESIZE[i].height, KERAS_RESIZE[i].width, KERAS_RESIZE[i].channels, pixels);
-        liana__record record = {.pixels = pixels,
-                                .height = KERAS_RESIZE[i].height,
-                                .width = KERAS_RESIZE[i].width,
-                                .channels = KERAS_RESIZE[i].channels};
+        liana_source_record record = {.pixels = pixels,
+                                      .height = KERAS_RESIZE[i].height,
+                                      .width = KERAS_RESIZE[i].width,
+                                      .channels = KERAS_RESIZE[i].channels};
         liana__decode_options options = {.height = KERAS_RESIZE[i].to_height,
                                          .width = KERAS_RESIZE[i].to_width,
                                          .channels = KERAS_RESIZE[i].channels,
@@ -146,7 +147,7 @@ static void test_augmented_batches(void **state)
     liana__augment *augment;
     liana_context *context;
     static const char text[] = "[{random_flip: {probability: 0}}]";
-    const liana__augment_shape shape = {3, 4, 3};
+    const liana_image_shape shape = {3, 4, 3};
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_ok(liana__yaml_parse(text, strlen(text), "augment", &arena, &list, &error), &error);
     assert_ok(liana__augment_create(context, list, "augment", &shape, &augment, &error), &error);

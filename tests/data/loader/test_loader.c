@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
@@ -30,20 +31,22 @@ typedef struct computed_scratch {
     char id[24];
 } computed_scratch;
 
-static void close_computed(liana__source *source)
+static void close_computed(void *source)
 {
     (void)source;
 }
 
-static liana__record_address computed_address(const liana__source *source, uint64_t index)
+static liana_record_address computed_address(const void *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){.file = "computed", .record = (int64_t)index};
+    return (liana_record_address){.file = "computed", .record = (int64_t)index};
 }
 
-static liana_status read_computed(const liana__source *base, uint64_t index, void *memory, liana__record *record,
-                                  liana__error *error)
+static liana_status read_computed(void *base, liana_source_record *record)
 {
+    const uint64_t index = record->index;
+    void *memory = record->scratch;
+    liana__error *error = record->error;
     computed_source *source = (computed_source *)(uintptr_t)base;
     computed_scratch *scratch = memory;
     atomic_fetch_add(&source->num_reads, 1);
@@ -54,19 +57,19 @@ static liana_status read_computed(const liana__source *base, uint64_t index, voi
     }
     memset(scratch->pixels, (int)(index % 251), sizeof scratch->pixels);
     snprintf(scratch->id, sizeof scratch->id, "id%d", (int)index);
-    *record = (liana__record){.pixels = scratch->pixels,
-                              .height = SIDE,
-                              .width = SIDE,
-                              .channels = 1,
-                              .has_label = true,
-                              .label = (int64_t)(index % 10),
-                              .id = index % 5 ? scratch->id : NULL,
-                              .id_size = strlen(scratch->id)};
+    *record = (liana_source_record){.pixels = scratch->pixels,
+                                    .height = SIDE,
+                                    .width = SIDE,
+                                    .channels = 1,
+                                    .has_label = true,
+                                    .label = (int64_t)(index % 10),
+                                    .id = index % 5 ? scratch->id : NULL,
+                                    .id_size = strlen(scratch->id)};
     return LIANA_OK;
 }
 
-static const liana__source_kind computed_kind = {
-    .name = "computed",
+static const liana_source_type computed_kind = {
+    .part = {.name = "computed"},
     .close = close_computed,
     .read = read_computed,
     .address = computed_address,
@@ -515,7 +518,7 @@ static void test_parts_make_the_same_batches(void **state)
     uint32_t expected[COUNT], sums[COUNT];
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_ok(liana__yaml_parse(text, strlen(text), "list", &arena, &list, &error), &error);
-    liana__augment_shape shape = {96, 80, 3};
+    liana_image_shape shape = {96, 80, 3};
     assert_ok(liana__augment_create(context, list, "data.augment", &shape, &augment, &error), &error);
     liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__source *source = open_data(liana__test_data("flowers192/train/*.tfrec"));
@@ -554,7 +557,7 @@ static void test_mnist_becomes_colour_when_asked(void **state)
     assert_ok(liana__loader_begin(colour, 0, 99, &error), &error);
     assert_ok(liana__loader_next(grey, &one, &error), &error);
     assert_ok(liana__loader_next(colour, &three, &error), &error);
-    liana__record record;
+    liana_source_record record;
     assert_ok(liana__source_read(source, 9900, NULL, &record, &error), &error);
     assert_memory_equal(one->images, record.pixels, 784);
     assert_null(one->ids[0]);

@@ -31,33 +31,35 @@ typedef struct computed_scratch {
     char id[24];
 } computed_scratch;
 
-static void close_computed(liana__source *source)
+static void close_computed(void *source)
 {
     (void)source;
 }
 
-static liana__record_address computed_address(const liana__source *source, uint64_t index)
+static liana_record_address computed_address(const void *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){.file = "computed", .record = (int64_t)index};
+    return (liana_record_address){.file = "computed", .record = (int64_t)index};
 }
 
-static liana_status read_computed(const liana__source *base, uint64_t index, void *memory, liana__record *record,
-                                  liana__error *error)
+static liana_status read_computed(void *base, liana_source_record *record)
 {
+    const uint64_t index = record->index;
+    void *memory = record->scratch;
+    liana__error *error = record->error;
     const computed_source *source = (const computed_source *)base;
     computed_scratch *scratch = memory;
     /* Some records take longer, so that threads finish out of order. */
     if (index % 11 == 3) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     snprintf(scratch->id, sizeof scratch->id, "id%d", (int)index);
-    *record = (liana__record){.pixels = scratch->pixels,
-                              .height = SIDE,
-                              .width = SIDE,
-                              .channels = 1,
-                              .has_label = true,
-                              .label = index % 9 ? (int64_t)(index % 3) : 3,
-                              .id = index % 5 ? scratch->id : NULL,
-                              .id_size = strlen(scratch->id)};
+    *record = (liana_source_record){.pixels = scratch->pixels,
+                                    .height = SIDE,
+                                    .width = SIDE,
+                                    .channels = 1,
+                                    .has_label = true,
+                                    .label = index % 9 ? (int64_t)(index % 3) : 3,
+                                    .id = index % 5 ? scratch->id : NULL,
+                                    .id_size = strlen(scratch->id)};
     for (size_t i = 0; i < source->num_bad; i++) {
         if (index != source->bad[i]) continue;
         return liana__fail(error, LIANA_DATA_LOSS, "'computed': record %d is bad", (int)index);
@@ -66,8 +68,8 @@ static liana_status read_computed(const liana__source *base, uint64_t index, voi
     return LIANA_OK;
 }
 
-static const liana__source_kind computed_kind = {
-    .name = "computed",
+static const liana_source_type computed_kind = {
+    .part = {.name = "computed"},
     .close = close_computed,
     .read = read_computed,
     .address = computed_address,
@@ -141,7 +143,7 @@ static void open_setting(setting *own, const reading *how)
     liana__value *value;
     assert_ok(liana__json_parse(stages, sizeof stages - 1, "stages", &own->arena, &value, &error), &error);
     if (!how->mixes) value->count--;
-    liana__augment_shape shape = {SIDE, SIDE, 1};
+    liana_image_shape shape = {SIDE, SIDE, 1};
     assert_ok(liana__augment_create(own->context, value, "augment", &shape, &own->augment, &error), &error);
     own->augmenter = liana__augmenter_of(own->augment);
     own->mixer = liana__augment_mixer(own->augment, MICROBATCH);

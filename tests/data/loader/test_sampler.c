@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "data/loader/loader.h"
 #include "data/loader/sampler.h"
+#include "data/source/source_open.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "base/file_view.h"
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/gzip.h"
 #include "formats/hdf5.h"
 #include "formats/image.h"

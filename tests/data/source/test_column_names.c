@@ -4,7 +4,7 @@
 
 #include "data/source/class_list.h"
 #include "data/source/column_search.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/gzip.h"
 #include "formats/tfrecord.h"
@@ -94,7 +94,7 @@ static void test_search(void **state)
 static double value_of(const liana__source *source, uint64_t index, const char *component)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     double value = -1e9;
@@ -156,7 +156,7 @@ static void test_columns_of_lists(void **state)
     liana__source *source = open_source(path, NULL, NULL);
     assert_int_equal(label_of(source, 0), 0);
     assert_says(liana__source_address(source, 0).file, "l.csv");
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
@@ -212,7 +212,7 @@ static void test_features(void **state)
 static void check_id(const liana__source *source, uint64_t index, const char *expected)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.id_size, strlen(expected));

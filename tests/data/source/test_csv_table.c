@@ -4,6 +4,7 @@
 #include "base/context.h"
 #include "data/dataset/dataset_source.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"

@@ -4,7 +4,7 @@
 #include "harness/wait_until.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/image.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static liana_status read_record(const liana__source *source, uint64_t index, uin
                                 liana__error *error)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record = {0};
+    liana_source_record record = {0};
     liana_status status = liana__source_read(source, index, scratch, &record, error);
     if (status == LIANA_OK) {
         *size = record.bytes ? record.size : SIDE * SIDE;

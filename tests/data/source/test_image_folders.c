@@ -3,7 +3,7 @@
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -261,7 +261,7 @@ static liana_status open_records(const char *columns, liana__source **source)
 static void check_column(const char *columns, int dtype, double (*expected)(int i))
 {
     liana__source *source;
-    liana__record record;
+    liana_source_record record;
     assert_ok(open_records(columns, &source), &error);
     assert_true(source->lacks_images);
     assert_int_equal(source->num_components, 1);
@@ -328,7 +328,7 @@ static void test_binary_bytes_are_not_printed(void **state)
     write_records(add_bytes);
     for (int i = 0; i < 3; i++) {
         liana__source *source;
-        liana__record record;
+        liana_source_record record;
         liana_status status = open_records(columns[i], &source);
         if (status == LIANA_OK) {
             void *scratch = liana__source_scratch_create(source);

@@ -2,7 +2,7 @@
  * written by tar itself. */
 #include "harness/harness.h"
 
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/csv.h"
 #include "formats/image.h"
 #include "formats/tar.h"
@@ -35,7 +35,7 @@ static const char *write_text(const char *name, const char *text)
 static void check_record(const liana__source *source, uint64_t index, int64_t label, const char *id, const char *bytes)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.has_label, label >= 0);
@@ -113,7 +113,7 @@ static void test_lists_of_numbers(void **state)
     write_images();
     liana__source *source = open_source(write_text("l.csv", "id,class,path\nx1,4,img/1.jpg\nx2, 0 ,\"img/a b.png\"\n"),
                                         &(liana__source_options){.need_labels = true});
-    assert_string_equal(source->kind->name, "csv");
+    assert_string_equal(source->kind->part.name, "csv");
     assert_int_equal(source->num_records, 2);
     assert_int_equal(source->class_names.count, 0);
     check_record(source, 0, 4, "x1", "one");
@@ -148,7 +148,7 @@ static void check_labels(const char *text, size_t count, const int64_t *labels)
     assert_int_equal(source->num_records, count);
     assert_int_equal(source->class_names.count, 0);
     for (uint64_t i = 0; i < count; i++) {
-        liana__record record;
+        liana_source_record record;
         assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
         assert_int_equal(record.label, labels[i]);
     }
@@ -276,7 +276,7 @@ static void test_lists_can_be_wrong(void **state)
                  "no records");
     liana__source *source = open_source(write_text("a.csv", "path,label\nimg/1.jpg,1\nimg/9.jpg,1\n"), NULL);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error, "a.csv", "record 1",
                  "img/9.jpg");
     liana__source_scratch_destroy(source, scratch);
@@ -286,7 +286,7 @@ static void test_lists_can_be_wrong(void **state)
     write_text("top/rose/1.jpg", "one");
     write_text("top/a.csv", "path,label\nrose/1.jpg,1\n");
     source = open_source(liana__test_path("top"), NULL);
-    assert_string_equal(source->kind->name, "folder");
+    assert_string_equal(source->kind->part.name, "folder");
     liana__source_close(source);
 }
 
@@ -347,7 +347,7 @@ static void test_archives_of_tar(void **state)
         write_text("w/n1/a.txt", "a caption");
         run(formats[i], "w.tar");
         liana__source *source = open_source(liana__test_path("w.tar"), NULL);
-        assert_string_equal(source->kind->name, "webdataset");
+        assert_string_equal(source->kind->part.name, "webdataset");
         assert_int_equal(source->num_records, with_long ? 3 : 2);
         assert_false(source->has_labels);
         check_record(source, 0, -1, "./n1/a", "first");
@@ -359,7 +359,7 @@ static void test_archives_of_tar(void **state)
         write_text("w/n1/a.cls", "rose");
         run(formats[i], "w.tar");
         source = open_source(liana__test_path("w.tar"), &(liana__source_options){.need_labels = true});
-        liana__record record;
+        liana_source_record record;
         void *scratch = liana__source_scratch_create(source);
         assert_fails(liana__source_read(source, 0, scratch, &record, &error), LIANA_INVALID_DATA, &error, "w.tar",
                      "record 0", "n1/a", "class number");

@@ -4,6 +4,7 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "data/source/source_open.h"
 #include "formats/image.h"
 #include "formats/json.h"
 #include "train/checkpoint/data_state.h"

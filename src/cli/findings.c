@@ -1,5 +1,5 @@
 /* Prints what liana inspect found, for people. */
-#include "cli/inspect/inspect.h"
+#include "cli/findings.h"
 
 #include "base/format.h"
 #include "base/utf8.h"
@@ -179,7 +179,7 @@ static void print_value(const char *key, const liana__value *value, int indent, 
     }
 }
 
-void liana__inspect_print(const liana__value *report, FILE *out)
+void liana__findings_print(const liana__value *report, FILE *out)
 {
     for (size_t i = 0; i < report->count; i++) {
         if (strcmp(report->keys[i], "event") == 0) continue;
@@ -187,25 +187,25 @@ void liana__inspect_print(const liana__value *report, FILE *out)
     }
 }
 
-void liana__inspect_text(liana__arena *arena, liana__value *map, const char *key, const char *text)
+void liana__findings_text(liana__arena *arena, liana__value *map, const char *key, const char *text)
 {
     liana__value_set(arena, map, key, text ? liana__value_string(arena, text) : liana__value_null(arena));
 }
 
-void liana__inspect_int(liana__arena *arena, liana__value *map, const char *key, int64_t number)
+void liana__findings_int(liana__arena *arena, liana__value *map, const char *key, int64_t number)
 {
     liana__value_set(arena, map, key, liana__value_int(arena, number));
 }
 
 /* Floats of files have 7 digits; the others are of the conversion to double. */
-void liana__inspect_number(liana__arena *arena, liana__value *map, const char *key, double number)
+void liana__findings_number(liana__arena *arena, liana__value *map, const char *key, double number)
 {
     char text[40], *end;
     liana__format(text, sizeof text, "%.7g", number);
     liana__value_set(arena, map, key, liana__value_float(arena, liana__parse_double(text, &end)));
 }
 
-void liana__inspect_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank)
+void liana__findings_shape(liana__arena *arena, liana__value *map, const char *key, const int64_t *dims, int rank)
 {
     liana__value *list = liana__value_list(arena);
     for (int axis = 0; axis < rank; axis++) liana__value_add(arena, list, liana__value_int(arena, dims[axis]));

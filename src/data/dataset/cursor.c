@@ -1,12 +1,16 @@
-/* Threads that make elements of a dataset before they are asked for. */
-#include "data/dataset/dataset_internal.h"
+/* Reads the elements of stages one after the other. Threads may make them before they are asked for. */
+#include "data/dataset/dataset.h"
 
 #include "base/denormals.h"
+#include "base/random.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- elements made ahead ---- */
 
 enum { MAX_SLOTS = 256 };
 
@@ -23,6 +27,11 @@ typedef struct slot {
     size_t bytes; /* that it has taken of the iterator's memory */
 } slot;
 
+typedef struct liana__ahead liana__ahead;
+
+/* The threads claim elements in ascending order, and compute them side by side. For a random-access stage they claim a
+ * number, else the next element of its input. Each time the consumer has to wait, more elements may be made ahead,
+ * within the iterator's memory. */
 struct liana__ahead {
     const liana_dataset *dataset;
     liana__budget *budget;
@@ -83,7 +92,7 @@ static liana_status take_input(liana__ahead *ahead, slot *own)
     return liana__holder_copy(&own->input, &element, &own->taken, &own->error);
 }
 
-/* What the next element is made of. With the mutex held, but not while the input makes its own. */
+/* Takes the input of the next element. With the mutex held, but not while the input makes its own. */
 static void claim(liana__ahead *ahead, slot *own)
 {
     const liana_dataset *dataset = ahead->dataset;
@@ -105,7 +114,7 @@ static void claim(liana__ahead *ahead, slot *own)
     pthread_cond_broadcast(&ahead->work);
 }
 
-static void compute(const liana__ahead *ahead, slot *own)
+static void compute_slot(const liana__ahead *ahead, slot *own)
 {
     const liana_dataset *dataset = ahead->dataset;
     if (own->status != LIANA_OK) return;
@@ -137,7 +146,7 @@ static void *thread_main(void *argument)
         }
         claim(ahead, own);
         pthread_mutex_unlock(&ahead->mutex);
-        compute(ahead, own);
+        compute_slot(ahead, own);
         account(ahead, own);
         pthread_mutex_lock(&ahead->mutex);
         own->done = true;
@@ -164,7 +173,32 @@ static liana_status start_threads(liana__ahead *ahead, int num_threads, liana__e
     return status;
 }
 
-liana_status liana__ahead_open(liana__cursor *cursor, liana__ahead **out, liana__error *error)
+static void ahead_close(liana__ahead *ahead)
+{
+    if (!ahead) return;
+    pthread_mutex_lock(&ahead->mutex);
+    ahead->stopping = true;
+    pthread_cond_broadcast(&ahead->work);
+    pthread_mutex_unlock(&ahead->mutex);
+    for (int i = 0; i < ahead->num_threads; i++) pthread_join(ahead->threads[i], NULL);
+    size_t bytes = 0;
+    for (uint64_t i = ahead->given; i < ahead->claimed; i++) {
+        ahead->idle[ahead->num_idle++] = ahead->queue[i % MAX_SLOTS];
+    }
+    if (ahead->held) ahead->idle[ahead->num_idle++] = ahead->held;
+    for (size_t i = 0; i < ahead->num_idle; i++) {
+        bytes += ahead->idle[i]->bytes;
+        free_slot(ahead->idle[i]);
+    }
+    atomic_fetch_sub(&ahead->budget->ahead, bytes);
+    pthread_cond_destroy(&ahead->ready);
+    pthread_cond_destroy(&ahead->work);
+    pthread_mutex_destroy(&ahead->mutex);
+    free(ahead->threads);
+    free(ahead);
+}
+
+static liana_status ahead_open(liana__cursor *cursor, liana__ahead **out, liana__error *error)
 {
     *out = NULL;
     liana__ahead *ahead = calloc(1, sizeof *ahead);
@@ -193,7 +227,7 @@ liana_status liana__ahead_open(liana__cursor *cursor, liana__ahead **out, liana_
     }
     if (status == LIANA_OK) status = start_threads(ahead, cursor->pace.num_threads, error);
     if (status != LIANA_OK) {
-        liana__ahead_close(ahead);
+        ahead_close(ahead);
         return status;
     }
     *out = ahead;
@@ -213,7 +247,7 @@ static slot *wait_for_slot(liana__ahead *ahead)
     }
 }
 
-liana_status liana__ahead_next(liana__ahead *ahead, liana_element *element, liana__error *error)
+static liana_status ahead_next(liana__ahead *ahead, liana_element *element, liana__error *error)
 {
     pthread_mutex_lock(&ahead->mutex);
     if (ahead->held) {
@@ -234,27 +268,109 @@ liana_status liana__ahead_next(liana__ahead *ahead, liana_element *element, lian
     return status;
 }
 
-void liana__ahead_close(liana__ahead *ahead)
+/* ---- cursors ---- */
+
+liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error)
 {
-    if (!ahead) return;
-    pthread_mutex_lock(&ahead->mutex);
-    ahead->stopping = true;
-    pthread_cond_broadcast(&ahead->work);
-    pthread_mutex_unlock(&ahead->mutex);
-    for (int i = 0; i < ahead->num_threads; i++) pthread_join(ahead->threads[i], NULL);
-    size_t bytes = 0;
-    for (uint64_t i = ahead->given; i < ahead->claimed; i++) {
-        ahead->idle[ahead->num_idle++] = ahead->queue[i % MAX_SLOTS];
+    size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
+    if (kept <= budget->memory / 2) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "the kept elements take more than %zu bytes, half of the iterator's memory; increase its "
+                       "memory, or make the buffer or the elements smaller",
+                       budget->memory / 2);
+}
+
+liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
+                                      liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    liana__at at = {cursor->seed, epoch, start};
+    if (dataset->num_inputs > 1) at.seed = liana__seed_of_input(cursor->seed, number);
+    LIANA_TRY(liana__cursor_open(dataset->inputs[number], cursor->pace, &at, &cursor->inputs[number], error));
+    if (cursor->num_inputs <= number) cursor->num_inputs = number + 1;
+    return LIANA_OK;
+}
+
+static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    const liana_stage_type *kind = dataset->kind;
+    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
+    cursor->index = start;
+    if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
+    bool works = dataset->random_access ? dataset->works : kind->works;
+    if (works && cursor->pace.num_threads > 0) return ahead_open(cursor, &cursor->ahead, error);
+    cursor->reader = liana__reader_create(dataset, NULL);
+    return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
+}
+
+liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, const liana__at *start,
+                                liana__cursor **out, liana__error *error)
+{
+    *out = NULL;
+    liana__cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor) return liana__fail_memory(error, dataset->name);
+    cursor->dataset = dataset;
+    cursor->pace = pace;
+    cursor->seed = start->seed;
+    cursor->epoch = start->epoch;
+    cursor->own = calloc(1, dataset->kind->cursor_size + 1);
+    cursor->inputs = calloc(dataset->num_inputs + 1, sizeof *cursor->inputs);
+    liana_status status = cursor->own && cursor->inputs ? LIANA_OK : liana__fail_memory(error, dataset->name);
+    if (status == LIANA_OK) status = begin(cursor, start->index, error);
+    while (status == LIANA_OK && cursor->index < start->index) {
+        liana_element skipped;
+        status = liana__cursor_next(cursor, &skipped, error);
     }
-    if (ahead->held) ahead->idle[ahead->num_idle++] = ahead->held;
-    for (size_t i = 0; i < ahead->num_idle; i++) {
-        bytes += ahead->idle[i]->bytes;
-        free_slot(ahead->idle[i]);
+    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
+        *out = cursor;
+        return LIANA_OK;
     }
-    atomic_fetch_sub(&ahead->budget->ahead, bytes);
-    pthread_cond_destroy(&ahead->ready);
-    pthread_cond_destroy(&ahead->work);
-    pthread_mutex_destroy(&ahead->mutex);
-    free(ahead->threads);
-    free(ahead);
+    liana__cursor_close(cursor);
+    return status;
+}
+
+void liana__cursor_close(liana__cursor *cursor)
+{
+    if (!cursor) return;
+    ahead_close(cursor->ahead);
+    if (cursor->own && cursor->dataset->kind->cursor_free) cursor->dataset->kind->cursor_free(cursor);
+    for (size_t i = 0; i < cursor->num_inputs; i++) liana__cursor_close(cursor->inputs[i]);
+    liana__reader_destroy(cursor->reader);
+    liana__holder_free(&cursor->store);
+    free(cursor->own);
+    free(cursor->inputs);
+    free(cursor);
+}
+
+/* The next element of a random-access stage, or one made from the input's next element. */
+static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    const liana_dataset *dataset = cursor->dataset;
+    liana__at at = {cursor->seed, cursor->epoch, cursor->index};
+    if (dataset->random_access) {
+        if (dataset->length >= 0 && cursor->index >= (uint64_t)dataset->length) return LIANA_END_OF_DATA;
+        return liana__reader_read(cursor->reader, &at, element, error);
+    }
+    liana_element input;
+    LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
+    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
+}
+
+liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    if (cursor->ended) return LIANA_END_OF_DATA;
+    const liana_dataset *dataset = cursor->dataset;
+    liana_status status;
+    if (cursor->ahead) {
+        status = ahead_next(cursor->ahead, element, error);
+    } else if (dataset->random_access || dataset->kind->apply) {
+        status = compute(cursor, element, error);
+    } else {
+        status = dataset->kind->next(cursor, element, error);
+    }
+    cursor->ended = status == LIANA_END_OF_DATA;
+    if (status == LIANA_OK) cursor->index++;
+    return status;
 }

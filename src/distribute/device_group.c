@@ -1,11 +1,11 @@
-/* Devices of this process: their variables, and the leaves that each computes. */
+/* Devices of this process: their variables, and the shards that each computes. */
 #include "distribute/device_group.h"
 
 #include "base/context.h"
 
 #include <stdlib.h>
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
+/* How unevenly shards may be shared out so that ranges have few blocks. */
 static const double ASSIGN_TOLERANCE = 0.05;
 
 /* ---- setting up ---- */
@@ -109,7 +109,7 @@ static liana_status copy_variable(liana__device_group *group, liana__group_membe
     return liana__variables_add(to->variables, from->name, buffer->dtype, &buffer->shape, group->copied, error);
 }
 
-/* Copies the variables that leaves read, as far as they have changed. */
+/* Copies the variables that shards read, as far as they have changed. */
 static liana_status copy_variables(liana__device_group *group, liana__group_member *to, liana__error *error)
 {
     const size_t count = group->num_leaf_variables;
@@ -196,7 +196,7 @@ liana_status liana__device_group_compute(liana__device_group *group, liana__step
     }
     group->kind = kind;
     liana__pool_run(group->pool, group->count, compute_member, group);
-    /* The first failing member has the first failing leaf. */
+    /* The first failing member has the first failing shard. */
     for (size_t i = 0; i < group->count; i++) {
         if (group->members[i].status == LIANA_OK) continue;
         if (error) *error = group->members[i].error;

@@ -9,8 +9,8 @@ typedef struct liana__device_layout {
     size_t count;
     bool all; /* instead, all devices that there are, where the first one knows how many (an accelerator) */
     const liana__strings *names; /* instead, the devices of these names (named_devices.h); NULL: they have a number */
-    /* The only platform of plugins that will do, "tpu", which is also the device in place of "cpu" and "auto"; NULL: any
-     * device. All devices of its slice must be this process's. */
+    /* The only platform of plugins that will do, "tpu", which is also the device in place of "cpu" and "auto"; NULL:
+     * any device. All devices of its slice must be this process's. */
     const char *platform;
     int num_threads; /* of each; 0: the context's, which devices can only use one at a time */
     liana__cpu_binding binding;

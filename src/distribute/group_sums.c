@@ -50,7 +50,8 @@ static void add(const liana__group_sums *own, const liana__group_addition *addit
     own->add(into, into, place_of(own, addition->from, sum), size_of(own, sum));
 }
 
-/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. Who comes second adds. */
+/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. Who comes second
+ * adds. */
 static void go_up(liana__group_sums *own, size_t slot, size_t sum)
 {
     size_t at = own->next[slot];

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-liana_status liana__local_exchange_create(const liana_graph *leaf, size_t num_sums, liana__local_exchange *exchange,
+liana_status liana__local_exchange_create(const liana_graph *shard, size_t num_sums, liana__local_exchange *exchange,
                                           liana__error *error)
 {
     *exchange = (liana__local_exchange){.num_sums = num_sums};
     exchange->offsets = calloc(num_sums + 1, sizeof *exchange->offsets);
     if (!exchange->offsets) return liana__fail_memory(error, "the exchange of sums");
     for (size_t i = 0; i < num_sums; i++) {
-        const liana__node *node = leaf->outputs[i].node;
+        const liana__node *node = shard->outputs[i].node;
         if (node->dtype != LIANA_F32) {
             return liana__fail(error, LIANA_INVALID_CONFIG, "the sum '%s' is %s; several devices exchange f32 only",
-                               leaf->outputs[i].name, liana__type_print(node->dtype, &node->shape).text);
+                               shard->outputs[i].name, liana__type_print(node->dtype, &node->shape).text);
         }
         exchange->offsets[i + 1] = exchange->offsets[i] + (size_t)liana_shape_size(&node->shape);
     }

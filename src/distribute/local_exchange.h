@@ -5,17 +5,18 @@
 #include "backends/replica.h"
 #include "distribute/tree.h"
 
-/* The sums of all blocks of a batch, in the host's memory: those of a device that computes there stay where they are. */
+/* The sums of all blocks of a batch, in the host's memory: those of a device that computes there stay where they
+ * are. */
 typedef struct liana__local_exchange {
     size_t num_sums;
     size_t *offsets;     /* by sum, and one more: elements before it in a block */
-    float **slots;       /* by block, in the order of leaves: memory for all sums of a block, one behind the other */
+    float **slots;       /* by block, in the order of shards: memory for all sums of a block, one behind the other */
     const float **where; /* [blocks, sums]: where a sum lies, in its slot or on the device */
     size_t num_slots;
 } liana__local_exchange;
 
-/* For the first `num_sums` outputs of a leaf's graph, which must be f32. Errors: OUT_OF_MEMORY, INVALID_CONFIG. */
-liana_status liana__local_exchange_create(const liana_graph *leaf, size_t num_sums, liana__local_exchange *exchange,
+/* For the first `num_sums` outputs of a shard's graph, which must be f32. Errors: OUT_OF_MEMORY, INVALID_CONFIG. */
+liana_status liana__local_exchange_create(const liana_graph *shard, size_t num_sums, liana__local_exchange *exchange,
                                           liana__error *error) LIANA_MUST_USE;
 void liana__local_exchange_free(liana__local_exchange *exchange);
 

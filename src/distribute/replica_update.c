@@ -24,7 +24,7 @@ void liana__replica_update_free(liana__replica_update *update)
     *update = (liana__replica_update){0};
 }
 
-/* Inputs are sums of the leaves, the plan's scalars, and `num_finished` finished sums. */
+/* Inputs are sums of the shards, the plan's scalars, and `num_finished` finished sums. */
 static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finished, liana__update_program *made,
                               liana__error *error)
 {

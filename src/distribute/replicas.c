@@ -1,4 +1,4 @@
-/* Replicas on devices of one process. One device keeps its sums. With several, each computes its leaves in a thread of
+/* Replicas on devices of one process. One device keeps its sums. With several, each computes its shards in a thread of
  * its own; their blocks are added on the host in the tree's order; the first device updates the variables, and the
  * others take the new ones over before they compute again. */
 #include "distribute/replicas.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 typedef struct replicas {
-    liana__strategy_plan plan; /* its leaves are the caller's, and gone: the group has copies */
+    liana__strategy_plan plan; /* its shards are the caller's, and gone: the group has copies */
     liana__device_group group;
     liana__whole *whole;                                    /* whole updates; NULL: there are none */
     liana__replica_update update;                           /* on the first device */
@@ -57,8 +57,8 @@ static size_t count(const liana__strategy_instance *instance)
 
 /* ---- preparing ---- */
 
-/* The graph of any leaf: all have the same sums. Destroy it. */
-static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
+/* The graph of any shard: all have the same sums. Destroy it. */
+static liana_status build_shard(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->group.members[0].plans[kind];
     return plan->build(plan->user, plan->leaf_size, own->group.members[0].device->backend->static_leaves, graph, error);
@@ -67,11 +67,11 @@ static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana
 static liana_status prepare_exchange(replicas *own, liana__step_kind kind, liana__error *error)
 {
     if (own->group.count == 1 || own->exchanges[kind].num_sums) return LIANA_OK;
-    liana_graph *leaf;
-    LIANA_TRY(build_leaf(own, kind, &leaf, error));
-    size_t num_sums = liana__leaf_num_sums(&own->group.members[0].plans[kind], leaf);
-    liana_status status = liana__local_exchange_create(leaf, num_sums, &own->exchanges[kind], error);
-    liana_graph_destroy(leaf);
+    liana_graph *shard;
+    LIANA_TRY(build_shard(own, kind, &shard, error));
+    size_t num_sums = liana__leaf_num_sums(&own->group.members[0].plans[kind], shard);
+    liana_status status = liana__local_exchange_create(shard, num_sums, &own->exchanges[kind], error);
+    liana_graph_destroy(shard);
     return status;
 }
 
@@ -110,8 +110,8 @@ static liana__whole *whole(liana__strategy_instance *instance)
     return ((replicas *)instance)->whole;
 }
 
-/* Leaf by leaf. */
-static liana_status prepare_leaves(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch,
+/* Shard by shard. */
+static liana_status prepare_shards(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch,
                                    liana__error *error)
 {
     LIANA_TRY(liana__device_group_prepare(&own->group, kind, batch, error));
@@ -124,12 +124,12 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
 {
     replicas *own = (replicas *)instance;
     if (kind == LIANA__STEP_TRAINING && is_whole(own)) return make_whole(own, error);
-    return prepare_leaves(own, kind, batch, error);
+    return prepare_shards(own, kind, batch, error);
 }
 
 /* ---- running ---- */
 
-/* All leaves are one block, whose sums somebody may want to hear of. */
+/* All shards are one block, whose sums somebody may want to hear of. */
 static liana_status watch(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch, liana__error *error)
 {
     if (!batch->watch) return LIANA_OK;
@@ -148,10 +148,10 @@ static liana_status sum(liana__strategy_instance *instance, liana__step_kind kin
         own->sums = only->blocks[0].sums;
         return only->device->backend->download(own->sums[0], first, error);
     }
-    LIANA_TRY(prepare_leaves(own, kind, batch, error));
+    LIANA_TRY(prepare_shards(own, kind, batch, error));
     LIANA_TRY(watch(own, kind, batch, error));
     LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
-    /* All leaves are one block. */
+    /* All shards are one block. */
     liana__local_exchange *exchange = &own->exchanges[kind];
     size_t num_blocks;
     LIANA_TRY(liana__device_group_collect(&own->group, exchange, &num_blocks, error));
@@ -189,7 +189,7 @@ static liana_status read_sum(const liana__strategy_instance *instance, size_t nu
     }
     if (own->group.count == 1) return own->group.members[0].device->backend->download(own->sums[number], data, error);
     const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
-    /* The leaf's graph, which had the sum's shape, is destroyed once it is compiled. */
+    /* The shard's graph, which had the sum's shape, is destroyed once it is compiled. */
     const size_t *offsets = &exchange->offsets[number];
     memcpy(data, exchange->slots[0] + offsets[0], (offsets[1] - offsets[0]) * sizeof(float));
     return LIANA_OK;

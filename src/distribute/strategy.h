@@ -1,9 +1,9 @@
 /* strategy.h - who computes which part of a batch, and how the sums meet.
  *
- * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's leaves
- * and give sums of blocks. The tree (tree.h) says which leaves are whose, and in which order blocks are added. The
- * exchange (local_exchange.h, cluster/) moves blocks and slices of the variables between the replicas. So the sums and the updated
- * variables are the same bits for any number of replicas. strategies/ has a file for each strategy. */
+ * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's shards
+ * and give sums of blocks. The tree (tree.h) says which shards are whose, and in which order blocks are added. The
+ * exchange (local_exchange.h, cluster/) moves blocks and slices of the variables between the replicas. So the sums and
+ * the updated variables are the same bits for any number of replicas. strategies/ has a file for each strategy. */
 #ifndef LIANA_DISTRIBUTE_STRATEGY_H
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
@@ -39,9 +39,9 @@ typedef struct liana__strategy_plan {
     void *user;
     size_t num_scalars;
     liana__variables *variables; /* on the first device */
-    size_t num_leaf_variables;   /* the first so many of them are all that leaves read */
-    /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its leaf and variables
-     * are set by the strategy. NULL: never. */
+    size_t num_leaf_variables;   /* the first so many of them are all that shards read */
+    /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its shard and
+     * variables are set by the strategy. NULL: never. */
     const liana__whole_plan *whole;
 } liana__strategy_plan;
 
@@ -49,7 +49,7 @@ typedef struct liana__strategy_plan {
 typedef struct liana__strategy_devices {
     liana__device *const *items;
     size_t count;
-    const double *speeds;    /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
+    const double *speeds;    /* by device, in any unit: it gets shards in proportion; NULL: all are equally fast */
     const cpu_set_t *groups; /* by device: the processors on which it computes; NULL: any */
     struct liana__cluster *cluster; /* of a strategy of several processes (cluster/cluster.h) */
     const void *options;            /* of the strategy; NULL: the defaults */
@@ -69,12 +69,12 @@ typedef struct liana__strategy_functions {
     liana_status (*hold)(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                          const liana_shape *shape, double begins_at, liana__error *error);
     size_t (*num_replicas_in_sync)(const liana__strategy_instance *instance);
-    /* Compiles what a batch with leaves of these sizes needs, and for training the update. The batch's rows may be
+    /* Compiles what a batch with shards of these sizes needs, and for training the update. The batch's rows may be
      * NULL, and its range is not looked at. */
     liana_status (*prepare)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                             liana__error *error);
-    /* Computes and adds all leaves of the batch, and copies the first sum to `first`. The error is that of the first
-     * failing leaf. After `prepare` nothing is allocated on one device. */
+    /* Computes and adds all shards of the batch, and copies the first sum to `first`. The error is that of the first
+     * failing shard. After `prepare` nothing is allocated on one device. */
     liana_status (*sum)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                         void *first, liana__error *error);
     /* Updates all variables with the sums of the last training batch. */
@@ -90,8 +90,8 @@ typedef struct liana__strategy_functions {
     /* What a prepared batch needs, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);
-    /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are in
-     * step. */
+    /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are
+     * in step. */
     liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
                              struct liana__span_outcome *outcome, liana__error *error);
 } liana__strategy_functions;
@@ -104,12 +104,13 @@ typedef struct liana__strategy {
     /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
      * text: nothing does. NULL: as that. */
     void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
-    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
-     * latest; 0: they are in step. NULL: they are always. */
+    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at
+     * the latest; 0: they are in step. NULL: they are always. */
     size_t (*span_steps)(const void *options, size_t num_workers);
     /* Whether an update is then of one worker's gradients, and not of the first that come. */
     bool (*is_asynchronous)(const void *options);
-    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
+    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors:
+     * INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);
     /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */

@@ -40,11 +40,6 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
 
 /* ---- who computes which leaves ---- */
 
-/* The leaves of a batch of which some positions lack examples: shard i has num_examples[i], and shards without examples
- * are no leaves. Writes the shard of each leaf in order and returns the number of leaves. `shards` has room for
- * `num_shards`. */
-size_t liana__tree_number_leaves(const int64_t *num_examples, size_t num_shards, size_t *shards);
-
 /* Gives each replica a contiguous range of leaves, in the order of the replicas; some may be empty.
  *
  * `weights` are the replicas' speeds in any unit; NULL: all are equally fast; 0: computes nothing. The slowest replica
@@ -90,18 +85,5 @@ void liana__tree_plan_free(liana__tree_plan *plan);
  * follow each other from leaf 0 to the last, or for more leaves than there is room for. */
 liana_status liana__tree_plan_make(liana__tree_plan *plan, size_t num_leaves, const liana__leaf_range *ranges,
                                    liana__error *error) LIANA_MUST_USE;
-
-/* What the blocks of a step cost on the way to the owners. */
-typedef struct liana__tree_cost {
-    size_t num_messages; /* pairs of a block and an owner that is not the replica that computed it */
-    /* In sizes of the whole sums. A ring all-reduce of n replicas sends n - 1 until all slices are added. */
-    double sent;
-    double most_sent;     /* by one replica */
-    double most_received; /* by one replica */
-} liana__tree_cost;
-
-/* `owned` is the share of the sums that each replica owns; they add up to 1. NULL: equal shares. A parameter server is
- * a replica with an empty range. */
-liana__tree_cost liana__tree_cost_of(const liana__tree_plan *plan, const double *owned);
 
 #endif

@@ -79,8 +79,8 @@ static liana_tensor count_examples(liana_layer_call *call)
     return liana_op_reduce_sum_at(call->here, present, LIANA_AXES(1), true);
 }
 
-/* The elements of a channel in the examples of each shard that are there, [shards, 1] in the dtype of `like`. In a shard
- * without examples it is 1, so that its statistics are 0. */
+/* The elements of a channel in the examples of each shard that are there, [shards, 1] in the dtype of `like`. In a
+ * shard without examples it is 1, so that its statistics are 0. */
 static liana_tensor count_present(liana_layer_call *call, liana_tensor like)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);

@@ -199,7 +199,8 @@ liana_layer liana__model_keep_error(liana_model *model, const liana_location *he
 
 /* Checks a name of a layer, and that it is free. `name` is whole, with the names of nested models. */
 liana_status liana__model_check_name(const liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
-/* Gives a layer its name: that of the request, or Keras's automatic one. Errors: as liana__model_check_name; OUT_OF_MEMORY. */
+/* Gives a layer its name: that of the request, or Keras's automatic one. Errors: as liana__model_check_name;
+ * OUT_OF_MEMORY. */
 liana_status liana__model_name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                      liana__error *error) LIANA_MUST_USE;
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
@@ -374,7 +375,7 @@ typedef struct liana__model_mode {
     liana_tensor positions;
     /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
     liana_tensor present;
-    /* So many leaves of equal size stand one behind the other in the batch, each with batch statistics of its own; only
+    /* So many shards of equal size stand one behind the other in the batch, each with batch statistics of its own; only
      * with `present`. Layers of a program's own do not know of it. 0: one. */
     int64_t leaves;
     uint64_t seed;

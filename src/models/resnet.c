@@ -1,6 +1,6 @@
-/* ResNet50, ResNet101 and ResNet152: He et al. 2015, table 1, with the strides in the first convolution of a block. Their
- * second versions: He et al. 2016, "Identity Mappings in Deep Residual Networks", with the strides in the last block of a
- * stage. Layer names and order as in keras.applications. */
+/* ResNet50, ResNet101 and ResNet152: He et al. 2015, table 1, with the strides in the first convolution of a block.
+ * Their second versions: He et al. 2016, "Identity Mappings in Deep Residual Networks", with the strides in the last
+ * block of a stage. Layer names and order as in keras.applications. */
 #include "layers/option_rows.h"
 #include "models/models.h"
 

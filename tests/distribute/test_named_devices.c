@@ -71,7 +71,8 @@ static void test_which_are_opened(void **state)
     assert_string_equal(strategy.devices[0], replicas->devices.items[0]->opened_as);
     assert_null(strategy.devices[2]);
     liana_replicas_close(replicas);
-    /* The plugin's options are those of the training's device, and a name as TensorFlow writes it is one of this process. */
+    /* The plugin's options are those of the training's device, and a name as TensorFlow writes it is one of this
+     * process. */
     char device[512];
     snprintf(device, sizeof device, "%s", liana__test_plugin_device("?cpu_device_count=2"));
     options.device = device;

@@ -1,5 +1,5 @@
-/* Several devices: the bits of one device, whatever the devices' threads and shares; sums over all variables; devices of
- * different kinds. */
+/* Several devices: the bits of one device, whatever the devices' threads and shares; sums over all variables; devices
+ * of different kinds. */
 #include "distribute/strategies/strategies.h"
 #include "harness/sum_optimizers.h"
 #include "harness/tiny_trainer.h"

@@ -1,5 +1,5 @@
-/* How pixels enter a model that nobody says it of: a Rescaling or Normalization scales them. And Rescaling by channel, Keras's
- * second one in EfficientNets, hard_sigmoid of Keras 2 and 3, and `groups` of Keras 2. */
+/* How pixels enter a model that nobody says it of: a Rescaling or Normalization scales them. And Rescaling by channel,
+ * Keras's second one in EfficientNets, hard_sigmoid of Keras 2 and 3, and `groups` of Keras 2. */
 #include "harness/command_run.h"
 
 #include "backends/backend.h"

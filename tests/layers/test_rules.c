@@ -1,6 +1,6 @@
-/* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights as in
- * Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must be those
- * that Keras gave (tests/samples/keras_rules.py). */
+/* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights
+ * as in Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must
+ * be those that Keras gave (tests/samples/keras_rules.py). */
 #include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 
@@ -132,8 +132,8 @@ static void train(liana_model *model, const char *name, const char *const optimi
     liana__keras_near(results.loss, &evaluated, 0);
 }
 
-/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is compared with Keras,
- * and the threads with each other. */
+/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is
+ * compared with Keras, and the threads with each other. */
 static void check_model(const char *name, const liana__value *architecture, const char *const optimizer[2])
 {
     for (int64_t microbatch = 0; microbatch < 2; microbatch++) {

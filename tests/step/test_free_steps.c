@@ -175,7 +175,7 @@ static void test_single_steps_take_turns(void **state)
                        s);
     }
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(results[i].counters.leaves_computed, 2 * LIANA__FREE_BATCH / LIANA__FREE_SHARD);
+        assert_int_equal(results[i].counters.shards_computed, 2 * LIANA__FREE_BATCH / LIANA__FREE_SHARD);
     liana__free_results(results, 5);
 }
 

@@ -5,8 +5,8 @@
  *   /job:worker/cpu:0                          that device of all tasks of the job, one after the other
  *   host:port/cpu:0, ipc:///folder/socket/cpu:0   a server, without a cluster
  *
- * The device is cpu:0 if nothing is said; options of a plugin may follow a '?'. Names without a job, and those of the job
- * localhost, mean devices of this process. */
+ * The device is cpu:0 if nothing is said; options of a plugin may follow a '?'. Names without a job, and those of the
+ * job localhost, mean devices of this process. */
 #ifndef LIANA_BACKENDS_REMOTE_NAMES_H
 #define LIANA_BACKENDS_REMOTE_NAMES_H
 

@@ -18,7 +18,7 @@ typedef struct remote_executable {
     bool *assigned; /* by variable */
 } remote_executable;
 
-/* What a server's device is, where its leaves have one static size. */
+/* What a server's device is, where its shards have one static size. */
 static const liana__backend static_remote;
 
 /* ---- open and close ---- */

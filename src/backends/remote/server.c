@@ -1,4 +1,5 @@
-/* A server of devices: one thread reads what comes (the caller's), and each client has one that does what it asks for. */
+/* A server of devices: one thread reads what comes (the caller's), and each client has one that does what it asks
+ * for. */
 #include "backends/remote/server.h"
 
 #include "backends/remote/session.h"

@@ -12,13 +12,14 @@
 
 typedef enum liana__served_kind {
     /* text version, text who ("process 12 on host"), text device ("cpu:0").
-     * Gives text backend, u32 static leaves, u32 1 + instruction set of a CPU (0: it is none), u64 devices
+     * Gives text backend, u32 static shards, u32 1 + instruction set of a CPU (0: it is none), u64 devices
      * of that kind, u64 memory limit, text description. */
     LIANA__SERVED_OPEN = 1,
-    /* text version, text who. Gives u32 count, and of each device the texts name, kind, platform, plugin, version of PJRT,
-     * version, environment, u64 memory and memory in use (2^64 - 1: not known), u32 threads. */
+    /* text version, text who. Gives u32 count, and of each device the texts name, kind, platform, plugin, version of
+     * PJRT, version, environment, u64 memory and memory in use (2^64 - 1: not known), u32 threads. */
     LIANA__SERVED_DEVICES,
-    LIANA__SERVED_UPLOAD, /* u32 buffer, u32 dtype, u32 rank, u64 each dimension, data. A buffer that is there is donated. */
+    /* u32 buffer, u32 dtype, u32 rank, u64 each dimension, data. A buffer that is there is donated. */
+    LIANA__SERVED_UPLOAD,
     LIANA__SERVED_DOWNLOAD, /* u32 buffer. Gives data. */
     LIANA__SERVED_FREE,     /* u32 count, u32 each buffer */
     /* u32 executable (one that is there is dropped), u64 memory limit, a graph (ir/graph_file.h). Gives u64 workspace

@@ -239,8 +239,8 @@ static void finish(const addition *own)
     for (size_t slot = 0; slot < own->tree->num_slots; slot++) liana__message_free(&own->exchange->messages[slot]);
 }
 
-/* Each block's sums are added as soon as they are there and the tree allows. Additions are in the order of the slots that
- * they take from. */
+/* Each block's sums are added as soon as they are there and the tree allows. Additions are in the order of the slots
+ * that they take from. */
 static liana_status add_chunk(const addition *own, const liana__cluster *cluster, liana__error *error)
 {
     const liana__tree_plan *tree = own->tree;

@@ -93,7 +93,7 @@ static void send_now(liana__block_sender *own, size_t block, size_t number)
     pthread_mutex_unlock(&own->mutex);
 }
 
-/* Which of the own blocks begins with a leaf; their number: none does. */
+/* Which of the own blocks begins with a shard; their number: none does. */
 static size_t find_block(const liana__block_sender *own, size_t first_leaf)
 {
     const liana__tree_slot *slots = own->tree->slots + own->tree->first_slots[own->cluster->place.rank];

@@ -1,5 +1,5 @@
 /* block_sender.h - sums of a worker's blocks on their way to the owners of slices, each chunk as soon as its sums are
- * there: while the leaves' other gradients are still being computed. */
+ * there: while the shards' other gradients are still being computed. */
 #ifndef LIANA_DISTRIBUTE_BLOCK_SENDER_H
 #define LIANA_DISTRIBUTE_BLOCK_SENDER_H
 
@@ -34,8 +34,8 @@ typedef struct liana__block_sender {
 /* Zero-initialise; free it in any case. */
 void liana__block_sender_free(liana__block_sender *sender);
 
-/* Before the leaves of a step are computed, in the operation to which the messages belong. The arguments are borrowed until
- * the end. Sums that the sender's `watch` hears of are sent at once. Errors: OUT_OF_MEMORY, INVALID_DATA. */
+/* Before the shards of a step are computed, in the operation to which the messages belong. The arguments are borrowed
+ * until the end. Sums that the sender's `watch` hears of are sent at once. Errors: OUT_OF_MEMORY, INVALID_DATA. */
 liana_status liana__block_sender_begin(liana__block_sender *sender, liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__sliced_update *update,
                                        size_t num_sums, liana__error *error) LIANA_MUST_USE;

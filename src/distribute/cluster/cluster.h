@@ -19,7 +19,7 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_GATHER = 1,
     LIANA__MESSAGE_BROADCAST,
     LIANA__MESSAGE_ERROR,
-    LIANA__MESSAGE_REPORT,    /* how a process fared with its leaves, and their first sums */
+    LIANA__MESSAGE_REPORT,    /* how a process fared with its shards, and their first sums */
     LIANA__MESSAGE_BLOCKS,    /* a slice of the sums of blocks, to the owner of the slice; the part is the block */
     LIANA__MESSAGE_VARIABLES, /* a slice's new values, from its owner */
     LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
@@ -37,9 +37,9 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_REPLY_DATA,
 } liana__cluster_message;
 
-/* What leaves and slices a process had, since it began: a test shows with it who did what. */
+/* What shards and slices a process had, since it began: a test shows with it who did what. */
 typedef struct liana__cluster_counters {
-    uint64_t leaves_computed;
+    uint64_t shards_computed;
     uint64_t updates;
     uint64_t slot_bytes;     /* of optimizer state that this process owns */
     uint64_t mirror_bytes;   /* of state that it holds for another owner */
@@ -50,8 +50,9 @@ typedef struct liana__cluster_counters {
 
 /* What a program does about changes of the cluster. Zeros: nothing. */
 typedef struct liana__cluster_hooks {
-    /* Asks the chief of a generation that begins whether this side of the cluster may go on. `takes_over`: it was not the
-     * chief before. The others wait for the answer; an error ends the job on all. NULL: only the first chief leads. */
+    /* Asks the chief of a generation that begins whether this side of the cluster may go on. `takes_over`: it was not
+     * the chief before. The others wait for the answer; an error ends the job on all. NULL: only the first chief
+     * leads. */
     liana_status (*lead)(void *user, bool takes_over, liana__error *error);
     /* Called in each process when another one has become chief. */
     void (*chief_changed)(void *user, size_t chief);
@@ -68,7 +69,7 @@ typedef struct liana__cluster {
     uint64_t step;       /* collective operations in this generation */
     size_t chief;        /* the first worker; after its death the first that was left then */
     uint64_t round;      /* in which the processes have met */
-    bool computes_alike; /* all have found that they compute the same bits, of which leaves and updates are made */
+    bool computes_alike; /* all have found that they compute the same bits, of which shards and updates are made */
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;
@@ -81,8 +82,8 @@ typedef struct liana__cluster {
 /* Takes over a transport that is open, with its place. `cluster` is the caller's memory. */
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance);
-/* Closes the transport. Where the cluster survives deaths it waits a moment for the others to come here too: one that is
- * behind may need what this process knows. */
+/* Closes the transport. Where the cluster survives deaths it waits a moment for the others to come here too: one that
+ * is behind may need what this process knows. */
 void liana__cluster_close(liana__cluster *cluster);
 
 /* The cluster that a program's context belongs to; NULL: none. It is borrowed, and must outlive what is made with the
@@ -142,8 +143,8 @@ liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *ow
                                          liana__error *error) LIANA_MUST_USE;
 void liana__gathered_free(liana__gathered *gathered);
 
-/* Everybody gets what the process `from` has. All pass the same rank, so all fail alike if it dies. Errors: UNAVAILABLE where
- * it dies before it has told. */
+/* Everybody gets what the process `from` has. All pass the same rank, so all fail alike if it dies. Errors: UNAVAILABLE
+ * where it dies before it has told. */
 liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;
 /* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
@@ -180,8 +181,8 @@ liana_status liana__cluster_section_end(liana__cluster *cluster, liana__error *e
 /* The same where it ends with a status that all processes come to, which is returned: what they computed is bad. */
 liana_status liana__cluster_section_leave(liana__cluster *cluster, liana_status status, liana__error *error)
     LIANA_MUST_USE;
-/* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on a
- * new generation then. `status` is how it ended, and may become another error. */
+/* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on
+ * a new generation then. `status` is how it ended, and may become another error. */
 bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana__error *error) LIANA_MUST_USE;
 /* From now on a death ends the job. All processes call it at the same place. */
 void liana__cluster_give_up_survival(liana__cluster *cluster);
@@ -193,8 +194,9 @@ void liana__cluster_set_hooks(liana__cluster *cluster, const liana__cluster_hook
 
 /* ---- processes that come (back): rounds ----
  *
- * A process that starts when the others have met waits. They take it in by closing the cluster and meeting once more, in
- * the next round (cluster_place.h), of those that are left and those that wait: from a state that they have saved. */
+ * A process that starts when the others have met waits. They take it in by closing the cluster and meeting once more,
+ * in the next round (cluster_place.h), of those that are left and those that wait: from a state that they have
+ * saved. */
 
 /* Whether such processes may wait; before they are refused. Only a program that asks can take them in. */
 void liana__cluster_take_in(liana__cluster *cluster, bool may);
@@ -202,13 +204,14 @@ void liana__cluster_take_in(liana__cluster *cluster, bool may);
 bool liana__cluster_is_later_round(const liana__cluster *cluster);
 /* Processes that are there, as far as this process knows. */
 size_t liana__cluster_num_members(const liana__cluster *cluster);
-/* Whether a process has died, or the processes have met again: the cluster is not what it began as. False for no cluster. */
+/* Whether a process has died, or the processes have met again: the cluster is not what it began as. False for no
+ * cluster. */
 bool liana__cluster_has_changed(const liana__cluster *cluster);
 /* Whether one waits, as far as this process knows. */
 bool liana__cluster_has_waiting(const liana__cluster *cluster);
 /* A collective operation. All agree whether they meet in a next round: somebody waits (`waits`), and nobody stops for
- * another reason (`stops`). *round: that one; its number is 0 if they do not. `absent` has room for all processes. Those
- * that wait are told when the cluster is closed. */
+ * another reason (`stops`). *round: that one; its number is 0 if they do not. `absent` has room for all processes.
+ * Those that wait are told when the cluster is closed. */
 liana_status liana__cluster_plan_round(liana__cluster *cluster, bool waits, bool stops, liana__cluster_round *round,
                                        bool *absent, liana__error *error) LIANA_MUST_USE;
 

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 
 typedef struct replicas {
-    liana__strategy_plan plan; /* its leaves are the caller's, and gone: there are copies */
+    liana__strategy_plan plan; /* its shards are the caller's, and gone: there are copies */
     liana__cluster *cluster;
     liana__device *device; /* the first one of this process */
     size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__device_group group;                          /* of a worker: who computes its leaves */
+    liana__device_group group;                          /* of a worker: who computes its shards */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
@@ -35,7 +35,7 @@ typedef struct replicas {
     char found_name[256];
 } replicas;
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
+/* How unevenly shards may be shared out so that ranges have few blocks. */
 static const double ASSIGN_TOLERANCE = 0.05;
 
 /* ---- setting up ---- */
@@ -145,7 +145,7 @@ static liana_status hold(liana__strategy_instance *instance, const char *name, l
 
 /* ---- preparing ---- */
 
-/* Shares leaves out among the workers that are left. */
+/* Shares shards out among the workers that are left. */
 static liana_status assign(replicas *own, size_t num_leaves, liana__error *error)
 {
     for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
@@ -173,20 +173,20 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
-/* What a leaf gives: all have the same sums. */
+/* What a shard gives: all have the same sums. */
 static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->plans[kind];
     if (own->local[kind].num_sums) return LIANA_OK;
-    liana_graph *leaf;
-    LIANA_TRY(plan->build(plan->user, plan->leaf_size, own->device->backend->static_leaves, &leaf, error));
-    const size_t num_sums = liana__leaf_num_sums(plan, leaf);
+    liana_graph *shard;
+    LIANA_TRY(plan->build(plan->user, plan->leaf_size, own->device->backend->static_leaves, &shard, error));
+    const size_t num_sums = liana__leaf_num_sums(plan, shard);
     if (plan->gives_rows) {
-        const liana__node *rows = leaf->outputs[num_sums].node;
+        const liana__node *rows = shard->outputs[num_sums].node;
         own->row_size = liana__byte_size(rows->dtype, &rows->shape) / (size_t)rows->shape.dims[0];
     }
-    liana_status status = liana__local_exchange_create(leaf, num_sums, &own->local[kind], error);
-    liana_graph_destroy(leaf);
+    liana_status status = liana__local_exchange_create(shard, num_sums, &own->local[kind], error);
+    liana_graph_destroy(shard);
     return status;
 }
 
@@ -217,7 +217,7 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
 
 /* ---- running ---- */
 
-/* Computes the own leaves; their blocks are in the first slots of `local`. */
+/* Computes the own shards; their blocks are in the first slots of `local`. */
 static liana_status compute(replicas *own, liana__step_kind kind, liana__error *error)
 {
     size_t num_blocks;
@@ -233,7 +233,7 @@ static liana_status compute(replicas *own, liana__step_kind kind, liana__error *
         return liana__fail(error, LIANA_INTERNAL, "the device gave %zu sums of blocks, expected %zu", num_blocks,
                            wanted);
     }
-    own->cluster->counters.leaves_computed += own->batch.end - own->batch.first;
+    own->cluster->counters.shards_computed += own->batch.end - own->batch.first;
     return LIANA_OK;
 }
 
@@ -310,7 +310,7 @@ static liana_status add_alone(const replicas *own, liana__local_exchange *local,
     return LIANA_OK;
 }
 
-/* All leaves are this worker's; their sum is in the first slot of `local`. */
+/* All shards are this worker's; their sum is in the first slot of `local`. */
 static liana_status compute_alone(void *user, const liana__leaf_batch *batch, const float **block, liana__error *error)
 {
     replicas *own = user;

@@ -1,5 +1,5 @@
-/* How a cluster begins and ends, and the one that a program's environment names: the first who needs it opens it, and it is
- * closed with the context. */
+/* How a cluster begins and ends, and the one that a program's environment names: the first who needs it opens it, and
+ * it is closed with the context. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"

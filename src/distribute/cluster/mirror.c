@@ -155,7 +155,8 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
 static liana_status send_state(liana__sliced_update *own, size_t slice, size_t to, liana__error *error)
 {
     const size_t size = state_size(own, own->slices[slice]);
-    /* The receiver takes its variables for up to date, and would never hear of what was written since the last update. */
+    /* The receiver takes its variables for up to date, and would never hear of what was written since the last
+     * update. */
     LIANA_TRY(liana__slice_refresh(own->slices[slice], error));
     LIANA__SCOPED_MEMORY char *state = malloc(size);
     if (!state) return liana__fail_memory(error, "the mirror of a slice");

@@ -1,6 +1,6 @@
 /* phase.h - tells another process where this one is: a test that ends processes inside an exchange, or in a part of a
- * training, needs it. LIANA_PHASES names a file; without it nothing is told. LIANA_HALT_AT names a part, in which the process
- * halts itself: who waits for that finds it there. */
+ * training, needs it. LIANA_PHASES names a file; without it nothing is told. LIANA_HALT_AT names a part, in which the
+ * process halts itself: who waits for that finds it there. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 #define LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 

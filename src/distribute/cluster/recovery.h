@@ -2,8 +2,8 @@
  *
  * Operations that all processes complete are counted: the count is a process's position. Nobody completes an operation
  * in which it hears from all before all have begun it. So when a process dies, the others are in the same operation, or
- * some have completed it, and a few that only one tells. Those who are ahead give their results to those behind; then all
- * do the operation once more without the dead, or the section that it belongs to.
+ * some have completed it, and a few that only one tells. Those who are ahead give their results to those behind; then
+ * all do the operation once more without the dead, or the section that it belongs to.
  *
  * The dead only become more, and their number is the generation. All who are left tell each other whom they miss, until
  * all say the same: no one has to lead that. */
@@ -65,7 +65,8 @@ void liana__members_pass_on(liana__cluster *cluster);
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
 
-/* Tells a process who is dead, and that this one has completed `position` operations. Errors: those of the transport. */
+/* Tells a process who is dead, and that this one has completed `position` operations. Errors: those of the
+ * transport. */
 liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint64_t position, liana__error *error)
     LIANA_MUST_USE;
 
@@ -74,8 +75,8 @@ liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint6
 /* Of a message of the running operation. */
 liana__message_key liana__cluster_key(const liana__cluster *cluster, liana__cluster_message kind, size_t part);
 
-/* In the running operation everybody gets everybody's `own`, by rank; zeros of those that are gone. `offsets`: where each
- * begins in `all`, and one more; NULL: all have `size` bytes. */
+/* In the running operation everybody gets everybody's `own`, by rank; zeros of those that are gone. `offsets`: where
+ * each begins in `all`, and one more; NULL: all have `size` bytes. */
 liana_status liana__cluster_exchange(const liana__cluster *cluster, const void *own, size_t size, void *all,
                                      const size_t *offsets, liana__error *error) LIANA_MUST_USE;
 

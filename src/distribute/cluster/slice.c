@@ -192,7 +192,7 @@ static liana_status place_sums(liana__slice *own, liana__error *error)
     return own->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
 }
 
-/* Whether leaves read a variable that updates assign to. */
+/* Whether shards read a variable that updates assign to. */
 static bool is_fetched(const liana__slice *own, const liana__slice_origin *origin)
 {
     return origin->assigned && !origin->held && origin->part.thing < own->plan->num_leaf_variables;

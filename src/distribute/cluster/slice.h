@@ -31,8 +31,8 @@ typedef struct liana__slice {
     uint64_t applied;     /* updates that the variables have seen, since the first one of all slices */
 } liana__slice;
 
-/* Compiles a slice of a plan that was cut; its variables begin as the plan's are, or as what is held begins. The plan is
- * borrowed. Errors: those of the plan and of compiling. Free it in any case. */
+/* Compiles a slice of a plan that was cut; its variables begin as the plan's are, or as what is held begins. The plan
+ * is borrowed. Errors: those of the plan and of compiling. Free it in any case. */
 liana_status liana__slice_create(liana__device *device, const liana__strategy_plan *plan, size_t number,
                                  liana__slice **slice, liana__error *error) LIANA_MUST_USE;
 void liana__slice_free(liana__slice *slice);
@@ -52,10 +52,11 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
 
 /* Bytes of what is held, or of the rest. */
 size_t liana__slice_bytes(const liana__slice *slice, bool held);
-/* Where the new values of the variables that are sent lie, in the order of the map: valid until the slice runs again. */
+/* Where the new values of the variables that are sent lie, in the order of the map: valid until the slice runs
+ * again. */
 liana_status liana__slice_list_sent(liana__slice *slice, liana__message_part *parts, liana__error *error)
     LIANA_MUST_USE;
-/* Copies those of them that leaves read, one behind the other; *size: of all. */
+/* Copies those of them that shards read, one behind the other; *size: of all. */
 liana_status liana__slice_read_fetched(const liana__slice *slice, char *to, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 /* Copies the parts of a variable that is held, or of a sum, one behind the other. */

@@ -7,7 +7,7 @@
 
 /* A range of elements of one thing. */
 typedef struct liana__slice_part {
-    uint64_t thing; /* a sum of the leaves, or a place among the plan's variables */
+    uint64_t thing; /* a sum of the shards, or a place among the plan's variables */
     uint64_t begin, end;
 } liana__slice_part;
 
@@ -15,7 +15,7 @@ typedef struct liana__slice_part {
 typedef enum liana__part_list {
     LIANA__PARTS_OF_SUMS, /* that its update reads, in order */
     LIANA__PARTS_SENT,    /* of variables: their new values go to all */
-    LIANA__PARTS_FETCHED, /* those of them that leaves read: workers that are not in step fetch no others */
+    LIANA__PARTS_FETCHED, /* those of them that shards read: workers that are not in step fetch no others */
     LIANA__PARTS_HELD,    /* of variables that only their owner keeps */
     LIANA__NUM_PART_LISTS,
 } liana__part_list;

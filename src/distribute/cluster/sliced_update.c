@@ -214,7 +214,8 @@ static liana_status copy_own(liana__sliced_update *own, size_t slice, liana__err
     return LIANA_OK;
 }
 
-/* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's count. */
+/* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's
+ * count. */
 static bool knows_values(const liana__sliced_update *own, size_t slice, size_t rank)
 {
     return own->cluster->computes_alike && rank == own->mirrors[slice];

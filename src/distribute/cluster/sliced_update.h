@@ -1,5 +1,6 @@
 /* sliced_update.h - an update in a cluster: each slice is applied by its owner, and by its mirror if it has one. All
- * processes get the new values of the variables that leaves read. What only updates read stays with owner and mirror. */
+ * processes get the new values of the variables that shards read. What only updates read stays with owner and
+ * mirror. */
 #ifndef LIANA_DISTRIBUTE_SLICED_UPDATE_H
 #define LIANA_DISTRIBUTE_SLICED_UPDATE_H
 
@@ -21,8 +22,9 @@ typedef struct liana__sliced_update {
     uint64_t *round_sizes;    /* [slices, rounds]: floats that a slice adds to a round */
     float **chunk_sums;       /* by round: of all slices */
     float *scalars;
-    /* New values, until all processes have them: by slice as they have come, or parts of what this process has applied. By
-     * place among the plan's variables memory for them, where a device has its own; NULL: it has none, or nothing is sent. */
+    /* New values, until all processes have them: by slice as they have come, or parts of what this process has applied.
+     * By place among the plan's variables memory for them, where a device has its own; NULL: it has none, or nothing is
+     * sent. */
     liana__message *received;
     liana__message_part *parts;
     char **whole;
@@ -30,7 +32,8 @@ typedef struct liana__sliced_update {
 } liana__sliced_update;
 
 /* Cuts the update, and compiles the own slices. All processes do it at the same time. The plan is borrowed; a training
- * leaf was built before. Errors: those of the plan, of compiling, of the cluster. Zero-initialise; free it in any case. */
+ * shard was built before. Errors: those of the plan, of compiling, of the cluster. Zero-initialise; free it in any
+ * case. */
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
                                          const liana__strategy_plan *plan, liana__sliced_update *update,
                                          liana__error *error) LIANA_MUST_USE;
@@ -41,13 +44,13 @@ size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t sli
 /* The slice, if this process is its owner; else NULL. */
 liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, size_t slice);
 
-/* One update, in a section of the cluster, which ends with it. The slices have their sums. It changes nothing before all
- * owners and mirrors have applied it; if it is done once more, those that have applied it do not do so again. */
+/* One update, in a section of the cluster, which ends with it. The slices have their sums. It changes nothing before
+ * all owners and mirrors have applied it; if it is done once more, those that have applied it do not do so again. */
 liana_status liana__sliced_update_run(liana__sliced_update *update, const float *scalars, liana__error *error)
     LIANA_MUST_USE;
 
-/* The parts of an update, for workers that are not in step (span.h), where slices have no mirrors. The own slices have their
- * sums. They change; nobody hears of it. */
+/* The parts of an update, for workers that are not in step (span.h), where slices have no mirrors. The own slices have
+ * their sums. They change; nobody hears of it. */
 liana_status liana__sliced_update_apply(liana__sliced_update *update, const float *scalars, liana__error *error)
     LIANA_MUST_USE;
 /* Takes over new values of a slice (liana__slice_read_fetched), and writes those of all slices to the variables. */
@@ -69,20 +72,20 @@ liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t p
 /* What this process holds of it, to its places in `data`. */
 liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
                                            liana__error *error) LIANA_MUST_USE;
-/* A sum of the leaves, from its owners to all processes. */
+/* A sum of the shards, from its owners to all processes. */
 liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t sum, float *data, liana__error *error)
     LIANA_MUST_USE;
 
 /* ---- mirror.c ---- */
 
-/* Chooses the first owners and mirrors: of those that are left, as the chief sees it. A cluster has as many slices as it
- * had owners when it began. Errors: UNAVAILABLE if no owner is left, those of the cluster. */
+/* Chooses the first owners and mirrors: of those that are left, as the chief sees it. A cluster has as many slices as
+ * it had owners when it began. Errors: UNAVAILABLE if no owner is left, those of the cluster. */
 liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 /* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
  * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-/* Whether mirrors add the blocks themselves, as owners do: where two workers have a block each, which takes no more bytes
- * than the sums would, and can be sent while leaves are computed. All processes say the same. */
+/* Whether mirrors add the blocks themselves, as owners do: where two workers have a block each, which takes no more
+ * bytes than the sums would, and can be sent while shards are computed. All processes say the same. */
 bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_plan *tree);
 /* Else: the sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,

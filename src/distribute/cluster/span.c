@@ -123,8 +123,8 @@ static liana_status do_in_section(span_run *own, liana_status (*run)(liana__slic
     return status;
 }
 
-/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. Who hears of it later than
- * others, from those, is in another one and calls them back. */
+/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. Who hears of it later
+ * than others, from those, is in another one and calls them back. */
 static liana_status enter(span_run *own, liana_status status, bool *fits, liana__error *error)
 {
     liana__cluster *cluster = own->parts->cluster;

@@ -1,17 +1,19 @@
-/* span.h - the updates between two points at which all processes meet, in which workers are not in step with each other.
+/* span.h - the updates between two points at which all processes meet, in which workers are not in step with each
+ * other.
  *
- * Parameter servers own all slices. A worker asks the first server whether it may begin, fetches the values of the weights,
- * computes, and sends each server its slice of the gradients. There are two ways:
+ * Parameter servers own all slices. A worker asks the first server whether it may begin, fetches the values of the
+ * weights, computes, and sends each server its slice of the gradients. There are two ways:
  *
- * - asynchronous: an update is one worker's gradients, which the servers apply as they come. The first server lets a worker
- *   begin when no gradient can become staler than the bound (span_gate.h).
+ * - asynchronous: an update is one worker's gradients, which the servers apply as they come. The first server lets a
+ *   worker begin when no gradient can become staler than the bound (span_gate.h).
  * - first arrivals: an update is the sum of the first so many workers' gradients. What comes later is dropped.
  *
- * All processes call liana__span_run, and meet in it at the end. Nothing here is reproducible, but which gradients were used
- * is known, and each is used once.
+ * All processes call liana__span_run, and meet in it at the end. Nothing here is reproducible, but which gradients were
+ * used is known, and each is used once.
  *
- * Where the cluster survives deaths, the servers go on without a worker that is gone. Without a server, and where somebody
- * has not come into the span when others have, nothing of the span stays: the servers take back what they had before. */
+ * Where the cluster survives deaths, the servers go on without a worker that is gone. Without a server, and where
+ * somebody has not come into the span when others have, nothing of the span stays: the servers take back what they had
+ * before. */
 #ifndef LIANA_DISTRIBUTE_SPAN_H
 #define LIANA_DISTRIBUTE_SPAN_H
 
@@ -33,8 +35,8 @@ typedef struct liana__span_work {
     uint64_t generation; /* of the cluster, in which shares were divided */
     /* On a worker: its share of a step. Steps are asked for in ascending order; others are not computed here. */
     liana_status (*begin)(void *user, size_t step, liana__span_share *share, liana__error *error);
-    /* It was computed, and its gradients are not offered yet: an error keeps them back. `first` is the first of the sums.
-     * NULL: nobody looks. */
+    /* It was computed, and its gradients are not offered yet: an error keeps them back. `first` is the first of the
+     * sums. NULL: nobody looks. */
     liana_status (*look)(void *user, size_t step, const float *first, liana__error *error);
     /* Its gradients were used. */
     liana_status (*end)(void *user, size_t step, const float *first, liana__error *error);
@@ -83,7 +85,7 @@ typedef struct liana__span_parts {
     liana__exchange_options options;
     liana__sliced_update *update;
     const liana__wire_format *format;
-    /* Computes leaves; *block: all their sums, one behind the other, with `offsets` by sum. */
+    /* Computes shards; *block: all their sums, one behind the other, with `offsets` by sum. */
     liana_status (*compute)(void *user, const liana__leaf_batch *leaves, const float **block, liana__error *error);
     const size_t *offsets;
     void *user;

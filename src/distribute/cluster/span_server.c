@@ -446,8 +446,8 @@ static void decide(liana__span_server *own, size_t worker)
 
 /* ---- workers that are gone ---- */
 
-/* Of the first server: whether no server applies anything of a worker any more, so that nobody's gradients become staler than
- * the bound by it. A server that has ended applies nothing. */
+/* Of the first server: whether no server applies anything of a worker any more, so that nobody's gradients become
+ * staler than the bound by it. A server that has ended applies nothing. */
 static bool is_settled(const liana__span_server *own, size_t worker)
 {
     for (size_t i = own->num_workers; i < own->num_ranks; i++) {

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 /* Waits for a message of the span; for the thread that does the operations of the cluster. Where the cluster survives
- * deaths: as long as the sender lives and the span can go on. *lost: it cannot, or the sender is gone. Errors: UNAVAILABLE,
- * those of the transport. */
+ * deaths: as long as the sender lives and the span can go on. *lost: it cannot, or the sender is gone. Errors:
+ * UNAVAILABLE, those of the transport. */
 liana_status liana__span_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                  void *data, size_t size, bool *lost, liana__error *error) LIANA_MUST_USE;
 /* The same for another thread, until the sender is gone or *ends. */

@@ -1,7 +1,7 @@
 /* wire.h - slices of sums as messages: in float32, or gradients in bfloat16.
  *
- * In bfloat16 each gradient of a block is rounded to nearest even, once, whether or not it travels: an owner does the same
- * with its own blocks. So the sums depend on the blocks, and not on who owns what. Statistics stay float32. */
+ * In bfloat16 each gradient of a block is rounded to nearest even, once, whether or not it travels: an owner does the
+ * same with its own blocks. So the sums depend on the blocks, and not on who owns what. Statistics stay float32. */
 #ifndef LIANA_DISTRIBUTE_WIRE_H
 #define LIANA_DISTRIBUTE_WIRE_H
 

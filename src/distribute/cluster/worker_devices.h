@@ -1,5 +1,5 @@
-/* worker_devices.h - the options of the strategies of several processes: the devices of one process, and what gradients are
- * sent in. */
+/* worker_devices.h - the options of the strategies of several processes: the devices of one process, and what gradients
+ * are sent in. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_WORKER_DEVICES_H
 #define LIANA_DISTRIBUTE_CLUSTER_WORKER_DEVICES_H
 

@@ -1,4 +1,4 @@
-/* Several processes, each of which computes leaves and owns a slice of the variables. */
+/* Several processes, each of which computes shards and owns a slice of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
 #include "distribute/cluster/worker_devices.h"

@@ -1,4 +1,4 @@
-/* One device computes all leaves. Its sums stay on it, and the update reads them there. */
+/* One device computes all shards. Its sums stay on it, and the update reads them there. */
 #include "distribute/replicas.h"
 
 static liana_status create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,

@@ -1,4 +1,4 @@
-/* Several processes: workers compute leaves, and parameter servers own the slices of the variables. */
+/* Several processes: workers compute shards, and parameter servers own the slices of the variables. */
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/cluster_replicas.h"
 #include "distribute/cluster/exchange_options.h"

@@ -11,7 +11,7 @@
 typedef enum liana__cluster_role {
     LIANA__ROLE_CHIEF, /* a worker that also initialises the variables and writes the run folder; always rank 0 */
     LIANA__ROLE_WORKER,
-    LIANA__ROLE_SERVER,    /* owns slices, computes no leaves */
+    LIANA__ROLE_SERVER,    /* owns slices, computes no shards */
     LIANA__ROLE_EVALUATOR, /* no member: it follows checkpoints */
 } liana__cluster_role;
 

@@ -58,7 +58,8 @@ static liana_status merge(const liana__cluster_reader *reader, liana__cluster_fo
     return LIANA_OK;
 }
 
-/* Numbers of processes that a launcher gave, which may have started another launcher: they count if nobody else says. */
+/* Numbers of processes that a launcher gave, which may have started another launcher: they count if nobody else
+ * says. */
 static liana_status find_numbered(const liana__cluster_reader *reader, bool wants_mpi, bool wants_zmq,
                                   liana__cluster_found *found)
 {

@@ -29,8 +29,9 @@ liana__outgoing liana__outgoing_of(liana__message_key key, const liana__message_
 typedef liana_status liana__send_piece(liana__endpoint *own, size_t to, const liana__outgoing *message, size_t offset,
                                        size_t size, liana__error *error);
 
-/* Sends a message in pieces of at most `most` bytes. One for this process itself does not travel, and one that is for nobody
- * any more is dropped. Errors: INTERNAL for a rank that there is not, those of liana__mailbox_put and of `send_piece`. */
+/* Sends a message in pieces of at most `most` bytes. One for this process itself does not travel, and one that is for
+ * nobody any more is dropped. Errors: INTERNAL for a rank that there is not, those of liana__mailbox_put and of
+ * `send_piece`. */
 liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__outgoing *message, size_t most,
                                   liana__send_piece *send_piece, liana__error *error) LIANA_MUST_USE;
 /* Puts a DATA frame into the mailbox, which may take over `memory` (liana__mail_piece). Errors: those of

@@ -53,7 +53,8 @@ void liana__frame_write(const liana__frame *frame, uint8_t *header);
 liana_status liana__frame_read(const uint8_t *bytes, size_t size, liana__frame *frame, liana__error *error)
     LIANA_MUST_USE;
 
-/* The contents of a TABLE: takes the next address, a line, off the front of *text. False: there is none, or it is none. */
+/* The contents of a TABLE: takes the next address, a line, off the front of *text. False: there is none, or it is
+ * none. */
 enum { LIANA__FRAME_ADDRESS = 256 };
 bool liana__frame_next_address(const char **text, const char *end, char address[LIANA__FRAME_ADDRESS]);
 

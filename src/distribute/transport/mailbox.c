@@ -99,8 +99,8 @@ static void discard(liana__mailbox *mailbox, mail *item)
 
 /* ---- create and destroy ---- */
 
-/* Messages are made and freed in each step. Memory that malloc gives back to the system in between costs a page fault for
- * each page, on both sides: a twentieth of a step of ResNet50. */
+/* Messages are made and freed in each step. Memory that malloc gives back to the system in between costs a page fault
+ * for each page, on both sides: a twentieth of a step of ResNet50. */
 static void keep_memory(void)
 {
     enum { LARGEST_MESSAGE = 32 << 20, MOST_KEPT = 256 << 20 };

@@ -26,8 +26,9 @@ liana_status liana__mailbox_create(size_t num_ranks, size_t max_kept, liana__mai
 /* Nobody may be waiting. NULL is allowed. */
 void liana__mailbox_destroy(liana__mailbox *mailbox);
 
-/* Copies a piece in, or takes a whole message over with its memory. One thread for each sender. Pieces of older generations are dropped. Errors: INVALID_DATA for a
- * piece that does not continue its message; OUT_OF_MEMORY, also beyond max_kept: then all receives fail so. */
+/* Copies a piece in, or takes a whole message over with its memory. One thread for each sender. Pieces of older
+ * generations are dropped. Errors: INVALID_DATA for a piece that does not continue its message; OUT_OF_MEMORY, also
+ * beyond max_kept: then all receives fail so. */
 liana_status liana__mailbox_put(liana__mailbox *mailbox, const liana__mail_piece *piece, liana__error *error)
     LIANA_MUST_USE;
 

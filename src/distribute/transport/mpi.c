@@ -1,6 +1,6 @@
 /* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
- * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may leave
- * the others waiting: so the processes of one machine watch each other. */
+ * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may
+ * leave the others waiting: so the processes of one machine watch each other. */
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
 #include "distribute/transport/mpi_load.h"
@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
- * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core, and
- * nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on its way;
- * in one machine's memory a message is taken in one piece. Nanoseconds. */
+ * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core,
+ * and nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on
+ * its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
@@ -243,7 +243,7 @@ static long next_pause(const transport *own, long before)
 static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
-    /* Where nobody waits, this core has leaves to compute. */
+    /* Where nobody waits, this core has shards to compute. */
     if (++*looks < BUSY_LOOKS && atomic_load(&own->num_waiting)) return;
     struct pollfd wakes[] = {{.fd = own->wake, .events = POLLIN},
                              {.fd = liana__process_watch_file(own->watch), .events = POLLIN}};

@@ -1,7 +1,8 @@
 /* process_watch.h - notices the deaths of processes on this machine.
  *
- * Over shared memory no MPI notices that a neighbour is dead, and not every launcher ends the others. So each process tells
- * the others what it is called here, and who is on the same machine watches it (pidfd_open). One thread makes all calls. */
+ * Over shared memory no MPI notices that a neighbour is dead, and not every launcher ends the others. So each process
+ * tells the others what it is called here, and who is on the same machine watches it (pidfd_open). One thread makes all
+ * calls. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_PROCESS_WATCH_H
 #define LIANA_DISTRIBUTE_TRANSPORT_PROCESS_WATCH_H
 

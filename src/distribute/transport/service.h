@@ -1,8 +1,8 @@
 /* service.h - one server, and clients that come and go: over libzmq's sockets, with a cluster's keys and frames.
  *
- * A transport (transport.h) joins a fixed set of processes that meet once. A service lives on when its clients leave, and
- * knows none of them before. What is sent is a message: a number, a kind and bytes. Each side gets the messages of the
- * other in the order in which they were sent, or is told that the other is gone. */
+ * A transport (transport.h) joins a fixed set of processes that meet once. A service lives on when its clients leave,
+ * and knows none of them before. What is sent is a message: a number, a kind and bytes. Each side gets the messages of
+ * the other in the order in which they were sent, or is told that the other is gone. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_SERVICE_H
 #define LIANA_DISTRIBUTE_TRANSPORT_SERVICE_H
 
@@ -59,7 +59,8 @@ void liana__service_turn(liana__service *service, double seconds);
 void liana__service_wake(liana__service *service);
 /* Sends to a client; a client that is gone gets nothing. The thread of liana__service_turn alone. */
 void liana__service_send(liana__service *service, uint64_t client, const liana__service_message *message);
-/* Lets a client go, and tells it why: it may wait for an answer. `gone` is not called. A client that is gone: no effect. */
+/* Lets a client go, and tells it why: it may wait for an answer. `gone` is not called. A client that is gone: no
+ * effect. */
 void liana__service_drop(liana__service *service, uint64_t client, const char *reason);
 void liana__service_close(liana__service *service);
 
@@ -71,8 +72,8 @@ typedef struct liana__link liana__link;
  * another key), CANCELLED (place->stop), INVALID_CONFIG, OUT_OF_MEMORY, UNIMPLEMENTED without libzmq. */
 liana_status liana__link_open(const liana__service_place *place, liana__link **link, liana__error *error)
     LIANA_MUST_USE;
-/* Sends a message of two parts, which may be changed afterwards. One call at a time for a link, also of receive. Errors:
- * UNAVAILABLE, OUT_OF_MEMORY. */
+/* Sends a message of two parts, which may be changed afterwards. One call at a time for a link, also of receive.
+ * Errors: UNAVAILABLE, OUT_OF_MEMORY. */
 liana_status liana__link_send(liana__link *link, const liana__service_message *message, const void *more,
                               size_t num_more, liana__error *error) LIANA_MUST_USE;
 /* Waits for the next message, as long as the server is there. The caller frees its bytes. Errors: UNAVAILABLE for a

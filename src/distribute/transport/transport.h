@@ -1,9 +1,9 @@
 /* transport.h - moves messages between the processes of a cluster.
  *
- * The processes are numbered from 0 on; the numbers are ranks. A message goes from one process to another and has a key.
- * The receiver asks for it by sender and key, in any order: a message that nobody has asked for yet is kept. No two
- * messages of one sender to one receiver have the same key. Nothing is summed on the way: what is added, and in which
- * order, is the business of the caller.
+ * The processes are numbered from 0 on; the numbers are ranks. A message goes from one process to another and has a
+ * key. The receiver asks for it by sender and key, in any order: a message that nobody has asked for yet is kept. No
+ * two messages of one sender to one receiver have the same key. Nothing is summed on the way: what is added, and in
+ * which order, is the business of the caller.
  *
  * To add a transport: a file with the struct, and a row in transports.def. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_H
@@ -74,14 +74,15 @@ typedef struct liana__transport {
                          liana__error *error);
     /* Messages that were sent are delivered first, as far as their receivers are there. */
     void (*close)(liana__transport_instance *instance);
-    /* Sends a message of several parts, which are copied once and may be changed afterwards. A process may send to itself. A
-     * message to a process that is gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY, UNAVAILABLE. */
+    /* Sends a message of several parts, which are copied once and may be changed afterwards. A process may send to
+     * itself. A message to a process that is gone is dropped without an error. Any thread. Errors: OUT_OF_MEMORY,
+     * UNAVAILABLE. */
     liana_status (*send)(liana__transport_instance *instance, size_t to, liana__message_key key,
                          const liana__message_part *parts, size_t num_parts, liana__error *error);
     /* Waits for a message. Any thread; threads may wait for different messages at the same time. `deadline`: seconds by
-     * liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with the sender's rank if it is gone, at
-     * the deadline, or when liana__transport.interrupt was called; INTERNAL for a message of another size, with both sizes;
-     * OUT_OF_MEMORY if more was kept than the place's max_kept. */
+     * liana__clock; 0: waits for as long as the sender lives. Errors: UNAVAILABLE with the sender's rank if it is gone,
+     * at the deadline, or when liana__transport.interrupt was called; INTERNAL for a message of another size, with both
+     * sizes; OUT_OF_MEMORY if more was kept than the place's max_kept. */
     liana_status (*receive)(liana__transport_instance *instance, size_t from, liana__message_key key,
                             const liana__receipt *wanted, double deadline, liana__error *error);
     /* The size of a message that has come and that nobody has received; false: there is none yet. Never waits. */

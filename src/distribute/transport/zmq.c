@@ -1,5 +1,5 @@
-/* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in a
- * folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
+/* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in
+ * a folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
 #include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
@@ -214,8 +214,8 @@ static liana_status send_piece(liana__endpoint *base, size_t to, const liana__ou
     return liana__fail(error, LIANA_UNAVAILABLE, "a message to rank %zu cannot be sent: %s", to, zmq_strerror(reason));
 }
 
-/* A piece is encrypted whole before its first byte is sent, and received whole before it is decrypted. Small ones let all of
- * that happen at the same time. */
+/* A piece is encrypted whole before its first byte is sent, and received whole before it is decrypted. Small ones let
+ * all of that happen at the same time. */
 static size_t piece_size(const liana__zmq *own)
 {
     return own->has_keys ? LIANA__FRAME_ENCRYPTED_PIECE : LIANA__FRAME_PIECE;

@@ -35,7 +35,8 @@ static bool fits(const liana__zmq *own, const liana__frame *frame, const liana__
     return why->length == 0 && !why->failed;
 }
 
-/* Whether another process has come that says the same rank: it waits until the first one has ended or has said a word. */
+/* Whether another process has come that says the same rank: it waits until the first one has ended or has said a
+ * word. */
 static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__greeting *greeting, const void *id,
                      size_t id_size, const char *peer_host, liana__text *why)
 {
@@ -141,8 +142,8 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 
 /* ---- two processes of one rank ---- */
 
-/* The end of its connection may not have been looked at when the newcomer greets, and libzmq may have made it again since: to
- * the newcomer. */
+/* The end of its connection may not have been looked at when the newcomer greets, and libzmq may have made it again
+ * since: to the newcomer. */
 static bool has_ended(const liana__zmq *own, const liana__zmq_peer *peer, double now)
 {
     const double heard = peer->last_heard > peer->newcomer.first_heard ? peer->last_heard : peer->newcomer.first_heard;

@@ -15,8 +15,8 @@
 
 enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 
-/* Seconds. One who is there says something after another process of its rank has come: this long after, nothing of what it
- * sent before its end is under way. */
+/* Seconds. One who is there says something after another process of its rank has come: this long after, nothing of what
+ * it sent before its end is under way. */
 #define LIANA__ZMQ_OVERLAP 0.2
 
 /* A process that wants to be in the place of another one, which is gone or may be. */
@@ -107,8 +107,8 @@ liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *erro
 liana_status liana__zmq_follow(liana__zmq *own, size_t rank, const char *address, liana__error *error) LIANA_MUST_USE;
 /* The next event of a monitor, and its value (NULL: not wanted); 0: there is none. */
 int liana__zmq_next_event(void *monitor, uint32_t *value);
-/* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number` comes
- * with ZMQ_EVENT_CONNECTED. */
+/* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number`
+ * comes with ZMQ_EVENT_CONNECTED. */
 void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number);
 /* Reads what has happened to connections to this process, or to all. */
 void liana__zmq_look_at_callers(liana__zmq *own);
@@ -149,7 +149,8 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
 /* While all meet: what a process answers to a greeting. */
 void liana__zmq_take_answer(liana__zmq *own, size_t rank, const liana__frame *frame);
-/* While all meet: asks the first of two processes of one rank for a word, if `asks`, and decides which one has the rank. */
+/* While all meet: asks the first of two processes of one rank for a word, if `asks`, and decides which one has the
+ * rank. */
 void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks);
 /* All have met before that was settled: the second one greets again, and is answered as one who comes later. */
 void liana__zmq_put_off_contests(liana__zmq *own);
@@ -189,8 +190,8 @@ void liana__zmq_find_round(const liana__transport_instance *instance, liana__clu
 
 /* Takes all frames that have come to the ROUTER. */
 void liana__zmq_take_frames(liana__zmq *own);
-/* Takes the frames that have come over this process's own connection to a process: while all meet its answers; later that
- * the others go on without this one, or that the master is there again. */
+/* Takes the frames that have come over this process's own connection to a process: while all meet its answers; later
+ * that the others go on without this one, or that the master is there again. */
 void liana__zmq_hear_answers(liana__zmq *own, size_t rank);
 /* The main function of the thread. */
 void *liana__zmq_serve(void *transport);

@@ -210,8 +210,8 @@ static liana_status fail_stopped(const liana__zmq *own, liana__error *error)
 }
 
 /* A process that was there and has ended will not come again by itself: nobody waits for it until the timeout. Its
- * connection may be broken for a while, or another process may be started in its place. One that has not greeted may have met
- * the others before, and be about to meet them again. */
+ * connection may be broken for a while, or another process may be started in its place. One that has not greeted may
+ * have met the others before, and be about to meet them again. */
 static void look_for_ended(liana__zmq *own, double now)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {

@@ -63,7 +63,8 @@ static void *watch(liana__zmq *own, void *socket, const char *name)
     return monitor;
 }
 
-/* A socket that is closed may live on for a while. libzmq (4.3) loses memory for each event that nobody is there to take. */
+/* A socket that is closed may live on for a while. libzmq (4.3) loses memory for each event that nobody is there to
+ * take. */
 static void unwatch(void *socket, void *monitor)
 {
     if (!monitor) return;
@@ -142,7 +143,8 @@ static liana_status check_ipc(liana__zmq *own, liana__error *error)
     return lock_socket(own, path, error);
 }
 
-/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine alone. */
+/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine
+ * alone. */
 static void bind_address(const liana__zmq *own, char *endpoint, size_t size)
 {
     const char *port = strrchr(own->address, ':');

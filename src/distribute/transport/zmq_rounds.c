@@ -1,6 +1,6 @@
 /* Processes that come when the others have met. They wait, and are told so. At a moment of its own choice the cluster
- * closes its connections and meets again, in its next round, with those that it has invited. Only then is a process taken
- * in: what it knows is that of the round, as for all others. */
+ * closes its connections and meets again, in its next round, with those that it has invited. Only then is a process
+ * taken in: what it knows is that of the round, as for all others. */
 #include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 

@@ -233,7 +233,8 @@ static void send_beats(liana__zmq *own, double now)
     liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
-        /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. What it sends may not come. */
+        /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. What it sends may not
+         * come. */
         const bool gone = liana__mailbox_is_gone(own->base.mailbox, i);
         liana__zmq_send_control(own, i, gone ? LIANA__FRAME_DEAD : LIANA__FRAME_BEAT, NULL, 0);
     }

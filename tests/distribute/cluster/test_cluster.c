@@ -247,7 +247,7 @@ static void test_each_worker_computes_its_leaves_only(void **state)
     for (size_t i = 0; i < 4; i++) {
         const liana__cluster_counters *counters = &results[i].counters;
         assert_int_equal(counters->updates, 1);
-        assert_int_equal(counters->leaves_computed, 2 + 3);
+        assert_int_equal(counters->shards_computed, 2 + 3);
         /* A quarter each, as far as chunks of 4,096 elements allow it. */
         assert_in_range(counters->slot_bytes, 1, trained / 2 + 2 * 4096 * sizeof(float));
     }
@@ -263,7 +263,7 @@ static void test_workers_of_servers_hold_no_slots(void **state)
     const size_t averages = 2 * 8 * sizeof(float), trained = results[0].size - averages;
     for (size_t i = 0; i < 4; i++) {
         const liana__cluster_counters *counters = &results[i].counters;
-        assert_int_equal(counters->leaves_computed, i < 2 ? 4 + 6 : 0);
+        assert_int_equal(counters->shards_computed, i < 2 ? 4 + 6 : 0);
         if (i < 2)
             assert_int_equal(counters->slot_bytes, 0);
         else
@@ -331,7 +331,8 @@ static void test_what_doubted_mirrors_add_to_the_traffic(void **state)
     assert_traffic(DOUBTED_MIRRORS);
 }
 
-/* The last layer's gradients are there first: whoever does not own them sends them while the first layer's are computed. */
+/* The last layer's gradients are there first: whoever does not own them sends them while the first layer's are
+ * computed. */
 static void test_sums_are_sent_while_others_are_computed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Evaluation and prediction that several processes share: the bits and bytes of one process, each example made by one. In
- * C the processes are threads here; those of the command are processes. */
+/* Evaluation and prediction that several processes share: the bits and bytes of one process, each example made by one.
+ * In C the processes are threads here; those of the command are processes. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/cluster/hub.h"
 #include "harness/made_examples.h"
@@ -184,8 +184,8 @@ static void test_files_of_predictions_have_the_same_bytes(void **state)
     assert_same_file(one, other);
 }
 
-/* Two processes by TF_CONFIG. The second one cannot reach the run folder: its working folder is another, and the name of
- * the run means nothing there. */
+/* Two processes by TF_CONFIG. The second one cannot reach the run folder: its working folder is another, and the name
+ * of the run means nothing there. */
 static void test_only_the_chief_needs_the_run(void **state)
 {
     (void)state;

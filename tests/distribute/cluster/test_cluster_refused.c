@@ -1,4 +1,5 @@
-/* Clusters of real processes that cannot work, and say why, each of them; and strangers on a port, who change nothing. */
+/* Clusters of real processes that cannot work, and say why, each of them; and strangers on a port, who change
+ * nothing. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/peers.h"

@@ -1,5 +1,5 @@
-/* A process comes back to a job that is in its farewell, or whose others have ended: it hears so, or finds out, and does not
- * wait for the timeout of a start. */
+/* A process comes back to a job that is in its farewell, or whose others have ended: it hears so, or finds out, and
+ * does not wait for the timeout of a start. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/harness.h"
 #include "harness/wait_until.h"
@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 enum { SIZE = 3, TIMEOUT = 300 };
-/* Seconds. What a process that comes late may take at most: far from the timeout, and enough for a machine that is busy. */
+/* Seconds. What a process that comes late may take at most: far from the timeout, and enough for a machine that is
+ * busy. */
 static const double soon = 60;
 
 /* What the processes have done; they share it. */

@@ -129,8 +129,8 @@ static void test_two_deaths(void **state)
     free(whole.weights);
 }
 
-/* Deaths after which all who are left go on to the same bits, or all end with UNAVAILABLE and one of the texts. Returns whether
- * they went on. */
+/* Deaths after which all who are left go on to the same bits, or all end with UNAVAILABLE and one of the texts. Returns
+ * whether they went on. */
 static bool goes_on_or_ends(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
                             size_t num_deaths, const result *whole, const char *text)
 {
@@ -156,8 +156,8 @@ static bool goes_on_or_ends(const recipe *wanted, size_t num_workers, size_t num
     return goes_on;
 }
 
-/* The owner of a slice and its mirror die together, at places all over a training. Before the slices are made the others
- * go on. */
+/* The owner of a slice and its mirror die together, at places all over a training. Before the slices are made the
+ * others go on. */
 static void test_an_owner_and_its_mirror_die_together(void **state)
 {
     (void)state;
@@ -219,8 +219,8 @@ static void assert_ends(size_t rank, bool mirrors, const char *text)
     liana__hub_destroy(hub);
 }
 
-/* Training with evaluations in between, an evaluation and predictions; any process, the chief too, also while it sends the
- * others a checkpoint. */
+/* Training with evaluations in between, an evaluation and predictions; any process, the chief too, also while it sends
+ * the others a checkpoint. */
 static void test_estimators(void **state)
 {
     (void)state;
@@ -293,8 +293,8 @@ static void test_nobody_takes_the_place_of_the_chief(void **state)
     assert_ends(0, true, "the chief (rank 0) is gone");
 }
 
-/* Nothing of a fit that goes on is there but its beginning, in which the chief tells what it has read: the epoch is done
- * already. Without a chief no other one may lead, so nobody mixes the words of two, and nobody waits for ever. */
+/* Nothing of a fit that goes on is there but its beginning, in which the chief tells what it has read: the epoch is
+ * done already. Without a chief no other one may lead, so nobody mixes the words of two, and nobody waits for ever. */
 static void test_the_chief_dies_while_a_fit_begins_again(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Deaths of processes whose workers are not in step. Others go on without a worker that is gone: nobody waits for it, no
- * gradient that stays is used twice, and what nobody trained on is counted. Where a death is, a hub decides by the messages,
- * and not the clock; or real processes are killed while another one is halted. */
+/* Deaths of processes whose workers are not in step. Others go on without a worker that is gone: nobody waits for it,
+ * no gradient that stays is used twice, and what nobody trained on is counted. Where a death is, a hub decides by the
+ * messages, and not the clock; or real processes are killed while another one is halted. */
 #include "harness/cluster/cluster_fit.h"
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/hub_death.h"
@@ -57,7 +57,8 @@ static void assert_go_on(const liana__cluster_result *results, size_t count, con
     assert_int_equal(results[dead->rank].status, LIANA_UNAVAILABLE);
 }
 
-/* Wherever it dies: each of 10 updates is of one gradient, which is used once; also those of its steps that others do. */
+/* Wherever it dies: each of 10 updates is of one gradient, which is used once; also those of its steps that others
+ * do. */
 static void test_others_do_the_steps_of_a_dead_worker(void **state)
 {
     (void)state;

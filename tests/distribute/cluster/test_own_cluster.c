@@ -1,5 +1,5 @@
-/* What a program of one's own is told of its cluster: who it is, and when all stop. It starts itself as several processes
- * by `liana launch`. */
+/* What a program of one's own is told of its cluster: who it is, and when all stop. It starts itself as several
+ * processes by `liana launch`. */
 #include "harness/harness.h"
 
 #include "base/context.h"

@@ -1,5 +1,5 @@
-/* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one without
- * any death. Who was taken for dead, and lives, ends by itself. */
+/* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one
+ * without any death. Who was taken for dead, and lives, ends by itself. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
@@ -65,8 +65,8 @@ static void assert_others_end(job *own, size_t rank)
     }
 }
 
-/* A process is killed, and another one comes in its place. False: the training was over before it was taken in. Only one that is
- * left alone may go on without it: the others hear of it while they wait for the one that is halted. */
+/* A process is killed, and another one comes in its place. False: the training was over before it was taken in. Only
+ * one that is left alone may go on without it: the others hear of it while they wait for the one that is halted. */
 static bool replace(job *own, size_t rank)
 {
     liana__job_start_all(own);
@@ -261,8 +261,8 @@ static pid_t find_last(pid_t process)
     return process;
 }
 
-/* Kills some of three workers that launch has started, from rank `first` on. One that is killed alone is started again: a
- * third one is halted until then, so that the training is not over before. */
+/* Kills some of three workers that launch has started, from rank `first` on. One that is killed alone is started again:
+ * a third one is halted until then, so that the training is not over before. */
 static void kill_some(pid_t launch, size_t first, size_t count)
 {
     pid_t children[8], now[8];
@@ -335,8 +335,8 @@ static void test_launch_starts_all_again(void **state)
 
 /* ---- liana launch -H ---- */
 
-/* A stand-in for ssh, in a folder with the command: the process at the far end, as its text says, runs here. As ssh it ends
- * with 255 where that is killed. */
+/* A stand-in for ssh, in a folder with the command: the process at the far end, as its text says, runs here. As ssh it
+ * ends with 255 where that is killed. */
 static const char *make_ssh(void)
 {
     static const char script[] = "#!/bin/sh\n"

@@ -1,5 +1,5 @@
-/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves what it is to
- * save, and a server answers its clients. */
+/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves what
+ * it is to save, and a server answers its clients. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/peers.h"
@@ -306,8 +306,8 @@ typedef struct slow_client {
     int looks;
 } slow_client;
 
-/* Called by the client before it looks whether it is connected, and again when it has said its first word. libzmq agrees on
- * the keys in a thread of its own. */
+/* Called by the client before it looks whether it is connected, and again when it has said its first word. libzmq
+ * agrees on the keys in a thread of its own. */
 static bool is_visited_first(void *user)
 {
     enum { WAITING = 64 }; /* visitors whom a halted server has room for */

@@ -31,5 +31,6 @@ void liana__widened_use_cut(liana__prepared *prepared,
 liana_status liana__widened_run(const liana__call *call);
 liana_status liana__widened_pack(const liana__call *call, void *packed);
 void liana__widened_release(void *plan);
+#define LIANA__WIDENED_MEMBERS .release = liana__widened_release, .run = liana__widened_run, .pack = liana__widened_pack
 
 #endif

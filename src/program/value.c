@@ -32,22 +32,14 @@ static liana_status run_kernel(const liana_graph *graph, const liana__node *node
                                void *result)
 {
     liana_context *context = graph->context;
-    liana__error *error = &context->error;
     const liana__kernel *kernel = liana__choose_kernel(context, node, context->isa);
-    liana__prepared prepared = {0};
-    liana_status status = kernel->prepare ? kernel->prepare(node, &prepared, error) : LIANA_OK;
-    void *scratch = NULL;
-    if (status == LIANA_OK && prepared.scratch_size) {
-        scratch = liana__allocate_aligned(prepared.scratch_size);
-        if (!scratch) status = liana__fail_memory(error, node->op->name);
+    liana__error error = {0};
+    const liana_status status = liana__kernel_run_once(kernel, node, sources, result, &error);
+    if (status == LIANA_OK) return LIANA_OK;
+    if (error.status == LIANA_OK) {
+        return liana__fail(&context->error, status, "%s failed in the kernel %s", node->op->name, kernel->name);
     }
-    if (status == LIANA_OK) {
-        status = kernel->run(
-            &(liana__call){.node = node, .src = sources, .dst = result, .scratch = scratch, .plan = prepared.plan});
-        if (status != LIANA_OK) liana__fail(error, status, "%s failed in the kernel %s", node->op->name, kernel->name);
-    }
-    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
-    free(scratch);
+    context->error = error;
     return status;
 }
 

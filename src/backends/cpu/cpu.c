@@ -286,7 +286,7 @@ static liana_status make_missing_outputs(const liana_graph *graph, liana__device
 static liana_status execute(liana__executable *base, liana__execution *execution, liana__error *error)
 {
     const liana_graph *graph = ((liana__cpu_executable *)base)->graph;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
     LIANA_TRY(make_missing_outputs(graph, base->device, execution->outputs, error));
     return liana__cpu_execute_together(base, execution->inputs, execution->variables, execution->outputs, error);
 }

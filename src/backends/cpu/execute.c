@@ -117,16 +117,10 @@ static void *external_data(const liana__cpu_buffers *given, liana__storage stora
 
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error)
 {
-    for (size_t i = 0; i < graph->num_inputs; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "input", graph->inputs[i], given->inputs[i], error));
-    }
-    for (size_t i = 0; i < graph->num_variables; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "variable", graph->variables[i], given->variables[i], error));
-    }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "output", graph->outputs[i].node, given->outputs[i], error));
-    }
-    return LIANA_OK;
+    const liana__execution execution = {.inputs = given->inputs,
+                                        .variables = (liana__buffer **)given->variables,
+                                        .outputs = (liana__buffer **)given->outputs};
+    return liana__check_execution(graph, &execution, true, error);
 }
 
 liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,

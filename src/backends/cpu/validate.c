@@ -102,22 +102,11 @@ static liana_status validate(const liana__cpu_step *step, const void *const *sou
                              liana__error *error)
 {
     const liana__node *node = step->node;
-    const liana__kernel *reference = liana__reference_kernel(node);
-    liana__prepared prepared = {0};
-    if (reference->prepare) LIANA_TRY(reference->prepare(node, &prepared, error));
     void *expected = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
-    void *scratch = liana__allocate_aligned(prepared.scratch_size);
-    liana_status status = LIANA_OK;
-    if (!expected || !scratch) {
-        status = liana__fail_memory(error, "LIANA_VALIDATE");
-    } else {
-        status = reference->run(
-            &(liana__call){.node = node, .src = sources, .dst = expected, .scratch = scratch, .plan = prepared.plan});
-        if (status == LIANA_OK) status = compare(step, sources, result, expected, error);
-    }
-    if (reference->release && prepared.plan) reference->release(prepared.plan);
+    if (!expected) return liana__fail_memory(error, "LIANA_VALIDATE");
+    liana_status status = liana__kernel_run_once(liana__reference_kernel(node), node, sources, expected, error);
+    if (status == LIANA_OK) status = compare(step, sources, result, expected, error);
     free(expected);
-    free(scratch);
     return status;
 }
 

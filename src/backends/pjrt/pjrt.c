@@ -122,17 +122,6 @@ static void destroy_executable(liana__executable *base)
     free(executable);
 }
 
-static size_t num_results(const liana_graph *graph)
-{
-    return graph->num_outputs + graph->num_assignments;
-}
-
-static const liana__node *result_node(const liana_graph *graph, size_t index)
-{
-    bool is_output = index < graph->num_outputs;
-    return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
-}
-
 static bool is_cpu(const liana__pjrt_device *device)
 {
     return strcmp(device->client->platform, "cpu") == 0;
@@ -181,10 +170,10 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
     const liana_status status = compile_graph(executable, false, error);
     if (status == LIANA_OUT_OF_MEMORY) return status;
     if (status != LIANA_OK) return explain(executable, status, error);
-    if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
+    if (executable->program->num_results == liana__graph_num_results(executable->graph)) return LIANA_OK;
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     return liana__fail(error, LIANA_UNAVAILABLE, "%s: a compiled program has %zu results, expected %zu", device->name,
-                       executable->program->num_results, num_results(executable->graph));
+                       executable->program->num_results, liana__graph_num_results(executable->graph));
 }
 
 /* ---- the device's limit ---- */
@@ -274,7 +263,7 @@ static liana_status build_executable(liana__executable *base, const liana_graph 
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__graph_verify(graph, error));
     executable->arguments = calloc(graph->num_inputs + graph->num_variables + 1, sizeof *executable->arguments);
-    executable->results = calloc(num_results(graph) + 1, sizeof *executable->results);
+    executable->results = calloc(liana__graph_num_results(graph) + 1, sizeof *executable->results);
     if (!executable->arguments || !executable->results) return liana__fail_memory(error, "an executable");
     const bool is_limited = base->device->memory_limit && graph->first_gradient;
     const liana_status status = is_limited ? make_what_fits(executable, graph, error) : make_program(executable, error);
@@ -305,18 +294,11 @@ static void gather_arguments(pjrt_executable *executable, const liana__execution
     for (size_t i = 0; i < graph->num_variables; i++) *next++ = handle_of(execution->variables[i]);
 }
 
-static size_t place_of(const liana_graph *graph, const liana__node *variable)
-{
-    size_t place = 0;
-    while (graph->variables[place] != variable) place++;
-    return place;
-}
-
 /* Where the caller finds a result; what is there is donated. */
 static liana__buffer **place_of_result(const liana_graph *graph, const liana__execution *execution, size_t index)
 {
     if (index < graph->num_outputs) return &execution->outputs[index];
-    return &execution->variables[place_of(graph, graph->assignments[index - graph->num_outputs].variable)];
+    return &execution->variables[liana__graph_place(graph, graph->assignments[index - graph->num_outputs].variable)];
 }
 
 /* Takes over all results, also on failure. */
@@ -324,8 +306,8 @@ static liana_status give_results(pjrt_executable *executable, const liana__execu
 {
     liana__pjrt_device *device = (liana__pjrt_device *)executable->base.device;
     liana_status status = LIANA_OK;
-    for (size_t i = 0; i < num_results(executable->graph); i++) {
-        const liana__node *node = result_node(executable->graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(executable->graph); i++) {
+        const liana__node *node = liana__graph_result(executable->graph, i);
         liana__buffer **place = place_of_result(executable->graph, execution, i);
         liana_status one =
             liana__pjrt_buffer_put(device, node->dtype, &node->shape, executable->results[i], place, error);
@@ -339,7 +321,7 @@ static void mark_gone(const pjrt_executable *executable, const liana__execution 
 {
     const liana_graph *graph = executable->graph;
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__pjrt_buffer_mark_gone(execution->variables[place_of(graph, graph->assignments[i].variable)]);
+        liana__pjrt_buffer_mark_gone(execution->variables[liana__graph_place(graph, graph->assignments[i].variable)]);
     }
 }
 
@@ -348,7 +330,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     pjrt_executable *executable = (pjrt_executable *)base;
     const liana_graph *graph = executable->graph;
     const liana__pjrt_device *device = (const liana__pjrt_device *)base->device;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
     gather_arguments(executable, execution);
     liana_status status = liana__pjrt_program_run(executable->program, device->handle, executable->arguments,
                                                   graph->num_inputs + graph->num_variables, executable->results, error);

@@ -99,20 +99,11 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
 
 static liana_status run_node(reference_executable *executable, const liana__node *node, liana__error *error)
 {
-    const liana__kernel *kernel = liana__reference_kernel(node);
     const void **src = malloc((node->num_inputs + 1) * sizeof *src);
-    liana__prepared prepared = {0};
-    liana_status status = src ? LIANA_OK : liana__fail_memory(error, node->op->name);
-    if (status == LIANA_OK && kernel->prepare) status = kernel->prepare(node, &prepared, error);
-    void *scratch = prepared.scratch_size ? liana__allocate_aligned(prepared.scratch_size) : NULL;
-    if (status == LIANA_OK && prepared.scratch_size && !scratch) status = liana__fail_memory(error, node->op->name);
-    if (status == LIANA_OK) {
-        for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
-        status = kernel->run(&(liana__call){
-            .node = node, .src = src, .dst = executable->values[node->id], .scratch = scratch, .plan = prepared.plan});
-    }
-    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
-    free(scratch);
+    if (!src) return liana__fail_memory(error, node->op->name);
+    for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
+    const liana_status status =
+        liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
     free(src);
     return status;
 }
@@ -122,20 +113,12 @@ static liana_status run_node(reference_executable *executable, const liana__node
 static liana_status make_results(reference_executable *executable, liana__buffer **made, liana__error *error)
 {
     const liana_graph *graph = executable->graph;
-    for (size_t i = 0; i < graph->num_outputs + graph->num_assignments; i++) {
-        const liana__node *node =
-            i < graph->num_outputs ? graph->outputs[i].node : graph->assignments[i - graph->num_outputs].value;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         LIANA_TRY(liana__reference_buffer_make(executable->base.device, node->dtype, &node->shape,
                                                executable->values[node->id], &made[i], error));
     }
     return LIANA_OK;
-}
-
-static size_t place_of(const liana_graph *graph, const liana__node *variable)
-{
-    size_t place = 0;
-    while (graph->variables[place] != variable) place++;
-    return place;
 }
 
 /* Puts the results where the caller finds them. What was there is donated. */
@@ -148,7 +131,7 @@ static void give_results(const reference_executable *executable, liana__executio
         execution->outputs[i] = made[i];
     }
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__buffer **variable = &execution->variables[place_of(graph, graph->assignments[i].variable)];
+        liana__buffer **variable = &execution->variables[liana__graph_place(graph, graph->assignments[i].variable)];
         liana__reference_donate(*variable, execution->name);
         *variable = made[graph->num_outputs + i];
     }
@@ -174,8 +157,8 @@ static liana_status execute(liana__executable *base, liana__execution *execution
 {
     reference_executable *executable = (reference_executable *)base;
     const liana_graph *graph = executable->graph;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
-    size_t count = graph->num_outputs + graph->num_assignments;
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
+    size_t count = liana__graph_num_results(graph);
     liana__buffer **made = calloc(count + 1, sizeof *made);
     if (!made) return liana__fail_memory(error, "the results");
     const liana__denormals before = liana__denormals_keep();

@@ -288,7 +288,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
 {
     const remote_executable *executable = (remote_executable *)base;
     const liana_graph *graph = executable->graph;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
     liana__buffer **outputs = calloc(graph->num_outputs + 1, sizeof(liana__buffer *));
     if (!outputs) return liana__fail_memory(error, "the results");
     liana_status status = make_outputs(executable, execution, outputs, error);

@@ -56,9 +56,7 @@ const liana__kernel liana__conv2d_onednn = {
     .name = "onednn",
     .applicable = applicable_f32,
     .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
 
@@ -67,9 +65,7 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = applicable_bf16,
     .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
 
@@ -93,8 +89,6 @@ const liana__kernel liana__conv2d_onednn_widened = {
     .name = "onednn_widened",
     .applicable = applicable_bf16,
     .prepare = prepare_widened,
-    .release = liana__widened_release,
-    .run = liana__widened_run,
-    .pack = liana__widened_pack,
+    LIANA__WIDENED_MEMBERS,
     .cut = cut_widened,
 };

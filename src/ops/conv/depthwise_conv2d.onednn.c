@@ -31,7 +31,5 @@ const liana__kernel liana__depthwise_conv2d_onednn_bf16 = {
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = is_applicable,
     .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    LIANA__ONEDNN_MEMBERS,
 };

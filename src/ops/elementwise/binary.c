@@ -296,12 +296,13 @@ typedef struct binary_row {
     X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
     X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                              \
     X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                                  \
-    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")                     \
-    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                    \
-      BY(lower_relu_gradient), "dy where y > 0")                                                                    \
-    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
-      BY(lower_relu6_gradient), "dy where 0 < y < 6")                                                               \
-    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
+    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
+#define GATE_ROWS(X)                                                                                \
+    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,    \
+      BY(lower_relu_gradient), "dy where y > 0")                                                    \
+    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, \
+      BY(lower_relu6_gradient), "dy where 0 < y < 6")                                               \
+    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, \
       BY(lower_swish_gradient), "dy times the derivative of swish at x")
 
 static const binary_row *row_of(const liana__op *op)
@@ -420,27 +421,13 @@ static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary
                                            .details = &(const binary_row){value_, gradient_, accepts_, gives_bool_, \
                                                                           stablehlo_}};
 BINARY_ROWS(BINARY_OP)
+GATE_ROWS(BINARY_OP)
 #undef BINARY_OP
 
-#define BINARY_BUILDER(name)                                                               \
+#define BINARY_BUILDER(name, ...)                                                          \
     liana_tensor liana_op_##name##_at(liana_location here, liana_tensor a, liana_tensor b) \
     {                                                                                      \
         return liana__build2(here, &liana__op_##name, a, b, NULL);                         \
     }
-BINARY_BUILDER(add)
-BINARY_BUILDER(subtract)
-BINARY_BUILDER(multiply)
-BINARY_BUILDER(divide)
-BINARY_BUILDER(maximum)
-BINARY_BUILDER(minimum)
-BINARY_BUILDER(power)
-BINARY_BUILDER(equal)
-BINARY_BUILDER(not_equal)
-BINARY_BUILDER(less)
-BINARY_BUILDER(less_equal)
-BINARY_BUILDER(greater)
-BINARY_BUILDER(greater_equal)
-BINARY_BUILDER(logical_and)
-BINARY_BUILDER(logical_or)
-BINARY_BUILDER(logical_xor)
+BINARY_ROWS(BINARY_BUILDER)
 #undef BINARY_BUILDER

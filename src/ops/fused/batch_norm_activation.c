@@ -185,32 +185,26 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 /* ---- parts: of all inputs but parameters, statistics and sums ---- */
 
-static liana__parts parts_but(const liana__node *node, liana__part_kind kind, uint64_t whole)
-{
-    return (
-        liana__parts){.kind = kind, .rows = liana__input_shape(node, 0)->dims[0], .whole = whole, .dtype = LIANA_F64};
-}
-
 static liana__parts training_parts(const liana__node *node)
 {
-    return parts_but(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3);
+    return liana__batch_norm_parts(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3);
 }
 
 static liana__parts inference_parts(const liana__node *node)
 {
-    liana__parts parts = parts_but(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
+    liana__parts parts = liana__batch_norm_parts(node, LIANA__PART_ROWS, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
     parts.by_lines = node->shape.rank > 2;
     return parts;
 }
 
 static liana__parts gradient_sums_parts(const liana__node *node)
 {
-    return parts_but(node, LIANA__PART_MERGE, 1 << 2 | 1 << 3 | 1 << 4);
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, 1 << 2 | 1 << 3 | 1 << 4);
 }
 
 static liana__parts input_gradient_parts(const liana__node *node)
 {
-    return parts_but(node, LIANA__PART_ROWS, 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5);
+    return liana__batch_norm_parts(node, LIANA__PART_ROWS, 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5);
 }
 
 /* ---- the ops; the kernels are batch_norm's ---- */

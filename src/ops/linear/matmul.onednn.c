@@ -54,7 +54,5 @@ const liana__kernel liana__matmul_onednn_widened = {
     .name = "onednn_widened",
     .applicable = liana__applicable_bf16,
     .prepare = prepare_widened,
-    .release = liana__widened_release,
-    .run = liana__widened_run,
-    .pack = liana__widened_pack,
+    LIANA__WIDENED_MEMBERS,
 };

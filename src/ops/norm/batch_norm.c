@@ -458,24 +458,27 @@ static liana__parts normalise_parts(const liana__node *node)
     return parts;
 }
 
+liana__parts liana__batch_norm_parts(const liana__node *node, liana__part_kind kind, uint64_t whole)
+{
+    const int64_t rows = liana__input_shape(node, 0)->dims[0];
+    return (liana__parts){.kind = kind, .rows = rows, .whole = whole, .dtype = LIANA_F64};
+}
+
 static liana__parts statistics_parts(const liana__node *node)
 {
-    return (liana__parts){.kind = LIANA__PART_MERGE, .rows = liana__input_shape(node, 0)->dims[0], .dtype = LIANA_F64};
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, 0);
 }
 
 static liana__parts gradient_sums_parts(const liana__node *node)
 {
     enum { STATISTICS = 1 << 2 };
-    return (liana__parts){.kind = LIANA__PART_MERGE,
-                          .rows = liana__input_shape(node, 0)->dims[0],
-                          .whole = STATISTICS,
-                          .dtype = LIANA_F64};
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, STATISTICS);
 }
 
 static liana__parts input_gradient_parts(const liana__node *node)
 {
     enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4 };
-    return (liana__parts){.kind = LIANA__PART_ROWS, .rows = node->shape.dims[0], .whole = GAMMA | STATISTICS | SUMS};
+    return liana__batch_norm_parts(node, LIANA__PART_ROWS, GAMMA | STATISTICS | SUMS);
 }
 
 void liana__batch_norm_note_rows(const liana__node *whole, void *part)

@@ -32,7 +32,9 @@ liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index,
 liana_status liana__batch_norm_check_like_images(liana__infer *infer, size_t index, const char *name);
 liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
 
-/* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
+/* Parts of a batch; bit i of `whole`: all of input i. */
+liana__parts liana__batch_norm_parts(const liana__node *node, liana__part_kind kind, uint64_t whole);
+/* For them: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
  * in f64, since terms of large parts may cancel. */
 void liana__batch_norm_note_rows(const liana__node *whole, void *part);
 void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count,

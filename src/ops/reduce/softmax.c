@@ -87,38 +87,22 @@ static liana__parts parts_of(const liana__node *node)
 }
 
 /* A row is read before it is written. */
-const liana__op liana__op_softmax = {
-    .name = "softmax",
-    .doc = "e^x / sum(e^x) over the last axis.",
-    .num_inputs = 1,
-    .infer = infer_softmax,
-    .gradient = softmax_gradient,
-    .placement = LIANA__PLACE_IN_PLACE,
-    .cost = liana__softmax_cost,
-    .parts = parts_of,
-    .lower = lower,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(softmax), LIANA__REFERENCE(run_reference)),
-};
-
-const liana__op liana__op_log_softmax = {
-    .name = "log_softmax",
-    .doc = "log(softmax(x)) over the last axis.",
-    .num_inputs = 1,
-    .infer = infer_softmax,
-    .gradient = log_softmax_gradient,
-    .placement = LIANA__PLACE_IN_PLACE,
-    .cost = liana__softmax_cost,
-    .parts = parts_of,
-    .lower = lower,
-    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(log_softmax), LIANA__REFERENCE(run_reference)),
-};
-
-liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x)
-{
-    return liana__build1(here, &liana__op_softmax, x, NULL);
-}
-
-liana_tensor liana_op_log_softmax_at(liana_location here, liana_tensor x)
-{
-    return liana__build1(here, &liana__op_log_softmax, x, NULL);
-}
+#define SOFTMAX_OP(op_name, op_doc)                                                                     \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                            \
+                                           .doc = (op_doc),                                             \
+                                           .num_inputs = 1,                                             \
+                                           .infer = infer_softmax,                                      \
+                                           .gradient = op_name##_gradient,                              \
+                                           .placement = LIANA__PLACE_IN_PLACE,                          \
+                                           .cost = liana__softmax_cost,                                 \
+                                           .parts = parts_of,                                           \
+                                           .lower = lower,                                              \
+                                           .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(op_name),    \
+                                                                     LIANA__REFERENCE(run_reference))}; \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                           \
+    {                                                                                                   \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                                      \
+    }
+SOFTMAX_OP(softmax, "e^x / sum(e^x) over the last axis.")
+SOFTMAX_OP(log_softmax, "log(softmax(x)) over the last axis.")
+#undef SOFTMAX_OP

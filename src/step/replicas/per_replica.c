@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
+/* How unevenly shards may be shared out so that ranges have few blocks. */
 static const double ASSIGN_TOLERANCE = 0.05;
 
-/* ---- leaves ---- */
+/* ---- shards ---- */
 
 void liana_per_replica_destroy(liana_per_replica *values)
 {
@@ -175,7 +175,7 @@ static liana_status check_arrays(const liana_array *arrays, size_t num_arrays, l
     return LIANA_OK;
 }
 
-/* Copies the rows of this process's leaves; `cut` says where they begin. */
+/* Copies the rows of this process's shards; `cut` says where they begin. */
 static liana_status take_rows(liana_per_replica *values, const liana_array *array, const liana__cut *cut,
                               liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* Reduces values by replica, over the leaves of all processes, in the tree's order. */
+/* Reduces values by replica, over the shards of all processes, in the tree's order. */
 #include "backends/host_add.h"
 #include "base/context.h"
 #include "base/denormals.h"
@@ -19,12 +19,12 @@ typedef struct reducing {
     const liana_array *leaves; /* of this process; NULL: it has none */
     /* What all agree on. */
     int dtype;
-    liana_shape shape;  /* of the result; where leaves are concatenated, of a row */
-    int64_t total_rows; /* of all leaves */
+    liana_shape shape;  /* of the result; where shards are concatenated, of a row */
+    int64_t total_rows; /* of all shards */
     /* Sums. */
     liana_dtype sum_dtype; /* f64 for means */
     size_t count, size;    /* values of a sum, and their bytes */
-    void **slots;          /* by leaf: the sum of the block that begins with it */
+    void **slots;          /* by shard: the sum of the block that begins with it */
 } reducing;
 
 static bool is_mean(liana_reduction reduction)
@@ -32,7 +32,7 @@ static bool is_mean(liana_reduction reduction)
     return reduction == LIANA_REDUCE_MEAN || reduction == LIANA_REDUCE_ROW_MEAN;
 }
 
-/* Whether the first axis of a leaf is one of rows. */
+/* Whether the first axis of a shard is one of rows. */
 static bool has_rows(liana_reduction reduction)
 {
     return reduction >= LIANA_REDUCE_CONCATENATE;
@@ -42,12 +42,12 @@ static bool has_rows(liana_reduction reduction)
 
 /* What a process has of the array. */
 typedef struct description {
-    int32_t dtype, rank; /* dtype -1: no leaves */
+    int32_t dtype, rank; /* dtype -1: no shards */
     int64_t dims[LIANA_MAX_RANK];
     int64_t rows;
 } description;
 
-/* The shape that all leaves must have. */
+/* The shape that all shards must have. */
 static liana_shape shape_of_leaf(const reducing *own, const liana_array *array)
 {
     liana_shape shape = array->shape;
@@ -181,7 +181,7 @@ static liana_status concatenate(reducing *own, liana_array *result)
     }
     *result = (liana_array){NULL, own->dtype, shape, data};
     if (!cluster) return LIANA_OK;
-    /* Processes are in the order of their leaves. */
+    /* Processes are in the order of their shards. */
     LIANA__SCOPED(liana__gathered) all = {0};
     LIANA_TRY(liana__cluster_gather_sized(cluster, data, size, &all, own->error));
     const size_t told = all.offsets[liana__cluster_size(cluster)];
@@ -215,7 +215,7 @@ static double number_at(int dtype, const void *data, size_t index)
     return dtype == LIANA_F64 ? ((const double *)data)[index] : (double)((const float *)data)[index];
 }
 
-/* What one leaf adds to the sum: itself, or its rows, for a mean in double. */
+/* What one shard adds to the sum: itself, or its rows, for a mean in double. */
 static void add_leaf(const reducing *own, const liana_array *leaf, int64_t num_examples, void *sum)
 {
     const size_t rows = has_rows(own->reduction) ? (size_t)leaf->shape.dims[0] : 1;
@@ -244,7 +244,7 @@ static liana_status make_slots(reducing *own)
     return LIANA_OK;
 }
 
-/* The blocks of the leaves that a process has. */
+/* The blocks of the shards that a process has. */
 static size_t blocks_of(const liana_per_replica *values, size_t process, liana__tree_block *blocks)
 {
     const size_t *first_of = values->replicas->first_of;
@@ -252,7 +252,7 @@ static size_t blocks_of(const liana_per_replica *values, size_t process, liana__
     return liana__tree_blocks(values->num_leaves, range, blocks);
 }
 
-/* Marks the first leaf of each block of each process: additions between these come after the exchange. */
+/* Marks the first shard of each block of each process: additions between these come after the exchange. */
 static void mark_begins(const liana_per_replica *values, bool *begins)
 {
     for (size_t process = 0; process < values->replicas->num_processes; process++) {

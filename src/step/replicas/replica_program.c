@@ -1,4 +1,4 @@
-/* Functions that run on each replica: graphs by the shapes of leaves, compiled for each device of this process. */
+/* Functions that run on each replica: graphs by the shapes of shards, compiled for each device of this process. */
 #include "base/context.h"
 #include "base/crc32c.h"
 #include "base/scoped.h"
@@ -16,7 +16,7 @@
 /* What is kept compiled; of more versions the one that was not used for the longest time goes. */
 enum { MAX_VERSIONS = 16 };
 
-/* The program for leaves of some shapes. */
+/* The program for shards of some shapes. */
 typedef struct version {
     liana_array *inputs; /* name, dtype and shape */
     size_t num_inputs;
@@ -301,19 +301,19 @@ static liana_status make_ready(const liana_replica_program *program, version *ow
 
 /* ---- running ---- */
 
-/* A run of all leaves of this process. */
+/* A run of all shards of this process. */
 typedef struct run {
     liana_replica_program *program;
     liana_per_replica *leaves; /* says which there are: an input, or values without arrays */
-    liana_array *inputs;       /* [leaves, num_inputs] */
+    liana_array *inputs;       /* [shards, num_inputs] */
     size_t num_inputs;
-    version **versions; /* by leaf */
+    version **versions; /* by shard */
     liana_per_replica *results;
     liana_status *statuses; /* by device */
     liana__error *errors;
 } run;
 
-/* Lists the numbers among the arrays of the values, by leaf. */
+/* Lists the numbers among the arrays of the values, by shard. */
 static liana_status list_inputs(run *own, liana_per_replica *const *values, size_t count)
 {
     const liana_replica_program *program = own->program;
@@ -370,7 +370,7 @@ static liana_status check_values(const liana_replica_program *program, liana_per
     return LIANA_OK;
 }
 
-/* Without inputs: one leaf for each replica. */
+/* Without inputs: one shard for each replica. */
 static liana_status make_leaves(run *own, liana_per_replica *const *values, size_t count)
 {
     liana_replicas *replicas = own->program->replicas;
@@ -391,7 +391,7 @@ static size_t device_of(const run *own, size_t leaf)
     return device;
 }
 
-/* Finds, builds and compiles what the leaves need. */
+/* Finds, builds and compiles what the shards need. */
 static liana_status prepare(run *own, bool runs)
 {
     liana_replica_program *program = own->program;

@@ -114,7 +114,7 @@ static liana_status set_up(liana_replicas *replicas, const liana_replicas_option
     if (replicas->choice.strategy->needs_cluster) {
         const char *name = replicas->choice.strategy->name;
         LIANA_TRY(liana__cluster_require(replicas->context, name, &replicas->cluster, error));
-        /* Nobody has what the leaves of a dead process held: sums without them would be others. */
+        /* Nobody has what the shards of a dead process held: sums without them would be others. */
         liana__cluster_give_up_survival(replicas->cluster);
     }
     liana_status status = liana__device_set_open(replicas->context, options->device ? options->device : "cpu",

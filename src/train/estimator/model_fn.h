@@ -90,7 +90,7 @@ typedef struct liana__fn {
     uint64_t seed;
 } liana__fn;
 
-/* A call for a leaf. Its tensors are valid as long as the graph. */
+/* A call for a shard. Its tensors are valid as long as the graph. */
 typedef struct liana__fn_call {
     const liana__fn *fn;
     liana_mode_kind kind;
@@ -107,7 +107,7 @@ typedef struct liana__fn_call {
     /* Filled in. */
     liana_estimator_spec spec;
     liana__fn_built built;
-    liana_tensor loss;                           /* scalar: the sum over the leaf */
+    liana_tensor loss;                           /* scalar: the sum over the shard */
     liana_tensor counts;                         /* f32 [1]: elements of the loss that count; of a masked one */
     liana_tensor sums;                           /* f32 [num_sums] */
     liana_tensor rows;                           /* f32 [size, row_size]: predictions */

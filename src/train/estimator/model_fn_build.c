@@ -1,4 +1,4 @@
-/* What a model function returns, as the sums and rows of a leaf. */
+/* What a model function returns, as the sums and rows of a shard. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/named_objective.h"
@@ -71,7 +71,7 @@ static liana_tensor as_part(liana_tensor scalar)
 
 /* ---- the loss ---- */
 
-/* The trainer counts the elements of the whole batch before the leaves are computed, and gives what the sum is to be
+/* The trainer counts the elements of the whole batch before the shards are computed, and gives what the sum is to be
  * multiplied by. */
 static liana_status build_masked_loss(liana__fn_call *call, liana_tensor *part)
 {

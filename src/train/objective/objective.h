@@ -1,11 +1,11 @@
 /* objective.h - what a training minimises and measures: for each output of the model a loss, a target and metrics.
  *
- * A leaf (shard) gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
+ * A shard gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
  * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then
  * the metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
  *
  * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums
- * nor in the number of elements. That number is then known only when the batch is there, so a leaf counts it as one
+ * nor in the number of elements. That number is then known only when the batch is there, so a shard counts it as one
  * more sum. Training needs it before gradients are computed: a step of its own counts first (LIANA__STEP_COUNTING). */
 #ifndef LIANA_TRAIN_OBJECTIVE_H
 #define LIANA_TRAIN_OBJECTIVE_H
@@ -34,7 +34,7 @@ typedef struct liana__objective_output {
     liana_shape target_shape;     /* with a batch of 1 */
     int64_t elements;             /* of the loss, in one example */
     bool masked;                  /* the model gives a mask; only where there is a loss */
-    size_t count_sum;             /* ... where the number of elements that count is, in a leaf's vector */
+    size_t count_sum;             /* ... where the number of elements that count is, in a shard's vector */
     liana_logits_kind activation; /* of the loss; what metrics and predictions see has gone through it */
     /* Weights of classes are for it: its target is the label of the data, or there is no other output. */
     bool weighs_classes;
@@ -44,7 +44,7 @@ typedef struct liana__objective_metric {
     liana__metric_choice choice;
     const char *name; /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
     size_t output;
-    size_t first_sum, num_sums; /* in a leaf's vector */
+    size_t first_sum, num_sums; /* in a shard's vector */
     size_t num_values;          /* above 0: the result is so many numbers, and none of value_names */
 } liana__objective_metric;
 
@@ -99,7 +99,7 @@ liana_status liana__objective_check_class_weights(const liana__objective *object
 liana_status liana__objective_find_masks(const liana_model *model, liana__objective *objective, liana__error *error)
     LIANA_MUST_USE;
 
-/* Builds the vector of sums, and the loss to differentiate: the sum over the leaf's examples. */
+/* Builds the vector of sums, and the loss to differentiate: the sum over the shard's examples. */
 typedef struct liana__objective_call {
     liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* what the model gives */
     liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */

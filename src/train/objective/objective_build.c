@@ -1,4 +1,4 @@
-/* The graph of an objective: predictions, loss and the vector of sums of a leaf. */
+/* The graph of an objective: predictions, loss and the vector of sums of a shard. */
 #include "ir/graph.h"
 #include "train/objective/objective.h"
 

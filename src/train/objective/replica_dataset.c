@@ -14,12 +14,12 @@ enum { MOST_EXAMPLES = 1 << 30 };
 
 /* Who reads what. */
 typedef enum reading {
-    READS_PART, /* each process the examples of its leaves */
+    READS_PART, /* each process the examples of its shards */
     READS_ALL,  /* the first process all, and sends the others theirs */
     READS_OWN,  /* each process a dataset of its own */
 } reading;
 
-/* Elements that wait for a leaf. */
+/* Elements that wait for a shard. */
 typedef struct packed_list {
     void **items; /* NULL: none yet */
     size_t *sizes;
@@ -60,7 +60,7 @@ void liana_replica_iterator_destroy(liana_replica_iterator *iterator)
     free(iterator);
 }
 
-/* ---- leaves ---- */
+/* ---- shards ---- */
 
 static liana__cut cut_of(const liana_replica_iterator *iterator, int64_t count)
 {
@@ -97,7 +97,7 @@ static liana_status rows_of(const liana_replica_iterator *iterator, int64_t coun
     return LIANA_OK;
 }
 
-/* Gives the leaves of this process their arrays, to be filled. */
+/* Gives the shards of this process their arrays, to be filled. */
 static liana_status add_arrays(const liana_replica_iterator *iterator, liana_per_replica *values, liana__error *error)
 {
     for (size_t i = 0; i < iterator->spec.count; i++) {
@@ -196,7 +196,7 @@ static liana_status read_packed(liana_replica_iterator *iterator, int64_t count,
     return status == LIANA_END_OF_DATA ? LIANA_OK : status;
 }
 
-/* Fills the leaves of this process with kept elements, from `first` on. */
+/* Fills the shards of this process with kept elements, from `first` on. */
 static liana_status unpack(const liana_replica_iterator *iterator, size_t first, liana_per_replica *values,
                            liana__error *error)
 {
@@ -272,7 +272,7 @@ static liana_status receive_rows(liana_replica_iterator *iterator, size_t count,
     return status;
 }
 
-/* The first process has read `count` elements; each gets those of its leaves. */
+/* The first process has read `count` elements; each gets those of its shards. */
 static liana_status share_rows(liana_replica_iterator *iterator, int64_t count, liana__error *error)
 {
     liana__cluster *cluster = iterator->replicas->cluster;
@@ -307,7 +307,7 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
 
 /* ---- each process its own ---- */
 
-/* The leaves of a full batch, each with as many examples as its process still has. */
+/* The shards of a full batch, each with as many examples as its process still has. */
 static liana_status make_own_leaves(const liana_replica_iterator *iterator, const int64_t *counts,
                                     liana_per_replica **batch, liana__error *error)
 {

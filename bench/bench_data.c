@@ -298,7 +298,7 @@ static double run_cold(bench *b, bool announced)
     if (!path) fail("out of memory");
     if (!liana__file_exists(path)) write_large(b, path);
     demand(b, liana__source_open(&path, 1, NULL, &source, &b->error));
-    liana__source_kind kind = *source->kind;
+    liana_source_type kind = *source->kind;
     if (!announced) kind.expect = NULL;
     source->kind = &kind;
     int descriptor = open(path, O_RDONLY);

@@ -1,11 +1,9 @@
 /* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in
  * a folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -34,25 +32,16 @@ static uint64_t make_id(const liana__cluster_place *place, size_t num_ranks)
     return hash;
 }
 
-static liana_status copy_address(char *to, const char *from, liana__error *error)
-{
-    if (strlen(from) < LIANA__ZMQ_ADDRESS) {
-        strcpy(to, from);
-        return LIANA_OK;
-    }
-    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", from);
-}
-
 static liana_status copy_addresses(liana__zmq *own, const liana__cluster_place *place, liana__error *error)
 {
     if (!place->addresses) {
-        if (own->base.rank == 0) return copy_address(own->address, place->master, error);
-        LIANA_TRY(copy_address(own->peers[0].address, place->master, error));
-        return copy_address(own->address, "*:*", error);
+        if (own->base.rank == 0) return liana__zmq_copy_address(own->address, place->master, error);
+        LIANA_TRY(liana__zmq_copy_address(own->peers[0].address, place->master, error));
+        return liana__zmq_copy_address(own->address, "*:*", error);
     }
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         char *to = i == own->base.rank ? own->address : own->peers[i].address;
-        LIANA_TRY(copy_address(to, place->addresses[i], error));
+        LIANA_TRY(liana__zmq_copy_address(to, place->addresses[i], error));
     }
     return LIANA_OK;
 }
@@ -61,7 +50,7 @@ static liana_status read_keys(liana__zmq *own, const liana__cluster_place *place
 {
     bool all_here = place->addresses != NULL;
     for (size_t i = 0; all_here && i < own->base.num_ranks; i++) {
-        all_here = liana__starts_with(place->addresses[i], "ipc://");
+        all_here = liana__zmq_is_ipc(place->addresses[i]);
     }
     if (all_here) return LIANA_OK;
     if (!place->keys) {

@@ -3,10 +3,10 @@
 
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- ranges ---- */
 
@@ -107,25 +107,14 @@ static liana_status start(run *own)
 
 static liana_status call_kernel(const run *own, const liana__node *node, const liana__kernel *kernel, void *dst)
 {
-    const void **src = malloc((node->num_inputs + 1) * sizeof *src);
-    liana__prepared prepared = {0};
-    liana_status status = src ? LIANA_OK : liana__fail_memory(own->error, node->op->name);
-    if (status == LIANA_OK && kernel->prepare) status = kernel->prepare(node, &prepared, own->error);
-    void *scratch = status == LIANA_OK ? liana__allocate_aligned(prepared.scratch_size) : NULL;
-    if (status == LIANA_OK && !scratch) status = liana__fail_memory(own->error, node->op->name);
-    if (status == LIANA_OK) {
-        for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = own->data[node->inputs[i]->id];
-        status = kernel->run(
-            &(liana__call){.node = node, .src = src, .dst = dst, .scratch = scratch, .plan = prepared.plan});
-        if (status != LIANA_OK) {
-            status =
-                liana__fail(own->error, status, "%s (kernel %s) failed", liana__node_print(node).text, kernel->name);
-        }
-    }
-    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
-    free(scratch);
-    free(src);
-    return status;
+    LIANA__SCOPED_MEMORY const void **sources = malloc((node->num_inputs + 1) * sizeof *sources);
+    liana__error error = {0};
+    if (!sources) return liana__fail_memory(own->error, node->op->name);
+    for (uint32_t i = 0; i < node->num_inputs; i++) sources[i] = own->data[node->inputs[i]->id];
+    const liana_status status = liana__kernel_run_once(kernel, node, sources, dst, &error);
+    if (status == LIANA_OK) return LIANA_OK;
+    if (error.status != LIANA_OK) return liana__fail(own->error, status, "%s", error.message);
+    return liana__fail(own->error, status, "%s (kernel %s) failed", liana__node_print(node).text, kernel->name);
 }
 
 static liana_status compute(run *own, const liana__node *node, const liana__kernel **kernel)

@@ -2,6 +2,7 @@
 #include "program/program.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "program/device.h"
 
@@ -180,7 +181,7 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
                                 size_t *only)
 {
     const liana_graph *graph = program->graph;
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(graph->num_nodes, sizeof *needed);
     if (!needed) return liana__fail_memory(&program->context->error, "a program");
     liana__wanted_mark(graph, wanted, needed);
     for (size_t i = 0; i < wanted->num_assignments; i++) {
@@ -201,7 +202,6 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
         *only = devices[id];
     }
     if (several) *only = SIZE_MAX;
-    free(needed);
     return LIANA_OK;
 }
 
@@ -258,15 +258,12 @@ static liana_status compile(liana_program *program, liana__compiled_set *set, co
     snprintf(name, sizeof name, "%.200s", program->name);
     if (program->num_compiled > 0) snprintf(name, sizeof name, "%.200s-%zu", program->name, program->num_compiled + 1);
     program->num_compiled++;
-    size_t *devices = calloc(program->graph->num_nodes, sizeof *devices), only = 0;
-    liana_status status =
-        devices ? place_nodes(program, wanted, devices, &only) : liana__fail_memory(error, "a program");
-    if (status == LIANA_OK) {
-        status = only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
-                                  : compile_on_one(program, set, wanted, name, only);
-    }
-    free(devices);
-    LIANA_TRY(status);
+    LIANA__SCOPED_MEMORY size_t *devices = calloc(program->graph->num_nodes, sizeof *devices);
+    size_t only = 0;
+    if (!devices) return liana__fail_memory(error, "a program");
+    LIANA_TRY(place_nodes(program, wanted, devices, &only));
+    LIANA_TRY(only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
+                               : compile_on_one(program, set, wanted, name, only));
     set->feeds = calloc(set->num_inputs + 1, sizeof *set->feeds);
     return set->feeds ? LIANA_OK : liana__fail_memory(error, "a program");
 }

@@ -1,12 +1,12 @@
 /* Computes one node on the device of its scope. */
 #include "program/value_device.h"
 
+#include "base/scoped.h"
 #include "exec/program.h"
 #include "ir/device_scope.h"
 #include "program/placed_devices.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 bool liana__value_is_elsewhere(const liana_graph *graph, const liana__node *node)
 {
@@ -39,21 +39,18 @@ static liana_status find_device(liana_graph *graph, uint32_t scope, liana__devic
 /* A graph with nothing but the node. */
 static liana_status make_graph(const liana_graph *old, const liana__node *node, liana_graph **graph)
 {
-    liana_tensor *inputs = calloc(node->num_inputs + (size_t)1, sizeof *inputs);
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = calloc(node->num_inputs + (size_t)1, sizeof *inputs);
     if (!inputs) return liana__fail_memory(&old->context->error, node->op->name);
-    liana_status status = liana_graph_create(old->context, graph);
-    for (uint32_t i = 0; status == LIANA_OK && i < node->num_inputs; i++) {
+    LIANA_TRY(liana_graph_create(old->context, graph));
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
         char name[24];
         snprintf(name, sizeof name, "%u", i);
         inputs[i] = liana_graph_input_at(node->where, *graph, name, node->inputs[i]->dtype, node->inputs[i]->shape);
     }
-    if (status == LIANA_OK) {
-        liana_graph_output_at(node->where, *graph, "value",
-                              liana__build(node->where, *graph, node->op, inputs, node->num_inputs, node->attributes));
-        status = (*graph)->status;
-        if (status != LIANA_OK) liana_graph_destroy(*graph);
-    }
-    free(inputs);
+    liana_graph_output_at(node->where, *graph, "value",
+                          liana__build(node->where, *graph, node->op, inputs, node->num_inputs, node->attributes));
+    const liana_status status = (*graph)->status;
+    if (status != LIANA_OK) liana_graph_destroy(*graph);
     return status;
 }
 

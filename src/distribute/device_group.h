@@ -42,6 +42,9 @@ typedef struct liana__device_group {
     liana__step_kind kind; /* of the running call */
 } liana__device_group;
 
+/* The most shards that a batch of any kind has. */
+size_t liana__strategy_most_shards(const liana__strategy_plan *plan);
+
 /* `of_parts`: the group may be asked for a part of a batch's shards. Free it in any case. Errors: those of the
  * devices. */
 liana_status liana__device_group_create(const liana__strategy_devices *devices, const liana__strategy_plan *plan,

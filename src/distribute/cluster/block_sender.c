@@ -1,7 +1,7 @@
 /* Chunks of the own blocks are sent as their sums come. */
 #include "distribute/cluster/block_sender.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 void liana__block_sender_free(liana__block_sender *sender)
 {
@@ -67,7 +67,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
 {
     const bool is_plain = liana__wire_is_plain(&own->format);
     if (find_receiver(own, chunk->slice) == SIZE_MAX) return LIANA_OK;
-    void *memory = malloc(is_plain ? chunk->count * sizeof(liana__message_part) : chunk->size);
+    LIANA__SCOPED_MEMORY void *memory = malloc(is_plain ? chunk->count * sizeof(liana__message_part) : chunk->size);
     if (!memory) return liana__fail_memory(error, "the exchange of sums");
     liana__message_part packed = {memory, chunk->size};
     if (is_plain) {
@@ -75,10 +75,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
     } else {
         pack(own, chunk, sums, memory);
     }
-    const liana_status status =
-        send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
-    free(memory);
-    return status;
+    return send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
 }
 
 /* Also what cannot be sent counts as sent: the step fails. */

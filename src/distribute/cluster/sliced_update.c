@@ -497,11 +497,9 @@ static liana_status collect(void *user, liana__cluster *cluster, liana__error *e
 static liana_status collect_all(collection *of, size_t size, liana__error *error)
 {
     const liana__operation operation = {.run = collect, .user = of, .result = of->data, .size = size};
-    of->memory = malloc(size + 1);
-    if (!of->memory) return liana__fail_memory(error, "what others hold");
-    const liana_status status = liana__cluster_operate(of->update->cluster, &operation, error);
-    free(of->memory);
-    return status;
+    LIANA__SCOPED_MEMORY char *memory = of->memory = malloc(size + 1);
+    return memory ? liana__cluster_operate(of->update->cluster, &operation, error)
+                  : liana__fail_memory(error, "what others hold");
 }
 
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)

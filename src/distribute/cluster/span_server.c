@@ -5,9 +5,7 @@
 
 #include "backends/host_add.h"
 #include "base/denormals.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/scoped.h"
 
 /* What a server knows of another process: a worker, or a server that it speaks with. */
 typedef struct client {
@@ -78,17 +76,14 @@ static bool has_part(const liana__span_server *own, size_t rank)
 
 static liana_status open_inbox(liana__span_server *own, size_t size, liana__error *error)
 {
-    bool *heard = calloc(own->num_ranks, sizeof *heard);
+    LIANA__SCOPED_MEMORY bool *heard = calloc(own->num_ranks, sizeof *heard);
     if (!heard) return liana__fail_memory(error, "a parameter server");
     for (size_t i = 0; i < own->num_ranks; i++) {
         heard[i] = own->clients[i].heard = has_part(own, i);
         own->num_left += heard[i];
         own->num_workers_left += heard[i] && i < own->num_workers;
     }
-    const liana_status status =
-        liana__span_inbox_open(own->span->cluster, heard, own->messages, size, &own->inbox, error);
-    free(heard);
-    return status;
+    return liana__span_inbox_open(own->span->cluster, heard, own->messages, size, &own->inbox, error);
 }
 
 static liana_status make_room(liana__span_server *own, liana__error *error)

@@ -133,8 +133,9 @@ static liana_status fail_late(const liana__zmq *own, liana__error *error)
     LIANA__SCOPED(liana__text) text = {0};
     list_missing(own, &text);
     return liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
-                patience(own), returns(own) ? "this process was started again after others had met" : "cluster.timeout",
-                text.data ? text.data : "out of memory");
+                       patience(own),
+                       returns(own) ? "this process was started again after others had met" : "cluster.timeout",
+                       text.data ? text.data : "out of memory");
 }
 
 /* ---- the meeting ---- */

@@ -26,6 +26,7 @@ typedef struct liana__group_member {
 } liana__group_member;
 
 typedef struct liana__device_group {
+    liana__arena arena; /* of the lists */
     liana__group_member *members;
     size_t count;
     liana__variables *source; /* the plan's */

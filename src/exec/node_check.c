@@ -243,19 +243,15 @@ static const suspect *first_cause(const run *own, const bool *causes)
 static liana_status keep_origin(const run *own, const suspect *found, liana__node_check *check)
 {
     const liana__node *node = own->graph->nodes[found->node];
-    const size_t inputs_size = node->num_inputs * sizeof *check->inputs;
     check->origin = node;
     check->kernel = found->kernel;
     check->result = found->result;
-    check->inputs = malloc(inputs_size + 1);
-    if (!check->inputs) return liana__fail_memory(own->error, "checking a graph");
-    memcpy(check->inputs, found->inputs, inputs_size);
-    if (!found->bad_rows) return LIANA_OK;
-    check->num_rows = own->options->num_rows;
-    check->bad_rows = malloc((size_t)check->num_rows * sizeof *check->bad_rows);
-    if (!check->bad_rows) return liana__fail_memory(own->error, "checking a graph");
-    memcpy(check->bad_rows, found->bad_rows, (size_t)check->num_rows * sizeof *check->bad_rows);
-    return LIANA_OK;
+    check->inputs = liana__arena_copy(&check->arena, found->inputs, node->num_inputs * sizeof *check->inputs);
+    if (found->bad_rows) {
+        check->num_rows = own->options->num_rows;
+        check->bad_rows = liana__arena_copy(&check->arena, found->bad_rows, (size_t)check->num_rows);
+    }
+    return check->arena.failed ? liana__fail_memory(own->error, "checking a graph") : LIANA_OK;
 }
 
 static liana_status find_origin(run *own, liana__node_check *check)
@@ -279,16 +275,13 @@ static liana_status keep_results(const run *own, liana__node_check *check)
 {
     const liana_graph *graph = own->graph;
     if (!own->options->keep_results) return LIANA_OK;
-    check->results = calloc(num_results(graph) + 1, sizeof *check->results);
-    if (!check->results) return liana__fail_memory(own->error, "checking a graph");
-    for (size_t i = 0; i < num_results(graph); i++) {
+    check->results = liana__arena_allocate(&check->arena, (num_results(graph) + 1) * sizeof *check->results);
+    for (size_t i = 0; check->results && i < num_results(graph); i++) {
         const liana__node *node = result_node(graph, i);
         const size_t size = liana__byte_size(node->dtype, &node->shape);
-        check->results[i] = malloc(size + 1);
-        if (!check->results[i]) return liana__fail_memory(own->error, "checking a graph");
-        memcpy(check->results[i], own->data[node->id], size);
+        check->results[i] = liana__arena_copy(&check->arena, own->data[node->id], size);
     }
-    return LIANA_OK;
+    return check->arena.failed ? liana__fail_memory(own->error, "checking a graph") : LIANA_OK;
 }
 
 static void finish(run *own)
@@ -299,10 +292,7 @@ static void finish(run *own)
 
 void liana__node_check_free(liana__node_check *check)
 {
-    for (size_t i = 0; check->results && i < num_results(check->graph); i++) free(check->results[i]);
-    free(check->results);
-    free(check->inputs);
-    free(check->bad_rows);
+    liana__arena_free(&check->arena);
     liana_graph_destroy(check->rewritten);
     *check = (liana__node_check){0};
 }

@@ -39,13 +39,11 @@ static bool read_host(const char *text, plain_name *name, liana__arena *arena)
 static liana_status read_plain(const char *text, plain_name *name, liana__arena *arena, liana__error *error)
 {
     liana__pjrt_device_name read;
-    liana__error ignored;
     if (read_host(text, name, arena)) return LIANA_OK;
     /* What is not understood is told by opening it. */
     name->text = liana__arena_string(arena, text);
-    if (strcmp(text, "auto") == 0 || liana__pjrt_device_name_read(text, arena, &read, &ignored) != LIANA_OK) {
-        return LIANA_OK;
-    }
+    if (strcmp(text, "auto") == 0) return LIANA_OK;
+    if (liana__pjrt_device_name_read(text, arena, &read, NULL) != LIANA_OK) return LIANA_OK;
     name->text = liana__arena_format(arena, "%s:%zu%s%s", read.shown, read.number, *read.option_text ? "?" : "",
                                      read.option_text);
     return arena->failed ? liana__fail_memory(error, "the name of a device") : LIANA_OK;
@@ -67,9 +65,8 @@ static liana_status read_name(const char *text, plain_name *name, liana__arena *
 bool liana__placed_is_local_cpu(const char *text)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana__error ignored;
     plain_name name;
-    return read_name(text, &name, &arena, &ignored) == LIANA_OK && name.host_kind && strcmp(name.host_kind, "cpu") == 0;
+    return read_name(text, &name, &arena, NULL) == LIANA_OK && name.host_kind && strcmp(name.host_kind, "cpu") == 0;
 }
 
 /* ---- the list ---- */

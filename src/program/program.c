@@ -14,11 +14,7 @@ static void destroy_set(liana__compiled_set *set)
     if (!set) return;
     liana__program_destroy(set->program);
     liana__device_parts_destroy(set->parts);
-    free(set->results);
-    free(set->assignments);
-    free(set->assigned);
-    free(set->read);
-    free(set->feeds);
+    liana__arena_free(&set->arena);
     free(set);
 }
 
@@ -144,8 +140,7 @@ liana_variables *liana_program_variables(liana_program *program)
 {
     if (!program) return NULL;
     /* A failure is found again, and reported, by the next run. */
-    liana_status status = program->graph->status == LIANA_OK ? declare_variables(program) : LIANA_OK;
-    (void)status;
+    if (program->graph->status == LIANA_OK) (void)!declare_variables(program);
     return program->variables;
 }
 
@@ -165,15 +160,13 @@ static bool is_set(const liana__compiled_set *set, const liana__wanted *wanted)
 
 static liana_status copy_lists(liana__compiled_set *set, const liana__wanted *wanted, liana__error *error)
 {
-    set->results = calloc(wanted->num_results + 1, sizeof(liana__node *));
-    set->assignments = calloc(wanted->num_assignments + 1, sizeof *set->assignments);
-    set->assigned = calloc(wanted->num_assignments + 1, sizeof *set->assigned);
-    if (!set->results || !set->assignments || !set->assigned) return liana__fail_memory(error, "a program");
     set->num_results = wanted->num_results;
     set->num_assignments = wanted->num_assignments;
-    for (size_t i = 0; i < set->num_results; i++) set->results[i] = wanted->results[i];
-    for (size_t i = 0; i < set->num_assignments; i++) set->assignments[i] = wanted->assignments[i];
-    return LIANA_OK;
+    set->results = liana__arena_copy(&set->arena, wanted->results, set->num_results * sizeof *set->results);
+    set->assignments =
+        liana__arena_copy(&set->arena, wanted->assignments, set->num_assignments * sizeof *set->assignments);
+    set->assigned = liana__arena_allocate(&set->arena, set->num_assignments * sizeof *set->assigned);
+    return set->arena.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
 }
 
 /* Finds the device of each op and variable. *only: the one that has them all, or SIZE_MAX if there are several. */
@@ -209,7 +202,7 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
 static liana_status note_read(const liana_program *program, liana__compiled_set *set,
                               const liana__node *const *variables, size_t count)
 {
-    set->read = calloc(count + 1, sizeof *set->read);
+    set->read = liana__arena_allocate(&set->arena, count * sizeof *set->read);
     if (!set->read) return liana__fail_memory(&program->context->error, "a program");
     for (; set->num_read < count; set->num_read++) {
         LIANA_TRY(
@@ -264,7 +257,7 @@ static liana_status compile(liana_program *program, liana__compiled_set *set, co
     LIANA_TRY(place_nodes(program, wanted, devices, &only));
     LIANA_TRY(only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
                                : compile_on_one(program, set, wanted, name, only));
-    set->feeds = calloc(set->num_inputs + 1, sizeof *set->feeds);
+    set->feeds = liana__arena_allocate(&set->arena, set->num_inputs * sizeof *set->feeds);
     return set->feeds ? LIANA_OK : liana__fail_memory(error, "a program");
 }
 

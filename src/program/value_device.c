@@ -54,12 +54,14 @@ static liana_status make_graph(const liana_graph *old, const liana__node *node, 
     return status;
 }
 
-static liana_status run(const liana_graph *graph, const liana__node *node, liana__device *device,
-                        const void *const *sources, void *result)
+static liana_status run(liana_graph *graph, const liana__node *node, uint32_t scope, const void *const *sources,
+                        void *result)
 {
     liana__error *error = &graph->context->error;
+    liana__device *device = NULL;
     liana_graph *alone;
     liana__program *program;
+    LIANA_TRY(find_device(graph, scope, &device));
     LIANA_TRY(make_graph(graph, node, &alone));
     LIANA_TRY(liana__program_create(device, alone, node->op->name, NULL, &program, error));
     liana_status status = LIANA_OK;
@@ -77,10 +79,7 @@ liana_status liana__value_on_device(liana_graph *graph, const liana__node *node,
                                     void *result)
 {
     const uint32_t scope = liana__scope_of(graph, node);
-    liana__device *device = NULL;
-    liana_status status = find_device(graph, scope, &device);
-    if (status == LIANA_OK) status = run(graph, node, device, sources, result);
-    if (status == LIANA_OK) return LIANA_OK;
+    if (run(graph, node, scope, sources, result) == LIANA_OK) return LIANA_OK;
     return liana__fail_within(&graph->context->error, "%s:%d: %s in the device scope '%s'", node->where.file,
                               node->where.line, node->op->name, liana__scope_name(graph, scope));
 }

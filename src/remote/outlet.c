@@ -478,8 +478,8 @@ void liana__outlet_close(liana__outlet *outlet)
 {
     if (!outlet) return;
     end_thread(outlet);
-    liana_status removed = is_spent(outlet) ? liana__folder_remove(outlet->root, NULL) : LIANA_OK;
-    (void)removed; /* A folder that stays costs space; nothing else can be done about it. */
+    /* A folder that stays costs space; nothing else can be done about it. */
+    if (is_spent(outlet)) (void)!liana__folder_remove(outlet->root, NULL);
     if (outlet->lock >= 0) close(outlet->lock);
     liana__remote_destroy(outlet->remote);
     for (size_t i = 0; i < outlet->num_sent; i++) free(outlet->sent[i].name);

@@ -115,8 +115,7 @@ static void remove_old_views(const liana__remote_cache *cache, const char *views
         uint64_t byte = byte_of(names.items[i]);
         if (!lock_byte(cache, byte, F_WRLCK)) continue;
         const char *path = liana__path_join(&arena, views, names.items[i]);
-        liana_status ignored = path ? liana__folder_remove(path, NULL) : LIANA_OK;
-        (void)ignored;
+        if (path) (void)!liana__folder_remove(path, NULL);
         lock_byte(cache, byte, F_UNLCK);
     }
 }
@@ -160,10 +159,7 @@ liana_status liana__remote_cache_open(liana__remote_cache *cache, const char *fo
 
 void liana__remote_cache_close(liana__remote_cache *cache)
 {
-    if (cache->view) {
-        liana_status ignored = liana__folder_remove(cache->view, NULL);
-        (void)ignored;
-    }
+    if (cache->view) (void)!liana__folder_remove(cache->view, NULL);
     if (cache->folder && cache->lock >= 0) close(cache->lock);
     free(cache->used);
     *cache = (liana__remote_cache){.lock = -1};

@@ -7,9 +7,7 @@ void liana__block_sender_free(liana__block_sender *sender)
 {
     if (sender->is_made) pthread_mutex_destroy(&sender->mutex);
     liana__slice_chunks_free(&sender->chunks);
-    free((void *)sender->sums);
-    free(sender->parts);
-    free(sender->is_sent);
+    liana__arena_free(&sender->arena);
     *sender = (liana__block_sender){.format = sender->format};
 }
 
@@ -138,13 +136,11 @@ static liana_status reserve(liana__block_sender *own, liana__error *error)
 {
     const size_t count = own->num_blocks;
     if (count <= own->num_reserved) return LIANA_OK;
-    free((void *)own->sums);
-    free(own->parts);
-    free(own->is_sent);
-    own->sums = calloc(count * own->chunks.num_sums + 1, sizeof *own->sums);
-    own->parts = calloc(count * own->chunks.count + 1, sizeof *own->parts);
-    own->is_sent = calloc(count * own->chunks.count + 1, sizeof *own->is_sent);
-    own->num_reserved = own->sums && own->parts && own->is_sent ? count : 0;
+    liana__arena_free(&own->arena);
+    own->sums = liana__arena_allocate(&own->arena, count * own->chunks.num_sums * sizeof *own->sums);
+    own->parts = liana__arena_allocate(&own->arena, count * own->chunks.count * sizeof *own->parts);
+    own->is_sent = liana__arena_allocate(&own->arena, count * own->chunks.count * sizeof *own->is_sent);
+    own->num_reserved = own->arena.failed ? 0 : count;
     return own->num_reserved ? LIANA_OK : liana__fail_memory(error, "the exchange of sums");
 }
 

@@ -95,9 +95,8 @@ void liana__members_pass_on(liana__cluster *cluster)
     const liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
-        const liana_status status = liana__members_send_alarm(cluster, i, 0, NULL);
         /* Who cannot be reached will be found to be gone. */
-        (void)status;
+        (void)!liana__members_send_alarm(cluster, i, 0, NULL);
     }
 }
 

@@ -9,8 +9,7 @@ void liana__span_look(liana__cluster *cluster, double *last)
     const double now = liana__clock_seconds();
     if (!cluster->recovery || now < *last + LIANA__BETWEEN_LOOKS) return;
     *last = now;
-    const bool any = liana__members_look(cluster);
-    (void)any; /* who it is, is asked one by one */
+    (void)!liana__members_look(cluster); /* who is gone, is asked one by one */
 }
 
 bool liana__span_is_gone(const liana__cluster *cluster, size_t rank)

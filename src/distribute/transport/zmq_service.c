@@ -86,10 +86,8 @@ const char *liana__service_address(const liana__service *service)
 
 void liana__service_wake(liana__service *service)
 {
-    static const uint64_t one = 1;
     /* Fails only if the turn is to end already. */
-    ssize_t written = write(service->zmq.wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(service->zmq.wake, 1);
 }
 
 /* ---- clients ---- */
@@ -282,9 +280,8 @@ void liana__service_turn(liana__service *service, double seconds)
                                {.socket = zmq->gate, .events = ZMQ_POLLIN}};
     zmq_poll(items, zmq->gate ? 4 : 3, (long)(seconds * 1000) + 1);
     if (items[1].revents) {
-        uint64_t count;
-        ssize_t taken = read(zmq->wake, &count, sizeof count);
-        (void)taken;
+        eventfd_t count;
+        eventfd_read(zmq->wake, &count);
     }
     if (zmq->gate && items[3].revents) liana__zmq_answer_gate(zmq);
     liana__zmq_read_router(zmq, note_connections, take_bytes);

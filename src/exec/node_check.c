@@ -66,17 +66,6 @@ static bool is_given(const liana__node *node)
     return liana__is_input(node) || liana__is_variable(node);
 }
 
-static size_t num_results(const liana_graph *graph)
-{
-    return graph->num_outputs + graph->num_assignments;
-}
-
-static const liana__node *result_node(const liana_graph *graph, size_t index)
-{
-    return index < graph->num_outputs ? graph->outputs[index].node
-                                      : graph->assignments[index - graph->num_outputs].value;
-}
-
 static const char *result_name(const liana_graph *graph, size_t index)
 {
     return index < graph->num_outputs ? graph->outputs[index].name
@@ -99,7 +88,7 @@ static liana_status start(run *own)
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; own->needed[id] && i < node->num_inputs; i++) own->readers[node->inputs[i]->id]++;
     }
-    for (size_t i = 0; i < num_results(graph); i++) own->readers[result_node(graph, i)->id]++;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) own->readers[liana__graph_result(graph, i)->id]++;
     for (size_t i = 0; i < graph->num_inputs; i++) own->data[graph->inputs[i]->id] = own->options->inputs[i];
     for (size_t i = 0; i < graph->num_variables; i++) own->data[graph->variables[i]->id] = own->options->variables[i];
     return LIANA_OK;
@@ -259,8 +248,8 @@ static liana_status find_origin(run *own, liana__node_check *check)
     const liana_graph *graph = own->graph;
     bool *causes = liana__arena_allocate(&own->arena, graph->num_nodes * sizeof *causes);
     if (!causes) return liana__fail_memory(own->error, "checking a graph");
-    for (size_t i = 0; i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         if (!own->bad[node->id]) continue;
         mark_causes(own, node->id, causes);
         if (check->bad_output) continue;
@@ -275,9 +264,10 @@ static liana_status keep_results(const run *own, liana__node_check *check)
 {
     const liana_graph *graph = own->graph;
     if (!own->options->keep_results) return LIANA_OK;
-    check->results = liana__arena_allocate(&check->arena, (num_results(graph) + 1) * sizeof *check->results);
-    for (size_t i = 0; check->results && i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    check->results =
+        liana__arena_allocate(&check->arena, (liana__graph_num_results(graph) + 1) * sizeof *check->results);
+    for (size_t i = 0; check->results && i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         const size_t size = liana__byte_size(node->dtype, &node->shape);
         check->results[i] = liana__arena_copy(&check->arena, own->data[node->id], size);
     }

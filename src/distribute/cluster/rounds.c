@@ -18,8 +18,8 @@ void liana__rounds_begin(liana__cluster *cluster)
     }
     cluster->generation = recovery->told = recovery->num_dead;
     if (!recovery->num_dead) return;
-    (void)!liana__members_set(
-        cluster, NULL); /* Without memory the transport only does not know that nobody waits for messages of those. */
+    /* Without memory the transport only does not know that nobody waits for messages of those. */
+    (void)!liana__members_set(cluster, NULL);
 }
 
 void liana__cluster_take_in(liana__cluster *cluster, bool may)

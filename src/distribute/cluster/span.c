@@ -74,7 +74,7 @@ static liana_status make_room(span_run *own, liana__error *error)
     liana__arena *arena = &own->arena;
     own->states = liana__arena_allocate(arena, own->parts->update->num_slices * sizeof *own->states);
     own->was_there = liana__arena_allocate(arena, count * sizeof *own->was_there);
-    own->side.steps = liana__arena_allocate(arena, own->work->num_steps * sizeof *own->side.steps);
+    own->side.steps = liana__arena_allocate(arena, (own->work->num_steps + 1) * sizeof *own->side.steps);
     own->side.given = liana__arena_allocate(arena, cluster->place.num_workers * sizeof *own->side.given);
     own->said = liana__arena_allocate(arena, report_size(own));
     own->all = liana__arena_allocate(arena, count * report_size(own));

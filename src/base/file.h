@@ -87,12 +87,13 @@ liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size,
     LIANA_MUST_USE;
 /* Frees the bytes. The share stays. */
 void liana__file_buffer_free(liana__file_buffer *buffer);
-liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
-    LIANA_MUST_USE;
-/* The same for a file that was found before (NULL: it was not). Another file in its place, and one that was written to
- * since, are DATA_LOSS. */
+/* Reads a whole file into the buffer. `before` is what the file was when it was found before (NULL: it was not).
+ * Another file in its place, and one that was written to since, are DATA_LOSS. */
 liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
                                     liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
+/* Copies bytes of a mapping into the buffer, as liana__mapping_copy does. */
+liana_status liana__mapping_read(const liana__mapping *mapping, const char *path, size_t offset, size_t size,
+                                 liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
 
 /* Replaces the file at `path`, or leaves it as it is: writes `path`.tmp, syncs it, renames it, syncs the folder. After
  * a power cut there is the old file or the new one, never a part. If `path` is a link, the file that it leads to is

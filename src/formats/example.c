@@ -1,6 +1,7 @@
 /* Reads and writes tf.Example messages. */
 #include "formats/example.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "formats/example.pb-c.h"
 #include "formats/sniff.h"
@@ -239,11 +240,10 @@ static LIANA__PRINTF(4, 5) liana_status
     liana__error what = {0};
     liana__fail_list(&what, status, format, arguments);
     va_end(arguments);
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__example_describe(example, &text);
     liana__fail(error, status, "%.1024s; %s", what.message, text.data ? text.data : "");
     if (error && example->file) liana__fail_within(error, "'%s', record %zu", example->file, example->record);
-    liana__text_free(&text);
     return status;
 }
 

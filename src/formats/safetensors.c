@@ -540,9 +540,7 @@ liana_status liana__safetensors_write(const char *path, const liana__safetensors
     liana__safetensors_writer writer;
     LIANA_TRY(liana__safetensors_begin(&writer, path, contents, error));
     liana_status status = put_tensors(&writer, contents, error);
-    if (status != LIANA_OK) {
-        liana__safetensors_abandon(&writer);
-        return status;
-    }
-    return liana__safetensors_finish(&writer, durable, checksum, error);
+    if (status == LIANA_OK) return liana__safetensors_finish(&writer, durable, checksum, error);
+    liana__safetensors_abandon(&writer);
+    return status;
 }

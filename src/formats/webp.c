@@ -51,13 +51,10 @@ liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__
     const int64_t height = found.height, width = found.width;
     LIANA_TRY(liana__image_check_size("WebP", height, width, options, error));
     const int orientation = options->ignore_orientation ? 1 : read_orientation(bytes, size);
-    if (probe) {
-        liana__image_set_probed(image, height, width, 3, orientation);
-        return LIANA_OK;
-    }
+    if (liana__image_probed(probe, image, height, width, 3, orientation)) return LIANA_OK;
     const size_t pixels = (size_t)height * (size_t)width;
     LIANA_TRY(liana__memory_share_ask(image->share, WORKING_BYTES * pixels, "a WebP image", error));
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, 3 * pixels, error));
+    LIANA_TRY(liana__image_reserve_spare(image, 3 * pixels, error));
     if (!WebPDecodeRGBInto(bytes, size, image->spare, 3 * pixels, 3 * found.width)) {
         return fail(VP8_STATUS_BITSTREAM_ERROR, error);
     }

@@ -24,7 +24,7 @@ static liana__tfrecord *open_file(const char *path)
 static liana_status open_bytes(const void *bytes, size_t size, liana__error *error)
 {
     liana__tfrecord *file;
-    liana_status status = liana__tfrecord_open_bytes("bytes.tfrec", bytes, size, NULL, &file, error);
+    liana_status status = liana__tfrecord_open(liana__test_write("bytes.tfrec", bytes, size), NULL, &file, error);
     liana__tfrecord_close(file);
     return status;
 }
@@ -186,7 +186,7 @@ static void test_wrong_checksums(void **state)
     snprintf(said, sizeof said, "0x%08x", checksum);
     snprintf(found, sizeof found, "0x%08x", liana__crc32c_mask(liana__crc32c(bytes + 28, 3)));
     liana__tfrecord *file;
-    assert_ok(liana__tfrecord_open_bytes("data.tfrec", (uint8_t *)bytes, size, NULL, &file, &error), &error);
+    assert_ok(liana__tfrecord_open(liana__test_write("data.tfrec", bytes, size), NULL, &file, &error), &error);
     const uint8_t *data;
     size_t data_size;
     assert_ok(liana__tfrecord_get(file, 0, &data, &data_size, &error), &error);
@@ -202,6 +202,7 @@ static void test_absurd_length(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     static const uint64_t lengths[] = {UINT64_C(1) << 60, UINT64_MAX, UINT64_MAX - 15, 5};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         uint8_t bytes[20] = {0};
@@ -219,6 +220,7 @@ static void test_not_a_tfrecord(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     static const struct {
         const char *bytes;
         size_t size;

@@ -134,12 +134,9 @@ liana_status liana__augment_create(liana_context *context, const liana__value *l
     augment->last = *shape;
     augment->kernels = liana__pixel_kernels_for(context->isa);
     liana_status status = read_list(context, list, where, augment, error);
-    if (status != LIANA_OK) {
-        liana__augment_destroy(augment);
-        return status;
-    }
-    *out = augment;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = augment;
+    if (status != LIANA_OK) liana__augment_destroy(augment);
+    return status;
 }
 
 void liana__augment_destroy(liana__augment *augment)

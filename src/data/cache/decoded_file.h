@@ -34,12 +34,15 @@ typedef struct liana__decoded_file_room {
     char id[LIANA__DECODED_FILE_ID_SIZE];
 } liana__decoded_file_room;
 
-/* Borrowed from the room into which it was read. */
+/* An image and what is kept with it. One that was read is borrowed from the room. */
 typedef struct liana__decoded_file_entry {
-    const uint8_t *pixels;
+    const uint8_t *pixels; /* image_size bytes */
     int32_t label;
     const char *id; /* not NUL-terminated; NULL if there is none */
     size_t id_size;
+    /* To be written behind the pixels, of which there are so many bytes fewer. A read entry has them there. */
+    const uint8_t *values;
+    size_t values_size;
 } liana__decoded_file_entry;
 
 typedef enum liana__decoded_file_state {

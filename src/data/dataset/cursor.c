@@ -226,12 +226,9 @@ static liana_status ahead_open(liana__cursor *cursor, liana__ahead **out, liana_
         if (!made) status = liana__fail_memory(error, "elements made ahead");
     }
     if (status == LIANA_OK) status = start_threads(ahead, cursor->pace.num_threads, error);
-    if (status != LIANA_OK) {
-        ahead_close(ahead);
-        return status;
-    }
-    *out = ahead;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = ahead;
+    if (status != LIANA_OK) ahead_close(ahead);
+    return status;
 }
 
 /* The slot that is given next, once it is done. With the mutex held. */
@@ -295,7 +292,11 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
 {
     const liana_dataset *dataset = cursor->dataset;
     const liana_stage_type *kind = dataset->kind;
-    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
+    /* A kind without `begin` goes through its input from the start. */
+    if (!dataset->random_access && !kind->apply) {
+        return kind->begin ? kind->begin(cursor, start, error)
+                           : liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
+    }
     cursor->index = start;
     if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
     bool works = dataset->random_access ? dataset->works : kind->works;
@@ -322,11 +323,9 @@ liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, 
         liana_element skipped;
         status = liana__cursor_next(cursor, &skipped, error);
     }
-    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
-        *out = cursor;
-        return LIANA_OK;
-    }
-    liana__cursor_close(cursor);
+    if (status == LIANA_END_OF_DATA) status = LIANA_OK;
+    if (status == LIANA_OK) *out = cursor;
+    if (status != LIANA_OK) liana__cursor_close(cursor);
     return status;
 }
 

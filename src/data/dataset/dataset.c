@@ -79,9 +79,16 @@ bool liana__dataset_given(liana_dataset *input, const void *argument, const char
     return false;
 }
 
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size)
+{
+    if (!inputs || !num_inputs) return NULL;
+    return liana__dataset_create(inputs[0] ? inputs[0]->context : NULL, kind, inputs, num_inputs, own_size);
+}
+
 liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size)
 {
-    return liana__dataset_create(input ? input->context : NULL, kind, &input, 1, own_size);
+    return liana__dataset_join(kind, &input, 1, own_size);
 }
 
 liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status)

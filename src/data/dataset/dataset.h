@@ -62,7 +62,10 @@ struct liana_dataset {
  * without a message if an input is NULL, whose maker has failed and left one. */
 liana_dataset *liana__dataset_create(liana_context *context, const liana_stage_type *kind, liana_dataset *const *inputs,
                                      size_t num_inputs, size_t own_size);
-/* The same for a stage with one input, whose context it uses. */
+/* The same for a stage that uses the context of its inputs. NULL without a message also if there are none. */
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size);
+/* The same for a stage with one input. */
 liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size);
 /* Whether a stage's argument is there; if not, that is an error, and the input (which may be NULL) is closed. */
 bool liana__dataset_given(liana_dataset *input, const void *argument, const char *function, const char *name);

@@ -6,6 +6,7 @@
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "data/loader/block_order.h"
 #include "data/loader/example_maker.h"
 #include "data/loader/row_message.h"
@@ -466,15 +467,13 @@ static liana_status open_cache_file(liana__loader *loader, liana__error *error)
 {
     liana__image_cache_file_options file = *loader->options.cache_file;
     const liana__batch_rows *rows = &loader->plan.rows;
-    liana__text settings = {0};
+    LIANA__SCOPED(liana__text) settings = {0};
     liana__batch_rows_describe(rows, loader->options.label_offset, &settings);
     file.image = &loader->plan.decoded;
     file.values_size = rows->values_size;
     file.values_settings = settings.data;
-    liana_status status = settings.failed ? liana__fail_memory(error, "the cache of decoded images")
-                                          : liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
-    liana__text_free(&settings);
-    return status;
+    if (settings.failed) return liana__fail_memory(error, "the cache of decoded images");
+    return liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
 }
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
@@ -564,12 +563,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     if (status == LIANA_OK) status = make_cache(loader, error);
     loader->options.cache_file = NULL;
     if (status == LIANA_OK) status = make_readers(loader, error);
-    if (status != LIANA_OK) {
-        liana__loader_destroy(loader);
-        return status;
-    }
-    *out = loader;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = loader;
+    if (status != LIANA_OK) liana__loader_destroy(loader);
+    return status;
 }
 
 void liana__loader_destroy(liana__loader *loader)
@@ -741,9 +737,7 @@ static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *
         if (!slot->failed && slot->workers.one_reader) LIANA_TRY(share_rows(loader, slot, error));
         slot->finished = true;
     }
-    if (!slot->failed) return LIANA_OK;
-    if (error) *error = slot->error;
-    return slot->error.status;
+    return slot->failed ? liana__fail_as(error, &slot->error) : LIANA_OK;
 }
 
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)

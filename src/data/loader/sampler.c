@@ -119,12 +119,9 @@ liana_status liana__sampler_create(const int32_t *labels, uint64_t num_records, 
         status = options->weights ? plan_weights(sampler, options->weights, error)
                                   : plan_repeats(sampler, options->target_count, error);
     }
-    if (status != LIANA_OK) {
-        liana__sampler_destroy(sampler);
-        return status;
-    }
-    *out = sampler;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = sampler;
+    if (status != LIANA_OK) liana__sampler_destroy(sampler);
+    return status;
 }
 
 void liana__sampler_destroy(liana__sampler *sampler)

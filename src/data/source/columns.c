@@ -2,6 +2,7 @@
 #include "data/source/columns.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 #include "data/source/cast.h"
 #include "data/source/class_list.h"
@@ -126,11 +127,10 @@ static liana_status read_missing(const liana__value *value, const char *where, l
         return liana__fail_at(error, &value->place, where, "'missing' is %s, expected a number or a text",
                               liana__value_describe(value, found, sizeof found));
     }
-    liana__text number = {0};
+    LIANA__SCOPED(liana__text) number = {0};
     if (value->kind == LIANA__VALUE_INT) liana__text_add(&number, "%" PRId64, value->integer);
     if (value->kind == LIANA__VALUE_FLOAT) liana__text_add_double(&number, value->number);
     *text = number.failed ? NULL : liana__arena_string(arena, number.data);
-    liana__text_free(&number);
     return *text ? LIANA_OK : liana__fail_memory(error, "a column");
 }
 
@@ -294,13 +294,6 @@ void liana__columns_inherit(liana__columns *columns, const liana__columns *found
     }
 }
 
-static liana__strings copy_strings(const liana__strings *strings, liana__arena *arena)
-{
-    const char **copies = liana__arena_allocate(arena, (strings->count + 1) * sizeof *copies);
-    for (size_t i = 0; copies && i < strings->count; i++) copies[i] = liana__arena_string(arena, strings->items[i]);
-    return (liana__strings){strings->count, copies};
-}
-
 liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
                                  liana__error *error)
 {
@@ -313,8 +306,8 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
         made->name = liana__arena_string(arena, column->name);
         made->lengths = liana__arena_string(arena, column->lengths);
         made->value_if_missing = liana__arena_string(arena, column->value_if_missing);
-        made->from = copy_strings(&column->from, arena);
-        made->vocabulary = copy_strings(&column->vocabulary, arena);
+        made->from = liana__names_copy(&column->from, arena);
+        made->vocabulary = liana__names_copy(&column->vocabulary, arena);
     }
     return arena->failed ? liana__fail_memory(error, "the columns") : LIANA_OK;
 }
@@ -423,33 +416,6 @@ bool liana__cell_is_missing(const char *text, size_t size)
     return false;
 }
 
-/* The order of a NUL-terminated name and one that is not, as strcmp. */
-static int compare_name(const char *item, const char *name, size_t size)
-{
-    int order = strncmp(item, name, size);
-    return order ? order : item[size] != 0;
-}
-
-int64_t liana__column_number(const liana__column *column, const char *name, size_t size)
-{
-    const liana__strings *names = &column->vocabulary;
-    size_t low = 0, high = names->count;
-    for (size_t i = 0; !column->ascending && i < names->count; i++) {
-        if (compare_name(names->items[i], name, size) == 0) return (int64_t)i;
-    }
-    while (column->ascending && low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_name(names->items[middle], name, size);
-        if (order == 0) return (int64_t)middle;
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return -1;
-}
-
 void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary)
 {
     column->vocabulary = *vocabulary;
@@ -538,7 +504,7 @@ static liana_status find_number(const liana__column *column, const liana__cell *
 {
     *cell = *given;
     if (column->category) {
-        cell->whole = liana__column_number(column, given->text, given->size);
+        cell->whole = liana__names_find(&column->vocabulary, column->ascending, given->text, given->size);
         cell->kind = LIANA__CELL_WHOLE;
         return cell->whole >= 0 ? LIANA_OK : fail_name(column, given, error);
     }

@@ -94,7 +94,5 @@ liana_status liana__column_put(const liana__column *column, void *values, int64_
 
 /* Sets the vocabulary, which is borrowed. */
 void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary);
-/* The number of a name in the vocabulary, or -1. */
-int64_t liana__column_number(const liana__column *column, const char *name, size_t size);
 
 #endif

@@ -52,7 +52,6 @@ static void close_source(void *handle)
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
-    free(source->labels.classes.items);
     free(source);
 }
 
@@ -345,10 +344,7 @@ static liana_status read_text(csv_source *source, liana__csv_list *reader, const
     csv->keep_ragged = options->skip_damage;
     liana_status status = liana__csv_file_parse(reader->path, text, size, csv, &own);
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
-    if (status != LIANA_OK && !damaged) {
-        if (error) *error = own;
-        return status;
-    }
+    if (status != LIANA_OK && !damaged) return liana__fail_as(error, &own);
     if (csv->num_rows == 0 && !damaged) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
                            reader->path);
@@ -536,7 +532,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
         liana__image_files_memory(&source->files) + liana__csv_columns_memory(&source->columns, source->files.count);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     if (source->base.lacks_images && !has_label_column(source)) source->base.has_labels = false;
-    source->base.class_names = (liana__strings){source->labels.classes.count, source->labels.classes.items};
+    source->base.class_names = source->labels.classes;
     return LIANA_OK;
 }
 

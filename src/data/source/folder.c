@@ -1,4 +1,5 @@
 /* Image files: folders with a folder for each class, plain folders, or files. */
+#include "base/scoped.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
 #include "data/source/folder_set.h"
@@ -13,10 +14,8 @@
 typedef struct folder_source {
     liana__source base;
     liana__image_files
-        files;            /* ids: the path below the folder that was named, or the file's own name, if they differ */
-    const char **classes; /* in the order of the labels */
-    size_t num_classes;
-    size_t classes_capacity;
+        files;              /* ids: the path below the folder that was named, or the file's own name, if they differ */
+    liana__strings classes; /* in the order of the labels */
     const liana__paths *paths; /* while it is opened */
     liana__unread_images unread;
     size_t num_direct;  /* images in a class folder itself, not below it */
@@ -34,7 +33,6 @@ static void close_source(void *handle)
 {
     folder_source *source = handle;
     liana__image_files_free(&source->files);
-    free(source->classes);
     free(source);
 }
 
@@ -127,13 +125,11 @@ static liana_status add_images(walk *own, const char *folder, bool with_folders,
     bool is_new;
     LIANA_TRY(liana__folder_set_add(&own->visited, folder, &is_new, error));
     if (!is_new) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
-    liana_status status = list_folder(own, folder, &arena, &names, error);
-    if (status == LIANA_OK) status = add_entries(own, folder, &names, false, &arena, error);
-    if (status == LIANA_OK && with_folders) status = add_entries(own, folder, &names, true, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(list_folder(own, folder, &arena, &names, error));
+    LIANA_TRY(add_entries(own, folder, &names, false, &arena, error));
+    return with_folders ? add_entries(own, folder, &names, true, &arena, error) : LIANA_OK;
 }
 
 static liana_status walk_folder(folder_source *source, const char *folder, size_t id_start, int64_t label,
@@ -147,54 +143,24 @@ static liana_status walk_folder(folder_source *source, const char *folder, size_
 
 /* ---- classes ---- */
 
-static liana_status add_class(folder_source *source, const char *name, liana__error *error)
-{
-    if (!liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof *source->classes)) {
-        return liana__fail_memory(error, "a list of classes");
-    }
-    source->classes[source->num_classes] = liana__arena_string(&source->files.arena, name);
-    return source->classes[source->num_classes++] ? LIANA_OK : liana__fail_memory(error, "a list of classes");
-}
-
-static int64_t find_class(const folder_source *source, const char *name)
-{
-    return liana__find_name(source->classes, source->num_classes, name);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The names of the folders in the folders that were named, in byte order. */
 static liana_status list_classes(const liana__paths *paths, liana__arena *arena, liana__strings *classes,
                                  liana__error *error)
 {
-    const char **items = NULL;
-    size_t count = 0, capacity = 0;
+    liana__name_set set = {.arena = arena};
     liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < paths->count; i++) {
         liana__paths names = {0};
         if (!liana__folder_exists(paths->items[i])) continue;
         status = liana__folder_list(paths->items[i], arena, &names, error);
         for (size_t k = 0; status == LIANA_OK && k < names.count; k++) {
-            const char *inner = liana__path_join(arena, paths->items[i], names.items[k]);
-            bool room = inner && liana__grow(&items, count, &capacity, sizeof *items);
-            if (!room) status = liana__fail_memory(error, "a list of classes");
-            if (room && !liana__named_as_litter(names.items[k]) && liana__folder_exists(inner)) {
-                items[count++] = names.items[k];
-            }
+            const char *name = names.items[k], *inner = liana__path_join(arena, paths->items[i], name);
+            bool is_class = inner && !liana__named_as_litter(name) && liana__folder_exists(inner);
+            if (is_class) liana__name_set_add(&set, name, strlen(name));
         }
     }
-    if (count) qsort(items, count, sizeof *items, compare_names);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!kept || strcmp(items[kept - 1], items[i]) != 0) items[kept++] = items[i];
-    }
-    *classes = (liana__strings){kept, items};
-    if (status == LIANA_OK) return LIANA_OK;
-    free(items);
-    *classes = (liana__strings){0};
+    *classes = liana__name_set_take(&set);
+    if (status == LIANA_OK && arena->failed) return liana__fail_memory(error, "a list of classes");
     return status;
 }
 
@@ -229,26 +195,22 @@ static liana_status check_spelling(const liana__paths *paths, liana__arena *aren
 static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                  liana__error *error)
 {
-    liana__strings found = options->class_names;
-    liana_status status = LIANA_OK;
-    if (!found.count) {
-        LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
-        if (!options->ignore_labels) status = check_spelling(paths, &source->files.arena, &found, error);
+    liana__arena *arena = &source->files.arena;
+    if (options->class_names.count) {
+        source->classes = liana__names_copy(&options->class_names, arena);
+        return arena->failed ? liana__fail_memory(error, "a list of classes") : LIANA_OK;
     }
-    for (size_t i = 0; status == LIANA_OK && i < found.count; i++) status = add_class(source, found.items[i], error);
-    if (!options->class_names.count) free((void *)(uintptr_t)found.items);
-    return status;
+    LIANA_TRY(list_classes(paths, arena, &source->classes, error));
+    return options->ignore_labels ? LIANA_OK : check_spelling(paths, arena, &source->classes, error);
 }
 
 static liana_status fail_class(folder_source *source, const char *folder, const char *name, liana__error *error)
 {
-    const liana__strings known = {source->num_classes, source->classes};
-    const liana__class_hint_text hint = liana__class_hint(name, &known);
+    const liana__class_hint_text hint = liana__class_hint(name, &source->classes);
     liana__strings found;
     LIANA_TRY(list_classes(source->paths, &source->files.arena, &found, error));
-    liana__class_list_text ours = liana__class_list_show(&known);
+    liana__class_list_text ours = liana__class_list_show(&source->classes);
     liana__class_list_text theirs = liana__class_list_show(&found);
-    free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
                        folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
@@ -284,7 +246,7 @@ static liana_status check_class_folder(folder_source *source, const char *folder
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
                                      liana__error *error)
 {
-    int64_t label = source->ignore_labels ? -1 : find_class(source, name);
+    int64_t label = source->ignore_labels ? -1 : liana__names_find(&source->classes, false, name, strlen(name));
     if (label < 0 && !source->ignore_labels) return fail_class(source, folder, name, error);
     size_t before = source->files.count, num_lost = source->base.num_lost;
     const liana__unread_images all = source->unread;
@@ -336,17 +298,17 @@ static bool names_part(const char *name)
  * class, or if the classes have names of parts of data ("train", ...). */
 static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
 {
-    if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {
+    if (options->class_names.count || source->ignore_labels || !source->classes.count || source->num_direct) {
         return LIANA_OK;
     }
     bool parts = true;
-    for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
-    if (source->num_classes > 1 && !parts) return LIANA_OK;
+    for (size_t i = 0; i < source->classes.count; i++) parts = parts && names_part(source->classes.items[i]);
+    if (source->classes.count > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (" LIANA__IMAGE_KINDS
                        ") in the folder of class '%s' itself, only in folders below it; "
                        "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
-                       source->classes[0], source->paths->items[0]);
+                       source->classes.items[0], source->paths->items[0]);
 }
 
 static liana_status tell_unread(folder_source *source, liana__error *error)
@@ -386,7 +348,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
-    source->base.class_names = (liana__strings){source->num_classes, source->classes};
+    source->base.class_names = source->classes;
     return LIANA_OK;
 }
 

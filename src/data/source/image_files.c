@@ -177,11 +177,3 @@ void liana__image_files_free(liana__image_files *files)
     liana__arena_free(&files->arena);
     free(files->items);
 }
-
-int64_t liana__find_name(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) return (int64_t)i;
-    }
-    return -1;
-}

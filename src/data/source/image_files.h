@@ -61,7 +61,4 @@ void liana__image_files_visit(const liana__image_files *files, uint64_t count,
 
 void liana__image_files_free(liana__image_files *files);
 
-/* The index of a name in names[0..count), or -1. */
-int64_t liana__find_name(const char *const *names, size_t count, const char *name);
-
 #endif

@@ -273,10 +273,7 @@ liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, 
 liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
                                      const liana__error *why, liana__error *error)
 {
-    if (!skip_damage || !liana__source_is_bad_record(why->status)) {
-        if (error) *error = *why;
-        return why->status;
-    }
+    if (!skip_damage || !liana__source_is_bad_record(why->status)) return liana__fail_as(error, why);
     struct stat info;
     int64_t bytes = stat(file, &info) == 0 && S_ISREG(info.st_mode) ? (int64_t)info.st_size : 0;
     return liana__source_add_lost(source, arena, &(liana__lost){file, 0, 0, bytes, why->message}, error);

@@ -74,18 +74,16 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 
 liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t num_datasets)
 {
-    if (!datasets) num_datasets = 0;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset =
-        num_datasets ? liana__dataset_create(context, &liana__stage_concatenate, datasets, num_datasets, 0) : NULL;
+    liana_dataset *dataset = liana__dataset_join(&liana__stage_concatenate, datasets, num_datasets, 0);
     if (!dataset) return NULL;
-    liana_status status = add_lengths(dataset, &context->error);
+    liana__error *error = &dataset->context->error;
+    liana_status status = add_lengths(dataset, error);
     for (size_t i = 1; i < num_datasets && status == LIANA_OK; i++) {
         dataset->random_access = dataset->random_access && datasets[i]->random_access;
-        status = liana__spec_match(&datasets[i]->spec, &dataset->spec, &context->error);
-        if (status != LIANA_OK) liana__fail_within(&context->error, "dataset %zu", i);
+        status = liana__spec_match(&datasets[i]->spec, &dataset->spec, error);
+        if (status != LIANA_OK) liana__fail_within(error, "dataset %zu", i);
     }
-    if (status == LIANA_OK) status = liana__dataset_join_blocks(dataset, &context->error);
+    if (status == LIANA_OK) status = liana__dataset_join_blocks(dataset, error);
     return liana__dataset_finish(dataset, status);
 }
 

@@ -125,14 +125,11 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 liana_dataset *liana_dataset_interleave_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                  const liana_interleave_datasets_options *options)
 {
-    if (!datasets) num_datasets = 0;
     static const liana_interleave_datasets_options defaults;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset = num_datasets ? liana__dataset_create(context, &liana__stage_interleave_datasets, datasets,
-                                                                  num_datasets, sizeof(interleave))
-                                          : NULL;
+    liana_dataset *dataset =
+        liana__dataset_join(&liana__stage_interleave_datasets, datasets, num_datasets, sizeof(interleave));
     if (!dataset) return NULL;
-    liana__error *error = &context->error;
+    liana__error *error = &dataset->context->error;
     liana_status status = check_options(dataset->own, num_datasets, options ? options : &defaults, error);
     for (size_t i = 1; i < num_datasets && status == LIANA_OK; i++) {
         status = liana__spec_match(&datasets[i]->spec, &dataset->spec, error);

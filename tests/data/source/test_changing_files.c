@@ -92,19 +92,19 @@ static void test_file_cut_while_it_is_read(void **state)
     assert_ok(liana__tfrecord_open(own.path, NULL, &file, &error), &error);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, spoil, &own), 0);
-    liana__file_buffer buffer = {0};
+    liana__tfrecord_reader reader = {0};
     for (int i = 0; i < 20000; i++) {
         const uint8_t *bytes;
         size_t size;
-        liana_status status = liana__tfrecord_read(file, (size_t)(i % 200), &buffer, &bytes, &size, &error);
+        liana_status status = liana__tfrecord_read(file, (size_t)(i % 200), &reader, &bytes, &size, &error);
         if (status == LIANA_OK) continue;
         if (status != LIANA_DATA_LOSS) assert_int_equal(status, LIANA_IO_ERROR);
         assert_says(error.message, "cut.tfrec");
     }
     atomic_store(&own.stop, true);
     pthread_join(thread, NULL);
+    liana__tfrecord_reader_free(&reader);
     liana__tfrecord_close(file);
-    free(buffer.bytes);
     free(own.bytes);
 }
 

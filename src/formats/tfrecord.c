@@ -495,19 +495,10 @@ void liana__tfrecord_expect(const liana__tfrecord *file, size_t record)
     liana__mapping_expect(&file->mapping, begin, end_of(file, record) - begin);
 }
 
-liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, bool compress,
-                                          liana__error *error)
+liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, liana__error *error)
 {
-    *writer = (liana__tfrecord_writer){.compressed = compress,
-                                       .plain = {.descriptor = -1},
-                                       .gzip = {.file = {.descriptor = -1}}};
-    return compress ? liana__gzip_begin(&writer->gzip, path, error) : liana__file_begin(&writer->plain, path, error);
-}
-
-static liana_status write_bytes(liana__tfrecord_writer *writer, const void *bytes, size_t size, liana__error *error)
-{
-    return writer->compressed ? liana__gzip_write(&writer->gzip, bytes, size, error)
-                              : liana__file_write(&writer->plain, bytes, size, error);
+    writer->count = 0;
+    return liana__file_begin(&writer->file, path, error);
 }
 
 liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const void *bytes, size_t size,
@@ -518,21 +509,19 @@ liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const vo
     store_u32(header + 4, (uint32_t)((uint64_t)size >> 32));
     store_u32(header + LENGTH_SIZE, liana__tfrecord_checksum(header, LENGTH_SIZE));
     store_u32(footer, liana__tfrecord_checksum(bytes, size));
-    LIANA_TRY(write_bytes(writer, header, sizeof header, error));
-    LIANA_TRY(write_bytes(writer, bytes, size, error));
-    LIANA_TRY(write_bytes(writer, footer, sizeof footer, error));
+    LIANA_TRY(liana__file_write(&writer->file, header, sizeof header, error));
+    LIANA_TRY(liana__file_write(&writer->file, bytes, size, error));
+    LIANA_TRY(liana__file_write(&writer->file, footer, sizeof footer, error));
     writer->count++;
     return LIANA_OK;
 }
 
 liana_status liana__tfrecord_writer_commit(liana__tfrecord_writer *writer, bool durable, liana__error *error)
 {
-    return writer->compressed ? liana__gzip_commit(&writer->gzip, durable, error)
-                              : liana__file_commit(&writer->plain, durable, error);
+    return liana__file_commit(&writer->file, durable, error);
 }
 
 void liana__tfrecord_writer_abandon(liana__tfrecord_writer *writer)
 {
-    liana__gzip_abandon(&writer->gzip);
-    liana__file_abandon(&writer->plain);
+    liana__file_abandon(&writer->file);
 }

@@ -7,7 +7,7 @@
 
 #include "base/block_cache.h"
 #include "base/error.h"
-#include "formats/gzip.h"
+#include "base/file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,14 +89,12 @@ void liana__tfrecord_expect(const liana__tfrecord *file, size_t record);
 
 /* Writes a file record by record. The complete file appears under its name at the commit. */
 typedef struct liana__tfrecord_writer {
-    bool compressed;
     size_t count; /* records written so far */
-    liana__file_writer plain;
-    liana__gzip_writer gzip;
+    liana__file_writer file;
 } liana__tfrecord_writer;
 
-liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, bool compress,
-                                          liana__error *error) LIANA_MUST_USE;
+liana_status liana__tfrecord_writer_begin(liana__tfrecord_writer *writer, const char *path, liana__error *error)
+    LIANA_MUST_USE;
 /* After a failure, only liana__tfrecord_writer_abandon may be called. */
 liana_status liana__tfrecord_writer_add(liana__tfrecord_writer *writer, const void *bytes, size_t size,
                                         liana__error *error) LIANA_MUST_USE;

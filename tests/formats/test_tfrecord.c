@@ -1,4 +1,5 @@
 /* TFRecord files: records, checksums and damage. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "base/crc32c.h"
@@ -36,12 +37,13 @@ static const char *write_three(const char *name, bool compress)
     static const uint8_t zeros[40056];
     const char *path = liana__test_path(name);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, compress, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, "", 0, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, "one", 3, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, zeros, sizeof zeros, &error), &error);
     assert_int_equal(writer.count, 3);
     assert_ok(liana__tfrecord_writer_commit(&writer, true, &error), &error);
+    if (compress) liana__test_gzip(path);
     return path;
 }
 
@@ -108,7 +110,7 @@ static void test_lengths_that_look_like_compression(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const char *path = liana__test_path("long.tfrec");
         liana__tfrecord_writer writer;
-        assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+        assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
         assert_ok(liana__tfrecord_writer_add(&writer, data, lengths[i], &error), &error);
         assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
         liana__tfrecord *file = open_file(path);
@@ -306,16 +308,14 @@ static void test_writer_leaves_nothing_behind(void **state)
     liana__error error = {0};
     liana__test_folder();
     liana__tfrecord_writer writer;
-    assert_fails(liana__tfrecord_writer_begin(&writer, liana__test_path("no/a.tfrec"), false, &error), LIANA_NOT_FOUND,
-                 &error, "no/a.tfrec");
+    assert_fails(liana__tfrecord_writer_begin(&writer, liana__test_path("no/a.tfrec"), &error), LIANA_NOT_FOUND, &error,
+                 "no/a.tfrec");
     liana__tfrecord_writer_abandon(&writer);
-    for (int compress = 0; compress < 2; compress++) {
-        assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("a.tfrec"), compress, &error), &error);
-        assert_ok(liana__tfrecord_writer_add(&writer, "x", 1, &error), &error);
-        liana__tfrecord_writer_abandon(&writer);
-        assert_false(liana__file_exists(liana__test_path("a.tfrec")));
-        assert_false(liana__file_exists(liana__test_path("a.tfrec.tmp")));
-    }
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("a.tfrec"), &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, "x", 1, &error), &error);
+    liana__tfrecord_writer_abandon(&writer);
+    assert_false(liana__file_exists(liana__test_path("a.tfrec")));
+    assert_false(liana__file_exists(liana__test_path("a.tfrec.tmp")));
 }
 
 typedef struct shared_reads {
@@ -341,7 +341,7 @@ static void test_several_threads_read(void **state)
     const char *path = liana__test_path("many.tfrec");
     static const uint8_t zeros[200];
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (size_t i = 0; i < 200; i++) assert_ok(liana__tfrecord_writer_add(&writer, zeros, i, &error), &error);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     static shared_reads reads;

@@ -30,7 +30,7 @@ static char *plain_bytes(size_t *size)
     liana__tfrecord_writer writer;
     char *data;
     const char *path = liana__test_path("plain.tfrec");
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = 0; i < NUM_RECORDS; i++) {
         size_t length = record_bytes(i, bytes);
         assert_ok(liana__tfrecord_writer_add(&writer, bytes, length, &error), &error);

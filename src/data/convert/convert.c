@@ -262,7 +262,7 @@ static liana_status write_shard(conversion *work, const split *part, const char 
                                 liana__error *error)
 {
     liana__tfrecord_writer writer;
-    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, error));
+    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, error));
     for (uint64_t i = 0; i < count; i++) {
         liana_status status = write_record(work, part, first + i, &writer, error);
         if (status != LIANA_OK) {

@@ -116,14 +116,12 @@ static void claim(liana__ahead *ahead, slot *own)
 
 static void compute_slot(const liana__ahead *ahead, slot *own)
 {
-    const liana_dataset *dataset = ahead->dataset;
     if (own->status != LIANA_OK) return;
     if (!ahead->input) {
         own->status = liana__reader_read(own->reader, &own->at, &own->element, &own->error);
         return;
     }
-    own->status = dataset->kind->apply(own->reader, &own->at, &own->taken, &own->element, &own->error);
-    if (own->status != LIANA_OK) liana__fail_within(&own->error, "%s", dataset->name);
+    own->status = liana__reader_apply(own->reader, &own->at, &own->taken, &own->element, &own->error);
 }
 
 static void account(liana__ahead *ahead, slot *own)
@@ -353,8 +351,7 @@ static liana_status compute(liana__cursor *cursor, liana_element *element, liana
     }
     liana_element input;
     LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
-    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
+    return liana__reader_apply(cursor->reader, &at, &input, element, error);
 }
 
 liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
@@ -368,6 +365,7 @@ liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, l
         status = compute(cursor, element, error);
     } else {
         status = dataset->kind->next(cursor, element, error);
+        element->spec = &dataset->spec;
     }
     cursor->ended = status == LIANA_END_OF_DATA;
     if (status == LIANA_OK) cursor->index++;

@@ -106,6 +106,9 @@ void liana__reader_destroy(liana__reader *reader);
 size_t liana__reader_bytes(const liana__reader *reader);
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
     LIANA_MUST_USE;
+/* For a kind with `apply`: the element that it makes of an input's. */
+liana_status liana__reader_apply(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                 liana_element *element, liana__error *error) LIANA_MUST_USE;
 
 /* ---- one after the other ---- */
 

@@ -128,12 +128,10 @@ static liana_status read_example(liana__example_maker *self, liana__ring_slot *s
                                  bool *bad, liana__error *error)
 {
     liana_status status = make_pixels(self, what, error);
-    atomic_fetch_add_explicit(&self->num_read, 1, memory_order_relaxed);
     *bad = status != LIANA_OK && self->plan->options->bad_records && liana__source_is_bad_record(status);
     if (*bad) return LIANA_OK;
     LIANA_TRY(status);
     const liana_source_record *record = &self->record;
-    if (what->pixels) atomic_fetch_add_explicit(&self->num_decoded, 1, memory_order_relaxed);
     LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
     if (what->region || !self->plan->cache) return LIANA_OK;
     liana__cached_image image = {.pixels = what->pixels,

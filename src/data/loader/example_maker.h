@@ -32,8 +32,7 @@ typedef struct liana__example_maker {
     uint8_t *values;    /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
-    liana_source_record record;          /* the last record, as far as it could be read */
-    atomic_ullong num_read, num_decoded; /* records, and images of them; written by the thread alone */
+    liana_source_record record; /* the last record, as far as it could be read */
 } liana__example_maker;
 
 /* Initialises a maker, which must stay where it is. Errors: OUT_OF_MEMORY. */

@@ -651,17 +651,6 @@ liana__image_cache *liana__loader_cache(const liana__loader *loader)
     return loader->plan.cache;
 }
 
-liana__loader_counts liana__loader_count(const liana__loader *loader)
-{
-    liana__loader_counts counts = {0};
-    for (int i = 0; i < loader->num_readers; i++) {
-        const liana__example_maker *maker = &loader->readers[i].maker;
-        counts.records_read += atomic_load_explicit(&maker->num_read, memory_order_relaxed);
-        counts.images_decoded += atomic_load_explicit(&maker->num_decoded, memory_order_relaxed);
-    }
-    return counts;
-}
-
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
 {
     cursor start = {.epoch = epoch, .step = step, .span = find_span(loader, epoch)};

@@ -46,15 +46,6 @@ int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
-/* The work of a loader since it was made. */
-typedef struct liana__loader_counts {
-    uint64_t records_read;
-    uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
-} liana__loader_counts;
-
-/* While threads are at work: what they have done by now. */
-liana__loader_counts liana__loader_count(const liana__loader *loader);
-
 /* Goes to a step of an epoch; `next` continues from there, over epochs. All batches must have been released. May be
  * called at any time, also after an error. Errors: INVALID_ARGUMENT. */
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)

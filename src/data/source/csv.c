@@ -25,7 +25,6 @@ typedef struct csv_source {
     uint64_t *starts;               /* [num_lists + 1] index of each list's first record */
     int64_t *lines;                 /* of a table: [num_records] the line of each row, from 1; NULL: images */
     liana__csv_labels labels;
-    bool skip_damage;
     liana__csv_columns columns;
     liana__csv_table *tables; /* [num_lists] while it is opened */
     bool is_table;            /* it is opened as one */
@@ -369,8 +368,7 @@ static liana_status read_list(csv_source *source, liana__csv_list *reader, const
     size_t size;
     liana__error own = {0};
     if (liana__csv_file_load(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
-        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, options->skip_damage, &own,
-                                       error);
+        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, &own, error);
     }
     liana_status status = read_text(source, reader, text, size, options, error);
     free(text);
@@ -545,7 +543,6 @@ static liana_status open_as(liana_source_opening *opening, bool is_table)
     csv_source *source = liana__source_make(opening, sizeof *source);
     if (!source) return LIANA_OUT_OF_MEMORY;
     source->is_table = is_table;
-    source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);

@@ -21,7 +21,6 @@ typedef struct folder_source {
     size_t num_direct;  /* images in a class folder itself, not below it */
     bool knows_classes; /* the options list them */
     bool ignore_labels;
-    bool skip_damage;
 } folder_source;
 
 static bool recognises(const char *path, const uint8_t *head, size_t head_size)
@@ -95,7 +94,7 @@ static liana_status list_folder(walk *own, const char *folder, liana__arena *are
     folder_source *source = own->source;
     *names = (liana__paths){0};
     if (liana__folder_list(folder, arena, names, &why) == LIANA_OK) return LIANA_OK;
-    return liana__source_lose_file(&source->base, &source->files.arena, folder, source->skip_damage, &why, error);
+    return liana__source_lose_file(&source->base, &source->files.arena, folder, &why, error);
 }
 
 static liana_status add_entries(walk *own, const char *folder, const liana__paths *names, bool folders,
@@ -362,7 +361,6 @@ static liana_status open_source(liana_source_opening *opening)
     source->paths = paths;
     source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
-    source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
     source->paths = NULL;
     return status;

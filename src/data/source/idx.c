@@ -160,12 +160,11 @@ static liana_status find_labels(liana__remote *remote, liana__arena *arena, cons
 }
 
 /* Opens a file, or notes that it is lost. */
-static liana_status open_file(idx_source *source, const char *path, bool skip_damage, liana__idx *idx, bool *lost,
-                              liana__error *error)
+static liana_status open_file(idx_source *source, const char *path, liana__idx *idx, bool *lost, liana__error *error)
 {
     liana__error own = {0};
-    *lost = liana__idx_open(path, 0, skip_damage, idx, &own) != LIANA_OK;
-    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error) : LIANA_OK;
+    *lost = liana__idx_open(path, 0, source->base.skip_damage, idx, &own) != LIANA_OK;
+    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, &own, error) : LIANA_OK;
 }
 
 /* Notes what of a truncated file is missing. */
@@ -207,7 +206,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
 {
     idx_pair *pair = &source->pairs[source->num_pairs];
     bool lost;
-    LIANA_TRY(open_file(source, images, options->skip_damage, &pair->images, &lost, error));
+    LIANA_TRY(open_file(source, images, &pair->images, &lost, error));
     if (lost) return LIANA_OK;
     source->num_pairs++;
     LIANA_TRY(check_images(&pair->images, error));
@@ -215,7 +214,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
     pair->start = source->base.num_records;
     uint64_t count = pair->images.dimensions[0];
     if (labels) {
-        LIANA_TRY(open_file(source, labels, options->skip_damage, &pair->labels, &lost, error));
+        LIANA_TRY(open_file(source, labels, &pair->labels, &lost, error));
         pair->has_labels = !lost;
         /* Images without labels are useless where labels are needed. */
         if (lost && !options->ignore_labels) count = 0;

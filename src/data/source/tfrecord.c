@@ -283,13 +283,13 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
 }
 
 /* Opens the next file as far as it can be read; one that cannot be at all is lost as a whole. */
-static liana_status open_file(tfrecord_source *source, const char *path, bool skip_damage, liana__error *error)
+static liana_status open_file(tfrecord_source *source, const char *path, liana__error *error)
 {
     liana__record_files *files = &source->files;
     liana__error own = {0};
     uint64_t begin, bytes;
-    if (liana__record_files_add(files, path, skip_damage, &own) != LIANA_OK) {
-        return liana__source_lose_file(&source->base, &files->arena, path, skip_damage, &own, error);
+    if (liana__record_files_add(files, path, source->base.skip_damage, &own) != LIANA_OK) {
+        return liana__source_lose_file(&source->base, &files->arena, path, &own, error);
     }
     const liana__tfrecord *file = files->items[files->count - 1];
     const char *damage = liana__tfrecord_damage(file, &begin, &bytes);
@@ -298,14 +298,13 @@ static liana_status open_file(tfrecord_source *source, const char *path, bool sk
     return liana__source_add_lost(&source->base, &files->arena, &lost, error);
 }
 
-static liana_status open_files(tfrecord_source *source, const liana_source_opening *opening, bool skip_damage,
-                               liana__error *error)
+static liana_status open_files(tfrecord_source *source, const liana_source_opening *opening, liana__error *error)
 {
     liana__record_files *files = &source->files;
     liana__source *base = &source->base;
     LIANA_TRY(liana__record_files_begin(files, opening->num_paths, error));
     for (size_t i = 0; i < opening->num_paths; i++) {
-        LIANA_TRY(open_file(source, opening->paths[i], skip_damage, error));
+        LIANA_TRY(open_file(source, opening->paths[i], error));
     }
     LIANA_TRY(liana__record_files_list_blocks(files, error));
     base->num_records = files->starts[files->count];
@@ -340,7 +339,7 @@ static liana_status open_source(liana_source_opening *opening)
     const liana__source_options *options = opening->options;
     tfrecord_source *source = liana__source_make(opening, sizeof *source);
     if (!source) return LIANA_OUT_OF_MEMORY;
-    LIANA_TRY(open_files(source, opening, options->skip_damage, opening->error));
+    LIANA_TRY(open_files(source, opening, opening->error));
     if (source->base.num_records == 0) return LIANA_OK;
     reading scratch = {0};
     liana_status status = choose_features(source, options, &scratch, opening->error);

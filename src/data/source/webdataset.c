@@ -266,7 +266,7 @@ static liana_status open_file(webdataset_source *source, const char *path, const
     liana_status status = liana__tar_open(path, tar, &own);
     bool cut = status == LIANA_DATA_LOSS && tar->count > 0;
     if (status != LIANA_OK && !(cut && options->skip_damage)) {
-        return liana__source_lose_file(&source->base, &source->arena, path, options->skip_damage, &own, error);
+        return liana__source_lose_file(&source->base, &source->arena, path, &own, error);
     }
     LIANA_TRY(add_file(source, tar, options, error));
     return cut ? note_cut(source, tar, first, own.message, error) : LIANA_OK;
@@ -300,9 +300,8 @@ static liana_status open_source(liana_source_opening *opening)
     source->ignore_labels = options->ignore_labels;
     source->files = calloc(paths->count, sizeof *source->files);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
-    liana_status status = source->files && source->starts ? fill_source(source, paths, options, error)
-                                                          : liana__fail_memory(error, "tar archives");
-    return status;
+    return source->files && source->starts ? fill_source(source, paths, options, error)
+                                           : liana__fail_memory(error, "tar archives");
 }
 
 const liana_source_type liana__source_webdataset = {

@@ -184,9 +184,7 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &damage);
     note_damage(dataset, &damage);
     liana__at first = {.index = at->index};
-    LIANA_TRY(liana__reader_read(reader->inputs[0], &first, element, error));
-    element->spec = &dataset->spec;
-    return LIANA_OK;
+    return liana__reader_read(reader->inputs[0], &first, element, error);
 }
 
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
@@ -219,9 +217,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         LIANA_TRY(liana__cursor_open(dataset->inputs[0], cursor->pace, &at, &cursor->inputs[0], error));
         cursor->num_inputs = 1;
     }
-    LIANA_TRY(liana__cursor_next(cursor->inputs[0], element, error));
-    element->spec = &dataset->spec;
-    return LIANA_OK;
+    return liana__cursor_next(cursor->inputs[0], element, error);
 }
 
 /* A cache that is made of itself would wait for itself. */

@@ -43,7 +43,6 @@ static liana_status read_marked(liana__reader *reader, const liana__at *at, lian
         reader->store.element.record = at->index;
         liana__holder_finish(&reader->store, element);
     }
-    element->spec = &dataset->spec;
     element->data[count] = valid;
     element->rows[count] = 1;
     return LIANA_OK;

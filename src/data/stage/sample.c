@@ -89,7 +89,6 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     size_t chosen;
     while (draw(cursor, &chosen)) {
         liana_status status = liana__cursor_next(cursor->inputs[chosen], element, error);
-        if (status == LIANA_OK) element->spec = &cursor->dataset->spec;
         if (status != LIANA_END_OF_DATA || own->stop_on_empty) return status;
         at->inputs[chosen].ended = true;
     }

@@ -130,7 +130,7 @@ static liana_status write_block(drawing_run *run, liana__tfrecord_writer *writer
 static liana_status write_shard(drawing_run *run, block *images, const char *path, int64_t first, int64_t last)
 {
     liana__tfrecord_writer writer;
-    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, run->error));
+    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, run->error));
     liana_status status = LIANA_OK;
     for (images->first = first; images->first < last && status == LIANA_OK; images->first += BLOCK) {
         int64_t left = last - images->first;

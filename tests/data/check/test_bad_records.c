@@ -48,7 +48,7 @@ static int copy_shard(const char *from, const char *to, int first, bool damaged)
     liana__tfrecord *file;
     assert_ok(liana__tfrecord_open(liana__test_data(from), NULL, &file, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), &error), &error);
     liana__example example = {0};
     liana__example_builder builder = {0};
     int count = (int)liana__tfrecord_count(file);

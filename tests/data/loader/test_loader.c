@@ -609,7 +609,7 @@ static const char *write_data(const char *name, int bad, const char *bytes)
     memset(pixels, 99, sizeof pixels);
     assert_ok(liana__jpeg_encode(pixels, 12, 10, 1, 90, &jpeg, &error), &error);
     const char *path = liana__test_path(name);
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int64_t i = 0; i < 10; i++) {
         const uint8_t *packed;
         size_t size;

@@ -1,5 +1,6 @@
 /* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
  * signal, and nothing is lost. */
+#include "harness/gzip_file.h"
 #include "harness/peers.h"
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
@@ -9,7 +10,6 @@
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
 #include "data/source/source_open.h"
-#include "formats/gzip.h"
 #include "formats/hdf5.h"
 #include "formats/image.h"
 #include "formats/safetensors.h"
@@ -198,11 +198,8 @@ static void test_files_cut_while_they_are_indexed(void **state)
     char *bytes;
     size_t size;
     liana__error error = {0};
-    liana__gzip_writer gzip;
     assert_ok(liana__file_read(liana__test_path("plain.tfrec"), 1 << 26, &bytes, &size, &error), &error);
-    assert_ok(liana__gzip_begin(&gzip, liana__test_path("packed.tfrec"), &error), &error);
-    assert_ok(liana__gzip_write(&gzip, bytes, size, &error), &error);
-    assert_ok(liana__gzip_commit(&gzip, false, &error), &error);
+    liana__test_write_gzip(liana__test_path("packed.tfrec"), bytes, size);
     FILE *tar = fopen(liana__test_path("many.tar"), "wb");
     assert_non_null(tar);
     for (int i = 0; i < RECORDS; i++) {

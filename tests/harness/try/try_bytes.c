@@ -67,12 +67,14 @@ static void touch_features(const liana__example *example)
         }
     }
     int64_t number;
-    float real;
     const uint8_t *bytes;
     size_t size;
     liana_status status = liana__example_int64(example, "class", &number, &error);
     if (status == LIANA_NOT_FOUND) demand(strstr(error.message, name) != NULL, "the message names the file");
-    if (liana__example_float(example, "x", &real, &error) == LIANA_OK) touch(&real, sizeof real);
+    liana__feature floats;
+    if (liana__example_list(example, "x", LIANA__FEATURE_FLOAT, &floats, &error) == LIANA_OK) {
+        touch(floats.floats, floats.count * sizeof *floats.floats);
+    }
     if (liana__example_bytes(example, "image", &bytes, &size, &error) == LIANA_OK) touch(bytes, size);
 }
 

@@ -326,14 +326,14 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
     return LIANA_OK;
 }
 
-/* `besides`: keys that somebody else reads, or NULL. */
+/* `ignored`: keys that another reader takes, or NULL. */
 static liana_status fail_unknown(const liana__fields *fields, const liana__value *map, size_t index, const char *where,
-                                 const char *const *besides, liana__error *error)
+                                 const char *const *ignored, liana__error *error)
 {
     const char *key = map->keys[index];
     liana__nearest_search search = liana__nearest_begin_known(key);
     for (size_t i = 0; i < fields->count; i++) liana__nearest_add_known(&search, fields->items[i].name);
-    for (; besides && *besides; besides++) liana__nearest_add_known(&search, *besides);
+    for (; ignored && *ignored; ignored++) liana__nearest_add_known(&search, *ignored);
     const char *nearest = search.nearest;
     LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < fields->count; i++) {

@@ -50,7 +50,7 @@ static const ColorMapObject *palette_of(const GifFileType *file)
     return file->Image.ColorMap ? file->Image.ColorMap : file->SColorMap;
 }
 
-/* The picture's part of a row of the image. What the picture leaves free is black. */
+/* The picture's part of a row of the image. Pixels outside of the picture are black. */
 static void place_row(const GifFileType *file, const GifPixelType *indices, int64_t y, int64_t height, int64_t width,
                       uint8_t *pixels)
 {

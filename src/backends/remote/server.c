@@ -6,9 +6,9 @@
 #include "backends/remote/wire.h"
 
 #include "base/memory.h"
+#include "base/thread_start.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -179,12 +179,7 @@ static void fail_full(const liana__served_server *server, liana__error *error)
 
 static bool start_thread(server_client *client)
 {
-    sigset_t all, before;
-    /* Signals are the main thread's affair. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&client->thread, NULL, serve, client);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&client->thread, serve, client);
     return code == 0;
 }
 

@@ -3,10 +3,10 @@
 
 #include "base/denormals.h"
 #include "base/random.h"
+#include "base/thread_start.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,17 +157,12 @@ static void *thread_main(void *argument)
 
 static liana_status start_threads(liana__ahead *ahead, int num_threads, liana__error *error)
 {
-    /* Signals are for the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     liana_status status = LIANA_OK;
     for (int i = 0; status == LIANA_OK && i < num_threads; i++) {
-        int code = pthread_create(&ahead->threads[i], NULL, thread_main, ahead);
+        int code = liana__thread_start(&ahead->threads[i], thread_main, ahead);
         if (code == 0) ahead->num_threads++;
         if (code != 0) status = liana__fail(error, LIANA_IO_ERROR, "cannot start a thread: %s", strerror(code));
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a model reads of an element ---- */
+/* ---- the components that a model reads ---- */
 
 void liana__dataset_image(const liana_element *element, size_t component, liana_source_record *record)
 {

@@ -9,8 +9,8 @@
  * epoch_length + k * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes
  * anywhere without replaying, and the number of threads changes nothing.
  *
- * With a sampler, the sampler decides what a pass is; its length differs from pass to pass. Without steps_per_epoch an
- * epoch is then one pass.
+ * With a sampler, the sampler decides the records of a pass; its length differs from pass to pass. Without
+ * steps_per_epoch an epoch is then one pass.
  *
  * The loader's own threads read, decode and resize ahead, directly into the batches of a ring.
  *

@@ -77,7 +77,7 @@ typedef struct liana__cell {
     double real;
 } liana__cell;
 
-/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is none. "nan" and "inf" are none. */
+/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is no number. "nan" and "inf" are texts. */
 liana__cell liana__cell_read(const char *text, size_t size);
 /* Whether a text stands for a value that is missing, as other programs write it: "", "NA", "nan", "null", "?", ... */
 bool liana__cell_is_missing(const char *text, size_t size);

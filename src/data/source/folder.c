@@ -2,14 +2,15 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
-#include "data/source/folder_set.h"
 #include "data/source/image_files.h"
 #include "data/source/image_names.h"
 #include "formats/image.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 typedef struct folder_source {
     liana__source base;
@@ -81,7 +82,7 @@ typedef struct walk {
     const char *root;
     size_t id_start;
     int64_t label;
-    liana__folder_set visited;
+    void *visited; /* a tree of tsearch: the folders */
 } walk;
 
 static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error);
@@ -119,10 +120,37 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
     return LIANA_OK;
 }
 
+typedef struct folder_key {
+    dev_t device;
+    ino_t inode;
+} folder_key;
+
+static int compare_keys(const void *a, const void *b)
+{
+    const folder_key *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Links may lead to a folder again, and so on without end. A folder that cannot be looked at counts as new. */
+static liana_status visit_folder(walk *own, const char *path, bool *is_new, liana__error *error)
+{
+    struct stat info;
+    *is_new = true;
+    if (stat(path, &info) != 0) return LIANA_OK;
+    folder_key *key = malloc(sizeof *key);
+    if (!key) return liana__fail_memory(error, path);
+    *key = (folder_key){info.st_dev, info.st_ino};
+    folder_key *const *kept = tsearch(key, &own->visited, compare_keys);
+    *is_new = kept && *kept == key;
+    if (!*is_new) free(key);
+    return kept ? LIANA_OK : liana__fail_memory(error, path);
+}
+
 static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error)
 {
     bool is_new;
-    LIANA_TRY(liana__folder_set_add(&own->visited, folder, &is_new, error));
+    LIANA_TRY(visit_folder(own, folder, &is_new, error));
     if (!is_new) return LIANA_OK;
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
@@ -136,7 +164,7 @@ static liana_status walk_folder(folder_source *source, const char *folder, size_
 {
     walk own = {.source = source, .root = folder, .id_start = id_start, .label = label};
     liana_status status = add_images(&own, folder, with_folders, error);
-    liana__folder_set_free(&own.visited);
+    tdestroy(own.visited, free);
     return status;
 }
 

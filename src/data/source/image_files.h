@@ -44,7 +44,7 @@ size_t liana__image_files_memory(const liana__image_files *files);
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Notes what the local files are now, once all are added: a file that is exchanged or written to later is not read.
+/* Notes the versions of the local files, once all are added: a file that is exchanged or written to later is not read.
  * (Files of servers are copies, whose versions src/remote knows.) Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_note_versions(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
 

@@ -25,7 +25,7 @@ liana_status liana__source_fail_opening(const liana_source_type *kind, const cha
                        *message ? message : liana_status_text(status));
 }
 
-/* Copies the components, which must be what a batch can hold. */
+/* Copies the components. A batch must be able to hold them. */
 static liana_status take_components(plain_source *source, const liana_source_opening *opening, liana__error *error)
 {
     const liana_source_type *kind = source->base.kind;

@@ -174,9 +174,8 @@ liana_status liana__source_lose_file(liana__source *source, liana__arena *arena,
  * opening fails, it is closed. NULL: out of memory. */
 void *liana__source_make(liana_source_opening *opening, size_t size);
 
-/* For an `open` that fills in the opening: makes the source. What the kind says of its records is checked, since the
- * loader relies on it. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's
- * then. */
+/* For an `open` that fills in the opening: makes the source. The components are checked, since the loader relies on
+ * them. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's then. */
 liana_status liana__source_make_plain(const liana_source_opening *opening, liana__source **source, liana__error *error)
     LIANA_MUST_USE;
 /* The failure of such an `open`: its message, else the status's text. */

@@ -141,7 +141,7 @@ static const char *look(const liana__example *example, const char *const *names,
 /* How many records without a label are passed over in search of one with. */
 enum { MAX_UNLABELLED = 64 };
 
-/* How much a record has of what is looked for: 0 nothing, 1 an image, 2 also a label. */
+/* Rates a record: 0 without an image, 1 with an image, 2 also with a label. */
 static int rate(const tfrecord_source *source, const liana__example *example)
 {
     liana__feature feature;

@@ -171,7 +171,7 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
 /* The members of one name, which are an example: members[first, end), with their extensions. */
 typedef struct member_group {
     const liana__tar *tar;
-    const char **extensions; /* [number of members of the archive]; NULL: the member is none of the example */
+    const char **extensions; /* [number of members of the archive]; NULL: the member does not belong to the example */
     size_t first;
     size_t end;
 } member_group;

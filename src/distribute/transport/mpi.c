@@ -1,6 +1,7 @@
 /* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
  * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may
  * leave the others waiting: so the processes of one machine watch each other. */
+#include "base/thread_start.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
 #include "distribute/transport/mpi_load.h"
@@ -12,7 +13,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,11 +375,7 @@ static liana_status wait_for_start(transport *own, const liana__cluster_place *p
 
 static liana_status start_thread(transport *own, liana__error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&own->thread, thread_main, own);
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
 }

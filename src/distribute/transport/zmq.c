@@ -1,5 +1,6 @@
 /* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in
  * a folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
+#include "base/thread_start.h"
 #include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
@@ -8,7 +9,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,14 +106,10 @@ static liana_status make_parts(liana__zmq *own, liana__error *error)
 
 static liana_status start_thread(liana__zmq *own, liana__error *error)
 {
-    sigset_t all, before;
     double now = liana__clock_seconds();
     for (size_t i = 0; i < own->base.num_ranks; i++) own->peers[i].last_heard = now;
     own->has_thread = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, liana__zmq_serve, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&own->thread, liana__zmq_serve, own);
     if (code == 0) return LIANA_OK;
     own->has_thread = false;
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));

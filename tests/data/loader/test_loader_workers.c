@@ -114,8 +114,6 @@ typedef struct setting {
     liana_context *context;
     liana__arena arena;
     liana__augment *augment;
-    liana__augmenter augmenter;
-    liana__mixer mixer;
     liana__sampler *sampler;
     computed_source source;
     liana__loader_options options;
@@ -147,8 +145,6 @@ static void open_setting(setting *own, const reading *how)
     if (!how->mixes) value->count--;
     liana_image_shape shape = {SIDE, SIDE, 1};
     assert_ok(liana__augment_create(own->context, value, "augment", &shape, &own->augment, &error), &error);
-    own->augmenter = liana__augmenter_of(own->augment);
-    own->mixer = liana__augment_mixer(own->augment, MICROBATCH);
     open_sampler(own, how);
     own->options = (liana__loader_options){.image = {.height = SIDE, .width = SIDE, .channels = 1},
                                            .batch_size = BATCH,
@@ -159,8 +155,8 @@ static void open_setting(setting *own, const reading *how)
                                            .num_classes = CLASSES,
                                            .num_threads = how->threads,
                                            .cache_memory = how->caches ? (size_t)20 * IMAGE : 0,
-                                           .augmenter = &own->augmenter,
-                                           .mixer = how->mixes ? &own->mixer : NULL,
+                                           .augment = own->augment,
+                                           .microbatch = MICROBATCH,
                                            .sampler = own->sampler,
                                            .part = "train"};
 }

@@ -509,8 +509,7 @@ void liana__no_gradient(liana__gradient *gradient)
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed)
 {
     memset(needed, 0, graph->num_nodes * sizeof *needed);
-    for (size_t i = 0; i < graph->num_outputs; i++) needed[graph->outputs[i].node->id] = true;
-    for (size_t i = 0; i < graph->num_assignments; i++) needed[graph->assignments[i].value->id] = true;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) needed[liana__graph_result(graph, i)->id] = true;
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
         if (!needed[id]) continue;
         const liana__node *node = graph->nodes[id];

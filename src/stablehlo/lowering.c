@@ -115,6 +115,13 @@ liana__hlo liana__hlo_binary(liana__lowering *l, const char *op, liana__hlo a, l
     return liana__hlo_write(l, op, operands, 2, a.dtype, shape, NULL);
 }
 
+void liana__hlo_fold_region(liana__lowering *l, liana__hlo_op *op, liana_dtype dtype, const char *fold)
+{
+    liana__hlo parameters[2];
+    liana__hlo_begin_region(l, op, dtype, parameters);
+    liana__hlo_end_region(l, liana__hlo_binary(l, fold, parameters[0], parameters[1]));
+}
+
 liana__hlo liana__hlo_binary_with(liana__lowering *l, const char *op, liana__hlo a, double b)
 {
     return liana__hlo_binary(l, op, a, liana__hlo_fill(l, a.dtype, a.shape, b));

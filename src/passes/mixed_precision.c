@@ -84,7 +84,7 @@ static bool main_input_is_narrow(const liana__node *node, const decision *decisi
     return narrow;
 }
 
-/* Forwards: what becomes bf16. */
+/* Forwards: which nodes become bf16. */
 static void decide(const liana__node *node, decision *decisions)
 {
     decision *own = &decisions[node->id];

@@ -21,7 +21,7 @@ typedef struct liana__hlo_while {
 } liana__hlo_while;
 void liana__hlo_while_begin(liana__lowering *lowering, liana__hlo_while *loop);
 void liana__hlo_while_between(liana__lowering *lowering, liana__hlo_while *loop, liana__hlo condition);
-/* `next` [count]: what the next round begins with. */
+/* `next` [count]: the values with which the next round begins. */
 void liana__hlo_while_end(liana__lowering *lowering, liana__hlo_while *loop, const liana__hlo *next);
 
 /* Rows of x from an s32 on: `shape` is the result's, x's but for the number of rows. */

@@ -1,4 +1,4 @@
-/* What ops write themselves with: other shapes, parts of tensors, indices. */
+/* For the ops, which write themselves: other shapes, parts of tensors, indices. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"

@@ -1,4 +1,4 @@
-/* What ops write themselves with: sums over axes and windows, products, convolutions. */
+/* For the ops, which write themselves: sums over axes and windows, products, convolutions. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"

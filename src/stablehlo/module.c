@@ -44,7 +44,7 @@ static void add_result_types(liana__lowering *l, const liana_graph *graph)
 
 /* ---- the return ---- */
 
-/* What is written under a condition: the parts of the graph, and the condition. */
+/* The parts of the graph that are written under a condition, and the condition. */
 typedef struct conditional {
     liana__graph_parts parts;
     liana__hlo assigns;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What is known of a node that has been seen; 0: nothing. */
+/* The facts about a node that has been seen; 0: none. */
 enum { COMPUTED = 1, DEPENDS_ON_SUMS };
 
 /* XLA on CPUs computes what has several readers once, in a loop of its own, and joins loops only where none depends on

@@ -28,7 +28,7 @@ typedef struct liana__graph_parts {
 liana_status liana__graph_parts_find(const liana_graph *graph, const bool *needed, liana__arena *arena,
                                      liana__graph_parts *parts, liana__error *error) LIANA_MUST_USE;
 
-/* What a function of nodes is made of. */
+/* A function of nodes. */
 typedef struct liana__part_nodes {
     const liana__node **written; /* what it computes, in an order in which it can */
     const liana__node **read;    /* its arguments */

@@ -51,7 +51,7 @@ liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whol
 
 /* ---- the function that is called ---- */
 
-/* What the function main is written with. Lists are of values that a step reads. */
+/* The state of writing the function main. Lists are of values that a step reads. */
 typedef struct writer {
     liana__lowering l;
     const liana__stablehlo_whole *whole;
@@ -288,7 +288,7 @@ static liana__hlo scalars_of(writer *w, liana__hlo step)
     return w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
 }
 
-/* What a part is called with. */
+/* The arguments of a part. */
 static size_t list_arguments(writer *w, const liana__stablehlo_part *part, liana__hlo scalars)
 {
     const liana_graph *graph = part->graph;

@@ -1,4 +1,5 @@
 /* liana bench data: measures how fast the input of a run is. */
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "train/run/data_bench.h"
 
@@ -103,16 +104,14 @@ static void note(void *user, const char *text)
 static liana_status bench_data(liana__invocation *invocation, const liana__session *session, double seconds)
 {
     liana__error *error = &invocation->error;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     liana__run_options wanted = {.training = true, .on_note = note, .user = invocation};
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
     liana__data_bench bench;
-    liana_status status = liana__data_bench_run(&run, seconds, &bench, error);
-    if (status == LIANA_OK && liana__invocation_has(invocation, "json")) print_json(invocation, &bench);
-    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) print_text(invocation, &bench);
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__data_bench_run(&run, seconds, &bench, error));
+    (liana__invocation_has(invocation, "json") ? print_json : print_text)(invocation, &bench);
+    return LIANA_OK;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -124,11 +123,9 @@ static liana_status run(liana__invocation *invocation)
                            "bench: found '%.100s', expected 'data'; to measure training steps, use 'liana profile'",
                            invocation->operands[0]);
     }
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[1], &session);
-    if (status == LIANA_OK) status = bench_data(invocation, &session, seconds);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[1], &session));
+    return bench_data(invocation, &session, seconds);
 }
 
 const liana__command liana__subcommand_bench = {

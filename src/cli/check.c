@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "cli/fetching.h"
 #include "cli/findings.h"
 #include "cli/session.h"
@@ -344,15 +345,14 @@ static liana_status write_quarantine(const checker *own)
     liana__invocation *invocation = own->invocation;
     const char *path = own->quarantine;
     if (!path) return LIANA_OK;
-    liana__bad_records list = {0};
-    liana_status status = liana__scan_quarantine(&own->result, &list, &invocation->error);
-    if (status == LIANA_OK) status = liana__bad_records_write(&list, path, &invocation->error);
-    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) {
+    LIANA__SCOPED(liana__bad_records) list = {0};
+    LIANA_TRY(liana__scan_quarantine(&own->result, &list, &invocation->error));
+    LIANA_TRY(liana__bad_records_write(&list, path, &invocation->error));
+    if (!liana__invocation_has(invocation, "json")) {
         fprintf(invocation->out, "%zu records are listed in '%s'; data.quarantine: %s leaves them out\n", list.count,
                 path, path);
     }
-    liana__bad_records_free(&list);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status check(checker *own)

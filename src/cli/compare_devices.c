@@ -2,6 +2,7 @@
 #include "cli/session.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "report/device_report.h"
 #include "step/incident.h"
 
@@ -98,14 +99,12 @@ static liana_status print(liana__invocation *invocation, const liana__device_com
         print_json(invocation, comparison, names);
         return LIANA_OK;
     }
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__device_report(comparison, names, &text);
     liana__text_add(&text, "\n");
     liana__device_verdict(comparison, names, &text);
     if (!text.failed) fprintf(invocation->out, "\n%s\n", text.data);
-    const liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the comparison") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return text.failed ? liana__fail_memory(&invocation->error, "the comparison") : LIANA_OK;
 }
 
 /* ---- the runs ---- */

@@ -1,4 +1,5 @@
 /* liana data: pictures of the data that a run would be trained on. */
+#include "base/scoped.h"
 #include "cli/sending.h"
 #include "cli/session.h"
 #include "report/data_report.h"
@@ -47,11 +48,9 @@ static liana_status draw(liana__invocation *invocation, const liana__session *se
 static liana_status run(liana__invocation *invocation)
 {
     LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = draw(invocation, &session);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    return draw(invocation, &session);
 }
 
 const liana__command liana__subcommand_data = {

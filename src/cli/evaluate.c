@@ -1,4 +1,5 @@
 /* liana evaluate: loss and metrics of a trained run, or of a model with its weights. */
+#include "base/scoped.h"
 #include "cli/class_table.h"
 #include "cli/session.h"
 #include "train/run/run_follow.h"
@@ -172,7 +173,7 @@ static void note_followed(void *user, const char *note)
 static liana_status follow_run(const liana__follow_options *how, const liana__session *session,
                                liana__invocation *invocation)
 {
-    liana__run opened;
+    LIANA__SCOPED_BY(liana__run_close) liana__run opened = {0};
     evaluator *own = how->user;
     const liana__run_options wanted = {.validation = true,
                                        .by_class = liana__invocation_has(invocation, "by-class"),
@@ -180,9 +181,7 @@ static liana_status follow_run(const liana__follow_options *how, const liana__se
                                        .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &opened, &invocation->error));
     own->run = &opened;
-    liana_status status = liana__run_follow(&opened, how, &invocation->error);
-    liana__run_close(&opened);
-    return status;
+    return liana__run_follow(&opened, how, &invocation->error);
 }
 
 /* Each process would evaluate each checkpoint. */
@@ -240,13 +239,11 @@ static liana_status follow(liana__invocation *invocation)
                                  .user = &own};
     liana__signals_catch();
     LIANA_TRY(liana__follow_wait(&how, &invocation->error));
-    liana__session session;
-    liana_status status = liana__session_open_trained(invocation, &session, &folder);
-    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
-    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
-    if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open_trained(invocation, &session, &folder));
+    choose_data(invocation, &pattern, &session);
+    LIANA_TRY(liana__session_read_threshold(invocation, &session));
+    return follow_run(&how, &session, invocation);
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -256,18 +253,16 @@ static liana_status run(liana__invocation *invocation)
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --every belongs to --follow");
     }
     const char *folder, *pattern;
-    liana__session session;
-    liana_status status = liana__session_open_shared(invocation, &session, &folder);
-    if (status == LIANA_OK && !folder && invocation->num_operands) {
-        status = liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                             "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
-                             invocation->operands[0]);
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open_shared(invocation, &session, &folder));
+    if (!folder && invocation->num_operands) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
+                           invocation->operands[0]);
     }
-    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
-    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
-    if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
-    liana__session_close(&session);
-    return status;
+    choose_data(invocation, &pattern, &session);
+    LIANA_TRY(liana__session_read_threshold(invocation, &session));
+    return evaluate(invocation, &session, folder);
 }
 
 const liana__command liana__subcommand_evaluate = {

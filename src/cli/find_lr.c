@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/scoped.h"
 #include "report/rate_report.h"
 #include "train/training/rate_finder.h"
 
@@ -201,16 +202,12 @@ static liana_status run(liana__invocation *invocation)
     files wanted;
     LIANA_TRY(read_range(invocation, &range));
     LIANA_TRY(find_files(invocation, &wanted));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) {
-        keep_training_data(&session.config);
-        liana__signals_catch();
-        status = find(invocation, &session, &range, &wanted);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    keep_training_data(&session.config);
+    liana__signals_catch();
+    return find(invocation, &session, &range, &wanted);
 }
 
 const liana__command liana__subcommand_find_lr = {

@@ -1,5 +1,6 @@
 /* liana plan: measures a few steps here, and says what a step takes in a cluster. */
 #include "base/cpu.h"
+#include "base/scoped.h"
 #include "cli/plan_device.h"
 #include "distribute/cluster/worker_devices.h"
 #include "distribute/strategies/strategies.h"
@@ -129,8 +130,8 @@ static liana_status measure_messages(planner *own)
 {
     liana__message_cost cost = {0};
     liana__error *error = &own->invocation->error;
-    liana_status status = own->asked.encrypted ? liana__message_cost_measure(&cost, error)
-                                               : liana__copy_cost_measure(&cost.copied, error);
+    LIANA_TRY(own->asked.encrypted ? liana__message_cost_measure(&cost, error)
+                                   : liana__copy_cost_measure(&cost.copied, error));
     /* A copy into the network's memory, and one out of it. */
     if (!own->asked.encrypted) cost.byte = 2 * cost.copied;
     own->messages = (liana__plan_messages){.copied = cost.copied,
@@ -138,7 +139,7 @@ static liana_status measure_messages(planner *own)
                                            .one_way = cost.one_way,
                                            .one_more = cost.one_more,
                                            .piece = own->asked.encrypted ? LIANA__FRAME_ENCRYPTED_PIECE : 0};
-    return status;
+    return LIANA_OK;
 }
 
 /* The workers that compute at the same time as the one that is measured. Where they are asked about this machine
@@ -406,15 +407,11 @@ static liana_status plan_cluster(liana__invocation *invocation, const liana__ses
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__session session;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     const bool of_device = liana__invocation_has(invocation, "device");
     LIANA_TRY(check_options(invocation, of_device));
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) {
-        status = of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    return of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
 }
 
 const liana__command liana__subcommand_plan = {

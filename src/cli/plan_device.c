@@ -6,6 +6,7 @@
 #include "backends/pjrt/recompute.h"
 #include "backends/pjrt/whole_text.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 #include "passes/pass.h"
 #include "report/tile_report.h"
@@ -13,6 +14,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20, MOST_REPLICAS = 1024, MOST_DESCRIPTION = 1 << 20 };
 
@@ -98,12 +101,10 @@ static liana_status print(const device_plan *own, const liana__tile_plan *plan)
         print_json(own, plan);
         return LIANA_OK;
     }
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__tile_report(plan, liana__invocation_has(invocation, "all") ? 0 : SHOWN, &text);
     if (!text.failed) fputs(text.data, invocation->out);
-    const liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the plan") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return text.failed ? liana__fail_memory(&invocation->error, "the plan") : LIANA_OK;
 }
 
 /* ---- the compiler's own numbers ---- */
@@ -117,16 +118,13 @@ typedef struct compiled_text {
 
 static liana_status write_shard(const device_plan *own, const liana__training *training, char **text)
 {
-    liana_graph *graph;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
     liana__error *error = &own->invocation->error;
     LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
-    liana_graph *prepared = NULL;
-    liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
-    if (status == LIANA_OK) status = liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
-    liana_graph_destroy(prepared);
-    liana_graph_destroy(graph);
-    return status;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *prepared = NULL;
+    LIANA_TRY(liana__passes_run_asked_for(graph, &prepared, error));
+    return liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
 }
 
 static liana_status write_text(const device_plan *own, const liana__training *training, compiled_text *text)
@@ -302,18 +300,15 @@ static liana_status compile(const device_plan *own, const liana__training *train
 /* The waste by padding, of a TPU. */
 static liana_status plan_tiles(const device_plan *own, liana__run *run)
 {
-    liana__tile_plan plan = {0};
-    liana_status status =
-        liana__tile_plan_make(&run->core, own->shard, own->generation, &plan, &own->invocation->error);
-    if (status == LIANA_OK) status = print(own, &plan);
-    liana__tile_plan_free(&plan);
-    return status;
+    LIANA__SCOPED(liana__tile_plan) plan = {0};
+    LIANA_TRY(liana__tile_plan_make(&run->core, own->shard, own->generation, &plan, &own->invocation->error));
+    return print(own, &plan);
 }
 
 static liana_status plan(device_plan *own, const liana__session *session)
 {
     liana__invocation *invocation = own->invocation;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     liana__config config = session->config;
     own->may_recompute = config.job.recompute == LIANA_RECOMPUTE_AUTO;
     own->memory = (double)config.job.memory * MIB;
@@ -327,12 +322,9 @@ static liana_status plan(device_plan *own, const liana__session *session)
     const liana__run_options opened = {.training = true};
     LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
     own->shard = liana__trainer_microbatch(run.core.trainer);
-    liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard);
-    if (status == LIANA_OK && !own->target) status = plan_tiles(own, &run);
-    if (status == LIANA_OK && liana__invocation_has(invocation, "compile"))
-        status = compile(own, &run.core, config.job.batch_size);
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard));
+    if (!own->target) LIANA_TRY(plan_tiles(own, &run));
+    return liana__invocation_has(invocation, "compile") ? compile(own, &run.core, config.job.batch_size) : LIANA_OK;
 }
 
 liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)

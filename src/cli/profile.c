@@ -1,4 +1,5 @@
 /* liana profile: watches some steps of a run and says where the time goes. */
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "report/profile_report.h"
 
@@ -126,12 +127,10 @@ static liana_status print(liana__invocation *invocation, const liana__profile *p
         print_json(invocation, profile);
         return LIANA_OK;
     }
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__profile_print(profile, liana__invocation_has(invocation, "nodes"), &text);
     if (!text.failed) fputs(text.data, invocation->out);
-    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the profile") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return text.failed ? liana__fail_memory(&invocation->error, "the profile") : LIANA_OK;
 }
 
 static void note(void *user, const char *text)
@@ -146,17 +145,14 @@ static liana_status profile_run(liana__invocation *invocation, const liana__sess
     liana__error *error = &invocation->error;
     const char *trace;
     LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(liana__run_open(session->context, &session->config,
                               &(liana__run_options){.training = true, .on_note = note, .user = invocation}, &run,
                               error));
-    liana__profile profile;
-    liana_status status = liana__profile_run(&run, wanted, &profile, error);
-    if (status == LIANA_OK) status = print(invocation, &profile);
-    if (status == LIANA_OK && trace) status = liana__profile_write_trace(&profile, trace, error);
-    liana__profile_free(&profile);
-    liana__run_close(&run);
-    return status;
+    LIANA__SCOPED(liana__profile) profile = {0};
+    LIANA_TRY(liana__profile_run(&run, wanted, &profile, error));
+    LIANA_TRY(print(invocation, &profile));
+    return trace ? liana__profile_write_trace(&profile, trace, error) : LIANA_OK;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -164,12 +160,10 @@ static liana_status run(liana__invocation *invocation)
     liana__profile_options wanted = {.warmup = 2, .steps = 5};
     LIANA_TRY(liana__invocation_int(invocation, "steps", 1, MOST_STEPS, &wanted.steps));
     LIANA_TRY(liana__invocation_int(invocation, "warmup", 1, MOST_STEPS, &wanted.warmup));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) status = profile_run(invocation, &session, &wanted);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    return profile_run(invocation, &session, &wanted);
 }
 
 const liana__command liana__subcommand_profile = {

@@ -1,7 +1,10 @@
 /* liana server: offers the devices of this machine to other processes. */
 #include "program/server.h"
+#include "base/scoped.h"
 #include "cli/command.h"
 #include "formats/yaml.h"
+
+LIANA__SCOPED_POINTER(liana_server_destroy, liana_server)
 
 static const liana__option options[] = {
     {"listen", "ADDRESS", "where it listens: host:port, or ipc:///FOLDER/SOCKET within one machine"},
@@ -90,15 +93,13 @@ static liana_status run(liana__invocation *invocation)
 {
     liana_server_options wanted = {.say = say, .user = invocation};
     liana__cluster_options cluster;
-    liana_server *server;
+    LIANA__SCOPED_BY(liana_server_destroy_scoped) liana_server *server = NULL;
     LIANA_TRY(read_cluster(invocation, &cluster));
     LIANA_TRY(read_options(invocation, &wanted));
     liana__signals_catch();
     LIANA_TRY(liana__server_open(&wanted, "--listen", &cluster, &server, &invocation->error));
     say_address(invocation, liana_server_address(server));
-    const liana_status status = serve(server);
-    liana_server_destroy(server);
-    return status;
+    return serve(server);
 }
 
 const liana__command liana__subcommand_server = {

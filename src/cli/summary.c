@@ -1,5 +1,6 @@
 /* liana summary: the layers of a model, or what a file of weights holds. */
 #include "base/file.h"
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "formats/hdf5.h"
 #include "formats/json.h"
@@ -7,6 +8,8 @@
 #include "layers/model.h"
 
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__hdf5_close, liana__hdf5)
 
 static const liana__option options[] = {LIANA__OPTION_PLUGINS, LIANA__OPTION_JSON, {0}};
 
@@ -59,27 +62,23 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
         liana__invocation_print_json(invocation, event);
         return LIANA_OK;
     }
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__model_summary(model, &text);
     if (!text.failed) fputs(text.data, invocation->out);
-    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the summary") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return text.failed ? liana__fail_memory(&invocation->error, "the summary") : LIANA_OK;
 }
 
 /* The architecture in a whole-model file. */
 static liana_status read_hdf5(const char *path, liana__arena *arena, liana__value **architecture, liana__error *error)
 {
-    liana__hdf5 *file;
+    LIANA__SCOPED_BY(liana__hdf5_close_scoped) liana__hdf5 *file = NULL;
     LIANA_TRY(liana__hdf5_open(path, &file, error));
     const char *config = liana__hdf5_get_contents(file)->model_config;
-    liana_status status = config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
-                                 : liana__fail(error, LIANA_INVALID_DATA,
-                                               "'%s' holds weights without an architecture; 'liana inspect' lists "
-                                               "them, and model.weights in a configuration loads them",
-                                               path);
-    liana__hdf5_close(file);
-    return status;
+    return config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
+                  : liana__fail(error, LIANA_INVALID_DATA,
+                                "'%s' holds weights without an architecture; 'liana inspect' lists "
+                                "them, and model.weights in a configuration loads them",
+                                path);
 }
 
 static liana_status read_architecture(liana__invocation *invocation, const char *path, bool hdf5, liana_model *model)
@@ -116,19 +115,12 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
 
 static liana_status summarise_config(liana__invocation *invocation, const char *path)
 {
-    liana__session session;
-    liana__run run;
-    liana_status status = liana__session_open(invocation, path, &session);
-    if (status == LIANA_OK) {
-        status =
-            liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run, &invocation->error);
-    }
-    if (status == LIANA_OK) {
-        status = print(invocation, run.model);
-        liana__run_close(&run);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA_TRY(liana__session_open(invocation, path, &session));
+    LIANA_TRY(
+        liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run, &invocation->error));
+    return print(invocation, run.model);
 }
 
 /* The error for a file that is neither a configuration nor an architecture: what it is, and where the architecture may

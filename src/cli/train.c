@@ -1,6 +1,7 @@
 /* liana train: trains a model as a configuration says. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
 #include "train/run/run_cluster.h"
@@ -231,22 +232,19 @@ static liana_status find_config(liana__invocation *invocation, const char **conf
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__session session;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     const char *config_path, *folder;
     LIANA_TRY(find_config(invocation, &config_path, &folder));
-    liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) {
-        watcher own = {.invocation = invocation, .run_folder = folder};
-        liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
-        liana__signals_catch();
-        status = liana__invocation_int(invocation, "log-every", 1, INT64_MAX, &own.log_every);
-        own.reporter.logs = own.log_every > 0;
-        if (status == LIANA_OK) status = train(invocation, session.context, &session.config, &own);
-        liana__reporter_free(&own.reporter);
-        notice_unread(&own);
-    }
-    liana__session_close(&session);
+    LIANA_TRY(liana__session_open(invocation, config_path, &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    watcher own = {.invocation = invocation, .run_folder = folder};
+    liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
+    liana__signals_catch();
+    liana_status status = liana__invocation_int(invocation, "log-every", 1, INT64_MAX, &own.log_every);
+    own.reporter.logs = own.log_every > 0;
+    if (status == LIANA_OK) status = train(invocation, session.context, &session.config, &own);
+    liana__reporter_free(&own.reporter);
+    notice_unread(&own);
     return status;
 }
 

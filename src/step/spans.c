@@ -1,6 +1,7 @@
 /* Spans of updates, until all their steps are done. */
 #include "step/spans.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "batch/cut.h"
 #include "step/step_internal.h"
@@ -230,12 +231,10 @@ static void add_records(span_run *own, const liana__gathered *all)
 
 static liana_status share_records(span_run *own, liana__error *error)
 {
-    liana__gathered all = {0};
-    const liana_status status =
-        liana__cluster_gather_sized(own->cluster, own->records.data, own->records.length, &all, error);
-    if (status == LIANA_OK) add_records(own, &all);
-    liana__gathered_free(&all);
-    return status;
+    LIANA__SCOPED(liana__gathered) all = {0};
+    LIANA_TRY(liana__cluster_gather_sized(own->cluster, own->records.data, own->records.length, &all, error));
+    add_records(own, &all);
+    return LIANA_OK;
 }
 
 /* ---- what is lost ---- */
@@ -338,6 +337,7 @@ liana_status liana__step_run_span(liana__step *step, const liana__step_span *spa
                                   liana__error *error)
 {
     const liana__step_plan *plan = &step->plan;
+    LIANA__SCOPED_BY(free_run)
     span_run own = {.step = step, .span = span, .result = result, .cluster = liana__step_cluster(step)};
     own.attempt.is_asynchronous = plan->strategy->is_asynchronous(plan->devices.options);
     own.record_size = sizeof own.made + plan->shards->num_sums * sizeof(float);
@@ -347,7 +347,5 @@ liana_status liana__step_run_span(liana__step *step, const liana__step_span *spa
                            "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
                            "not in step do not know: use synchronous updates of all workers");
     }
-    const liana_status status = run(&own, error);
-    free_run(&own);
-    return status;
+    return run(&own, error);
 }

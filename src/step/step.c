@@ -1,4 +1,5 @@
 /* One update, or one evaluation of a batch, as a strategy computes it. */
+#include "base/scoped.h"
 #include "step/step_internal.h"
 
 #include "distribute/cluster/cluster.h"
@@ -46,7 +47,7 @@ static liana_status make_strategy(liana__step *step, liana__error *error)
 /* An update without a value of its own begins at zero. */
 static liana_status add_variable(liana__step *step, const liana__update_variable *variable, liana__error *error)
 {
-    float *values = NULL;
+    LIANA__SCOPED_MEMORY float *values = NULL;
     const liana__strategy_functions *functions = step->plan.strategy->functions;
     if (functions->hold && !step->plan.update->shares_variables) {
         return functions->hold(step->instance, variable->name, variable->dtype, &variable->shape, variable->begins_at,
@@ -58,10 +59,7 @@ static liana_status add_variable(liana__step *step, const liana__update_variable
         if (!values) return liana__fail_memory(error, variable->name);
         for (int64_t i = 0; i < count; i++) values[i] = (float)variable->begins_at;
     }
-    const liana_status status =
-        liana__variables_add(step->variables, variable->name, variable->dtype, &variable->shape, values, error);
-    free(values);
-    return status;
+    return liana__variables_add(step->variables, variable->name, variable->dtype, &variable->shape, values, error);
 }
 
 static liana_status make_room(liana__step *step, liana__error *error)

@@ -1,6 +1,7 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
 #include "step/user_update.h"
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ir/graph.h"
@@ -8,6 +9,8 @@
 #include "step/slice_update.h"
 
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 static const char *const first_sum = "sums";
 
@@ -236,12 +239,10 @@ static size_t end_of_sums(const liana__user_update *plan)
 static liana_status cut(void *user, size_t num_slices, liana__error *error)
 {
     liana__user_update *plan = user;
-    liana_graph *graph;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
     LIANA_TRY(build_whole(plan, &graph, error));
     liana__update_cut_free(&plan->cut);
-    const liana_status status = liana__update_cut_make(graph, 1, end_of_sums(plan), num_slices, &plan->cut, error);
-    liana_graph_destroy(graph);
-    return status;
+    return liana__update_cut_make(graph, 1, end_of_sums(plan), num_slices, &plan->cut, error);
 }
 
 static liana_status build(void *user, size_t slice, liana_graph **out, liana__error *error)

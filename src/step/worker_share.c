@@ -1,5 +1,6 @@
 /* Shards for workers. */
 #include "step/worker_share.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 
@@ -14,22 +15,18 @@ liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__l
 liana_status liana__share_among(size_t num_shards, size_t num_workers, const bool *is_there, liana__leaf_range *ranges,
                                 liana__error *error)
 {
-    double *speeds = malloc(num_workers * sizeof *speeds);
+    LIANA__SCOPED_MEMORY double *speeds = malloc(num_workers * sizeof *speeds);
     if (!speeds) return liana__fail_memory(error, "the shards of a batch");
     for (size_t i = 0; i < num_workers; i++) speeds[i] = is_there[i] ? 1 : 0;
-    const liana_status status = liana__tree_assign(num_shards, num_workers, speeds, SHARE_TOLERANCE, ranges, error);
-    free(speeds);
-    return status;
+    return liana__tree_assign(num_shards, num_workers, speeds, SHARE_TOLERANCE, ranges, error);
 }
 
 liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
                                         liana__error *error)
 {
     const size_t num_workers = cluster->place.num_workers;
-    bool *is_there = malloc(num_workers * sizeof *is_there);
+    LIANA__SCOPED_MEMORY bool *is_there = malloc(num_workers * sizeof *is_there);
     if (!is_there) return liana__fail_memory(error, "the shards of a batch");
     for (size_t i = 0; i < num_workers; i++) is_there[i] = liana__cluster_is_member(cluster, i);
-    const liana_status status = liana__share_among(num_shards, num_workers, is_there, ranges, error);
-    free(is_there);
-    return status;
+    return liana__share_among(num_shards, num_workers, is_there, ranges, error);
 }

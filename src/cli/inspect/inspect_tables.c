@@ -1,4 +1,5 @@
 /* Describes CSV lists of images and tables for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/tallies.h"
 #include "data/dataset/element.h"
@@ -17,12 +18,10 @@ typedef struct column_sum {
 
 static liana_status read_table(const char *path, liana__csv *csv, liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     LIANA_TRY(liana__csv_file_load(path, MAX_TABLE, &text, &size, error));
-    liana_status status = liana__csv_file_parse(path, text, size, csv, error);
-    free(text);
-    return status;
+    return liana__csv_file_parse(path, text, size, csv, error);
 }
 
 static void report_header(const liana__csv *csv, liana__value *report, liana__arena *arena)

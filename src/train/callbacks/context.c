@@ -53,9 +53,8 @@ static liana_status fail_unknown(const liana_fit_context *context, const char *n
         liana__text_add(&names, "%s%s", i ? ", " : "", one);
         if (context->validates) liana__text_add(&names, ", %s%s", VALIDATION, one);
     }
-    liana_status status = liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s",
-                                      name, names.data ? names.data : "loss");
-    return status;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s", name,
+                       names.data ? names.data : "loss");
 }
 
 liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,

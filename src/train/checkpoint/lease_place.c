@@ -170,10 +170,9 @@ static liana_status give_file(const liana__lease_place *place, liana__error *err
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     bool held = false;
-    liana_status status = holds_file(place, &held, error);
+    LIANA_TRY(holds_file(place, &held, error));
     const char *path = path_of(place, &arena, place->generation);
-    if (status == LIANA_OK && held && path && unlink(path) != 0) status = fail_file(place, "remove", error);
-    return status;
+    return held && path && unlink(path) != 0 ? fail_file(place, "remove", error) : LIANA_OK;
 }
 
 /* ---- a bucket ---- */

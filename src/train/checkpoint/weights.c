@@ -257,11 +257,9 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
 static liana_status load_file(const liana_model *model, const char *path, size_t num_required, float *const *values,
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
-    liana__weight_source source;
+    LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     LIANA_TRY(liana__weight_source_open(path, &source, error));
-    liana_status status = load(model, &source, num_required, values, arena, report, error);
-    liana__weight_source_close(&source);
-    return status;
+    return load(model, &source, num_required, values, arena, report, error);
 }
 
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,

@@ -1,4 +1,5 @@
 /* What an estimator gives to other programs: a graph with its variables, and the variables themselves. */
+#include "base/scoped.h"
 #include "ir/graph.h"
 #include "program/device.h"
 #include "program/variables_file.h"
@@ -8,6 +9,8 @@
 
 #include <liana/program.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__outlet_close, liana__outlet)
 
 static const char GRAPH_FILE[] = "graph.liana";
 
@@ -128,13 +131,11 @@ static liana_status write_files(export_run *own, const char *folder, liana__erro
 /* The graph is sent last: who finds it finds its variables too. */
 static liana_status send_files(export_run *own, const char *url, liana__error *error)
 {
-    liana__outlet *outlet;
+    LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;
     LIANA_TRY(
         liana__outlet_open(&(liana__outlet_options){.url = url, .last = GRAPH_FILE, .fresh = true}, &outlet, error));
-    liana_status status = write_files(own, liana__outlet_folder(outlet), error);
-    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
-    liana__outlet_close(outlet);
-    return status;
+    LIANA_TRY(write_files(own, liana__outlet_folder(outlet), error));
+    return liana__outlet_flush(outlet, error);
 }
 
 static liana_status export_to(export_run *own, const char *folder, const liana_export_spec *spec, liana__error *error)

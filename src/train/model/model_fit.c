@@ -353,15 +353,12 @@ static liana_status take_apart(const liana_fit_options *options, taken_apart *ow
 {
     *own = (taken_apart){.options = *options};
     liana_fit_options *made = &own->options;
-    liana_status status = take_data_apart(options->training, "training", &made->batch_size, options, &own->training);
-    if (status == LIANA_OK) {
-        status =
-            take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation);
-    }
+    LIANA_TRY(take_data_apart(options->training, "training", &made->batch_size, options, &own->training));
+    LIANA_TRY(
+        take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation));
     if (own->training) made->training = own->training;
     if (own->validation) made->validation = own->validation;
-    if (status != LIANA_OK) close_apart(own);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
@@ -382,11 +379,9 @@ static liana_status try_fit(liana_model *model, const liana_fit_options *options
 liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
                               liana__error *error)
 {
-    taken_apart own;
+    LIANA__SCOPED_BY(close_apart) taken_apart own = {0};
     LIANA_TRY(take_apart(options, &own));
-    liana_status status = try_fit(model, &own.options, run, user, error);
-    close_apart(&own);
-    return status;
+    return try_fit(model, &own.options, run, user, error);
 }
 
 static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
@@ -407,11 +402,9 @@ static liana_status fit_examples(liana_model *model, const liana_fit_options *op
 
 static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
-    taken_apart own;
+    LIANA__SCOPED_BY(close_apart) taken_apart own = {0};
     LIANA_TRY(take_apart(options, &own));
-    liana_status status = fit_examples(model, &own.options);
-    close_apart(&own);
-    return status;
+    return fit_examples(model, &own.options);
 }
 
 liana_status liana_fit(liana_model *model, const liana_fit_options *options)

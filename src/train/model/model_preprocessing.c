@@ -167,14 +167,10 @@ const char *const liana__preprocessing_key = "preprocessing";
 
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    liana_status status = read_line(model, &file, liana__preprocessing_key, weights, read_map, error);
-    if (status == LIANA_OK) {
-        status = read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
-    }
-    liana__safetensors_close(&file);
-    return status;
+    LIANA_TRY(read_line(model, &file, liana__preprocessing_key, weights, read_map, error));
+    return read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
 }
 
 /* ---- in a run folder ---- */

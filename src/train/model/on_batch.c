@@ -453,7 +453,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
     LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
+    LIANA_TRY(liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error));
     if (!options->batch_size) job.batch_size = count;
     job.validation_batch_size = job.batch_size;
     job.steps_per_execution = 1;
@@ -462,8 +462,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                       .scale = scale_of(model),
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
-    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
-    return status;
+    return compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
 }
 
 liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,

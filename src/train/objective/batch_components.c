@@ -2,6 +2,7 @@
 #include "train/objective/batch_components.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 
 #include <string.h>
@@ -57,21 +58,19 @@ static const liana_component *use(search *own, const liana_component *component)
 static liana_status fail_missing(const search *own, const char *what, const char *port, const char *named,
                                  const char *key)
 {
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < own->list.count; i++) {
         liana__text_add(&known, "%s'%s'", i ? ", " : "", own->list.items[i].name);
     }
     const liana__named list = LIANA__NAMED(liana_component, own->list.items, own->list.count);
-    liana_status status =
-        named ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
-                            what, port, named, known.data ? known.data : "nothing",
-                            liana__hint(liana__named_nearest(list, named)).text)
-              : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
-                            what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
-    liana__text_free(&known);
-    return status;
+    return named
+               ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
+                             what, port, named, known.data ? known.data : "nothing",
+                             liana__hint(liana__named_nearest(list, named)).text)
+               : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
+                             what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
 }
 
 /* Those that have names of their own are never taken for something else. */

@@ -1,5 +1,6 @@
 /* Distributed datasets: batches by replica, of which each process makes or is sent its own examples. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "batch/cut.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
@@ -72,12 +73,10 @@ static liana_status make_leaves(const liana_replica_iterator *iterator, int64_t 
                                 liana__error *error)
 {
     const liana__cut cut = cut_of(iterator, count);
-    int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
     if (!examples) return liana__fail_memory(error, "a batch");
     for (int64_t i = 0; i < cut.count; i++) examples[i] = liana__cut_size(&cut, i);
-    liana_status status = liana__per_replica_create(iterator->replicas, examples, (size_t)cut.count, values, error);
-    free(examples);
-    return status;
+    return liana__per_replica_create(iterator->replicas, examples, (size_t)cut.count, values, error);
 }
 
 /* The rows of a batch of `count` examples that belong to a process. */

@@ -39,14 +39,13 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
 /* Replaces a file or folder in the place of the run folder by a link to it. */
 static liana_status lead_to(const liana__run *run, const char *folder, liana__error *error)
 {
-    char *whole = realpath(folder, NULL);
-    liana_status status = whole ? liana__folder_remove(run->folder, error)
-                                : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno));
-    if (status == LIANA_OK && symlink(whole, run->folder) != 0) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
+    LIANA__SCOPED_MEMORY char *whole = realpath(folder, NULL);
+    LIANA_TRY(whole ? liana__folder_remove(run->folder, error)
+                    : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno)));
+    if (symlink(whole, run->folder) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
     }
-    free(whole);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status open_bucket(successor *own, const char *url, liana__error *error)

@@ -49,12 +49,10 @@ static liana_status write_tensors(liana__incident *incident, const char *path, u
 
 static liana_status write_graph(const liana__incident *incident, const char *path, liana__error *error)
 {
-    uint8_t *bytes;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__graph_write(incident->graph, &bytes, &size, error));
-    liana_status status = liana__file_replace(path, bytes, size, error);
-    free(bytes);
-    return status;
+    return liana__file_replace(path, bytes, size, error);
 }
 
 static liana_status write_report(liana__incident *incident, const char *path, uint32_t checksum, liana__error *error)

@@ -166,18 +166,14 @@ static liana_status run(liana__invocation *invocation)
 {
     int64_t updates = 5;
     LIANA_TRY(liana__invocation_int(invocation, "updates", 0, MOST_UPDATES, &updates));
-    liana__session session = {0}, moved = {0};
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__session_close) liana__session moved = {0};
     const char *config = invocation->operands[0];
-    liana_status status = liana__session_open(invocation, config, &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) status = liana__session_open(invocation, config, &moved);
-    if (status == LIANA_OK) {
-        lower_level(moved.context);
-        status = compare(invocation, &session, &moved, updates);
-    }
-    liana__session_close(&moved);
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__session_open(invocation, config, &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    LIANA_TRY(liana__session_open(invocation, config, &moved));
+    lower_level(moved.context);
+    return compare(invocation, &session, &moved, updates);
 }
 
 const liana__command liana__subcommand_compare_devices = {

@@ -125,21 +125,16 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     liana__error *error = &invocation->error;
     const bool is_chief = liana__session_is_chief(session);
     const char *asked = liana__invocation_text(invocation, "checkpoint"), *checkpoint;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA__SCOPED(liana__totals) totals = {0};
     liana__run_options wanted = {.validation = true,
                                  .by_class = liana__invocation_has(invocation, "by-class"),
                                  .on_bad_record = is_chief ? liana__session_bad_record : NULL,
                                  .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__session_load(session, folder, asked, &run, &checkpoint, error);
-    liana__totals totals = {0};
-    if (status == LIANA_OK) {
-        status = liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error);
-    }
-    if (status == LIANA_OK && is_chief) status = print(invocation, &run, checkpoint, &totals);
-    liana__totals_free(&totals);
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__session_load(session, folder, asked, &run, &checkpoint, error));
+    LIANA_TRY(liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error));
+    return is_chief ? print(invocation, &run, checkpoint, &totals) : LIANA_OK;
 }
 
 /* ---- the evaluator of a run that is being trained ---- */

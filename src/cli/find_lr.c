@@ -173,20 +173,17 @@ static liana_status find(liana__invocation *invocation, const liana__session *se
                    .updates = range->updates,
                    .json = liana__invocation_has(invocation, "json"),
                    .terminal = isatty(fileno(invocation->out))};
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     const liana__run_options opened = {.training = true, .on_note = note, .user = &own};
     LIANA_TRY(liana__run_open(session->context, &session->config, &opened, &run, error));
     const liana__rate_finder_options sweep = {.range = *range,
                                               .loader = run.training.loader,
                                               .on_update = watch,
                                               .user = &own};
-    liana__rate_curve curve;
-    liana_status status = liana__find_rate(&run.core, &sweep, &curve, error);
+    LIANA__SCOPED(liana__rate_curve) curve = {0};
+    const liana_status status = liana__find_rate(&run.core, &sweep, &curve, error);
     if (own.terminal && !own.json) fputs("\n", invocation->out);
-    if (status == LIANA_OK) status = report(invocation, &curve, wanted);
-    liana__rate_curve_free(&curve);
-    liana__run_close(&run);
-    return status;
+    return status == LIANA_OK ? report(invocation, &curve, wanted) : status;
 }
 
 /* The other parts of the data are not opened. */

@@ -261,25 +261,23 @@ static liana_status count_lost(span_run *own, liana__error *error)
     bool any = false;
     for (size_t i = 0; i < num_workers; i++) any |= own->outcome.died[i];
     if (!any || own->attempt.is_asynchronous) return LIANA_OK;
-    int64_t *positions = calloc(num_workers, sizeof *positions);
+    LIANA__SCOPED_MEMORY int64_t *positions = calloc(num_workers, sizeof *positions);
     if (!positions) return liana__fail_memory(error, "a span of updates");
-    liana_status status = LIANA_OK;
-    for (size_t step = 0; status == LIANA_OK && step < own->span->num_steps; step++) {
+    for (size_t step = 0; step < own->span->num_steps; step++) {
         const int64_t total = own->totals[step] ? own->totals[step] : own->step->plan.batch_size;
         const liana__cut cut = liana__cut_batch(total, own->step->plan.microbatch);
-        status = liana__share_among((size_t)cut.count, num_workers, own->was_there, own->ranges, error);
-        for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+        LIANA_TRY(liana__share_among((size_t)cut.count, num_workers, own->was_there, own->ranges, error));
+        for (size_t i = 0; i < num_workers; i++) {
             for (size_t k = own->ranges[i].begin; k < own->ranges[i].end; k++) {
                 positions[i] += liana__cut_size(&cut, (int64_t)k);
             }
         }
     }
-    for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+    for (size_t i = 0; i < num_workers; i++) {
         const int64_t lost = positions[i] - own->outcome.examples[i];
         if (own->outcome.died[i]) note_lost(own, i, lost > 0 ? lost : 0);
     }
-    free(positions);
-    return status;
+    return LIANA_OK;
 }
 
 /* ---- a span ---- */

@@ -1,5 +1,6 @@
 /* Spans of a program's own step. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "step/spans.h"
 #include "step/user_step.h"
 
@@ -142,7 +143,7 @@ static liana_status run_all(liana_step *step, const liana__user_call *call, lian
 {
     liana__span_counts sum = {0};
     const int64_t most = (int64_t)step->span_steps;
-    liana_step_outcome *own = outcomes ? NULL : calloc(step->span_steps, sizeof *own);
+    LIANA__SCOPED_MEMORY liana_step_outcome *own = outcomes ? NULL : calloc(step->span_steps, sizeof *own);
     liana_status status = outcomes || own ? LIANA_OK : liana__fail_memory(&step->context->error, "a span of updates");
     while (status == LIANA_OK && tally->counts.num_done < call->num_steps) {
         const int64_t left = call->num_steps - tally->counts.num_done;
@@ -150,7 +151,7 @@ static liana_status run_all(liana_step *step, const liana__user_call *call, lian
         status =
             run_next(step, call, left < most ? left : most, own ? own : outcomes + tally->counts.num_done, &sum, tally);
     }
-    free(own);
+
     set_counts(&sum, &tally->counts);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "train/checkpoint/belongs.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/value_read.h"
 #include "train/checkpoint/checkpoint_format.h"
 

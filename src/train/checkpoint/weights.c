@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
+
 enum { MOST_NAMED = 4 }; /* layers that one message names */
 
 /* The errors of all layers, for one message. */

@@ -422,21 +422,17 @@ static liana_status compile_and_train(liana__compile_request *request, const lia
     const uint64_t batch_size = (uint64_t)request->job->batch_size;
     LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
     request->match = &made.match;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) status = resume(training, options, arena, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) {
-        uint64_t first = (uint64_t)training->state.iteration * batch_size;
-        made.batch.first_position = first;
-        for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
-        status = train(model, training, options, &made.batch, results, error);
-        if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
-        if (status != LIANA_OK) liana__compiled_forget(model);
-    }
-    free(made.positions);
+    LIANA__SCOPED_MEMORY uint64_t *positions = made.positions;
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(resume(training, options, arena, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    const uint64_t first = (uint64_t)training->state.iteration * batch_size;
+    made.batch.first_position = first;
+    for (int64_t i = 0; i < made.batch.count; i++) positions[i] += first;
+    liana_status status = train(model, training, options, &made.batch, results, error);
+    if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
+    if (status != LIANA_OK) liana__compiled_forget(model);
     return status;
 }
 
@@ -489,20 +485,13 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
     liana__training *training = NULL;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) status = liana__step_prepare(training->trainer->step, made.batch.count, false, error);
-    if (status == LIANA_OK) {
-        status = liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error);
-    }
-    if (status == LIANA_OK && results) {
-        status = set_results(training->objective, sums, made.batch.count, results, error);
-    }
-    free(made.positions);
-    return status;
+    LIANA__SCOPED_MEMORY uint64_t *positions = made.positions;
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    LIANA_TRY(liana__step_prepare(training->trainer->step, made.batch.count, false, error));
+    LIANA_TRY(liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error));
+    return results ? set_results(training->objective, sums, made.batch.count, results, error) : LIANA_OK;
 }
 
 static liana_status evaluate(liana__compile_request *request, const liana_evaluate_options *given,

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana_per_replica_destroy, liana_per_replica)
+
 /* Of a batch. */
 enum { MOST_EXAMPLES = 1 << 30 };
 
@@ -223,52 +225,39 @@ static liana_status send_rows(const liana_replica_iterator *iterator, size_t pro
     const packed_list *list = &iterator->packed;
     const size_t count = (size_t)(end - begin);
     size_t size = 0, at = 0;
-    uint64_t *sizes = calloc(count + 1, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count + 1, sizeof *sizes);
     for (size_t i = 0; sizes && i < count; i++) size += (size_t)(sizes[i] = list->sizes[(size_t)begin + i]);
-    char *bytes = malloc(size + 1);
-    liana_status status = sizes && bytes ? LIANA_OK : liana__fail_memory(error, "a batch");
-    for (size_t i = 0; status == LIANA_OK && i < count; at += (size_t)sizes[i++]) {
+    LIANA__SCOPED_MEMORY char *bytes = malloc(size + 1);
+    if (!sizes || !bytes) return liana__fail_memory(error, "a batch");
+    for (size_t i = 0; i < count; at += (size_t)sizes[i++]) {
         memcpy(bytes + at, list->items[(size_t)begin + i], (size_t)sizes[i]);
     }
     const liana__cluster *cluster = iterator->replicas->cluster;
-    if (status == LIANA_OK) {
-        status =
-            liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error);
-    }
-    if (status == LIANA_OK) {
-        status = liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
-    }
-    free(sizes);
-    free(bytes);
-    return status;
+    LIANA_TRY(
+        liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error));
+    return liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
 }
 
 static liana_status receive_rows(liana_replica_iterator *iterator, size_t count, liana__error *error)
 {
     const liana__cluster *cluster = iterator->replicas->cluster;
     size_t size = 0, at = 0;
-    uint64_t *sizes = calloc(count + 1, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count + 1, sizeof *sizes);
     if (!sizes) return liana__fail_memory(error, "a batch");
-    liana_status status =
-        liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error));
+    for (size_t i = 0; i < count; i++) {
         if (sizes[i] > SIZE_MAX / 2 - size) {
-            status = liana__fail(error, LIANA_INVALID_DATA, "process 0 tells of a batch with too many bytes");
-            break;
+            return liana__fail(error, LIANA_INVALID_DATA, "process 0 tells of a batch with too many bytes");
         }
         size += (size_t)sizes[i];
     }
-    char *bytes = malloc(size + 1);
-    if (status == LIANA_OK && !bytes) status = liana__fail_memory(error, "a batch");
-    if (status == LIANA_OK) {
-        status = liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
+    LIANA__SCOPED_MEMORY char *bytes = malloc(size + 1);
+    if (!bytes) return liana__fail_memory(error, "a batch");
+    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error));
+    for (size_t i = 0; i < count; at += (size_t)sizes[i++]) {
+        LIANA_TRY(keep(&iterator->packed, NULL, bytes + at, (size_t)sizes[i], error));
     }
-    for (size_t i = 0; status == LIANA_OK && i < count; at += (size_t)sizes[i++]) {
-        status = keep(&iterator->packed, NULL, bytes + at, (size_t)sizes[i], error);
-    }
-    free(sizes);
-    free(bytes);
-    return status;
+    return LIANA_OK;
 }
 
 /* The first process has read `count` elements; each gets those of its shards. */
@@ -312,13 +301,13 @@ static liana_status make_own_leaves(const liana_replica_iterator *iterator, cons
 {
     const liana_replicas *replicas = iterator->replicas;
     const liana__cut cut = cut_of(iterator, iterator->options.batch_size);
-    liana_per_replica *full;
+    LIANA__SCOPED_BY(liana_per_replica_destroy_scoped) liana_per_replica *full = NULL;
     LIANA_TRY(make_leaves(iterator, iterator->options.batch_size, &full, error));
-    int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
-    liana__leaf_range *ranges = calloc(liana__replicas_total(replicas), sizeof *ranges);
-    liana_status status = examples && ranges ? LIANA_OK : liana__fail_memory(error, "a batch");
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
+    LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(liana__replicas_total(replicas), sizeof *ranges);
+    if (!examples || !ranges) return liana__fail_memory(error, "a batch");
     size_t num_leaves = 0;
-    for (size_t process = 0; status == LIANA_OK && process < replicas->num_processes; process++) {
+    for (size_t process = 0; process < replicas->num_processes; process++) {
         int64_t rest = counts[process];
         for (size_t r = replicas->first_of[process]; r < replicas->first_of[process + 1]; r++) {
             ranges[r].begin = num_leaves;
@@ -330,13 +319,7 @@ static liana_status make_own_leaves(const liana_replica_iterator *iterator, cons
             ranges[r].end = num_leaves;
         }
     }
-    if (status == LIANA_OK) {
-        status = liana__per_replica_create_as(iterator->replicas, examples, num_leaves, ranges, batch, error);
-    }
-    liana_per_replica_destroy(full);
-    free(examples);
-    free(ranges);
-    return status;
+    return liana__per_replica_create_as(iterator->replicas, examples, num_leaves, ranges, batch, error);
 }
 
 static liana_status next_own(liana_replica_iterator *iterator, liana_per_replica **batch, liana__error *error)
@@ -345,21 +328,18 @@ static liana_status next_own(liana_replica_iterator *iterator, liana_per_replica
     liana__cluster *cluster = replicas->cluster;
     liana_status status = read_packed(iterator, iterator->own_end - iterator->own_begin, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    int64_t *counts = calloc(replicas->num_processes, sizeof *counts), total = 0;
+    int64_t total = 0;
+    LIANA__SCOPED_MEMORY int64_t *counts = calloc(replicas->num_processes, sizeof *counts);
     if (!counts) return liana__fail_memory(error, "a batch");
     counts[replicas->rank] = (int64_t)iterator->packed.count;
     const int64_t own = counts[replicas->rank];
-    if (cluster) status = liana__cluster_gather(cluster, &own, sizeof own, counts, error);
-    for (size_t i = 0; status == LIANA_OK && i < replicas->num_processes; i++) total += counts[i];
+    if (cluster) LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, counts, error));
+    for (size_t i = 0; i < replicas->num_processes; i++) total += counts[i];
     const bool ends = total == 0 || (iterator->options.drop_remainder && total < iterator->options.batch_size);
-    if (status == LIANA_OK && ends) status = LIANA_END_OF_DATA;
-    if (status == LIANA_OK) {
-        status = make_own_leaves(iterator, counts, batch, error);
-        if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
-        status = liana__cluster_agree_status(cluster, status, error);
-    }
-    free(counts);
-    return status;
+    if (ends) return LIANA_END_OF_DATA;
+    status = make_own_leaves(iterator, counts, batch, error);
+    if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
+    return liana__cluster_agree_status(cluster, status, error);
 }
 
 /* ---- the next batch ---- */

@@ -2,6 +2,7 @@
 #include "train/objective/trainer.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "layers/model_place.h"
 #include "train/objective/model_fault.h"
@@ -385,7 +386,7 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
     const liana__trainer_options *options = &trainer->options;
     const size_t count = 1 + options->num_more_devices;
     const int64_t asked = options->microbatch ? options->microbatch : default_microbatch(trainer);
-    liana__device **devices = malloc(count * sizeof *devices);
+    LIANA__SCOPED_MEMORY liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
@@ -402,9 +403,7 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
         .strategy = options->strategy ? options->strategy : &liana__strategy_one_device,
         .devices = {devices, count, options->speeds, options->groups, options->cluster, options->strategy_options},
     };
-    const liana_status status = liana__step_create(&plan, variables, &trainer->step, error);
-    free(devices);
-    return status;
+    return liana__step_create(&plan, variables, &trainer->step, error);
 }
 
 static liana_status set_up(liana__trainer *trainer, liana__variables *variables, liana__error *error)

@@ -1,4 +1,5 @@
 /* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
+#include "base/scoped.h"
 #include "base/waiting.h"
 #include "exec/program.h"
 #include "ir/shape.h"

@@ -52,23 +52,20 @@ static liana_status open_bucket(successor *own, const char *url, liana__error *e
 {
     liana__run *run = own->run;
     liana__outlet *outlet = NULL;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana__newest_checkpoint newest;
     const liana__remote_options remote = liana__run_remote_options(run);
     LIANA_TRY(liana__run_make_outlet(url, &remote, &outlet, error));
     run->outlet = outlet;
     const char *folder = liana__outlet_folder(outlet);
-    liana_status status = hold(own, folder, outlet, error);
-    if (status == LIANA_OK) status = liana__outlet_list(outlet, &arena, &names, error);
-    if (status == LIANA_OK) {
-        status = liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
-                                          &newest, error);
-    }
-    liana__arena_free(&arena);
-    if (status == LIANA_OK) status = lead_to(run, folder, error);
-    if (status == LIANA_OK && run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
-    return status;
+    LIANA_TRY(hold(own, folder, outlet, error));
+    LIANA_TRY(liana__outlet_list(outlet, &arena, &names, error));
+    LIANA_TRY(liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
+                                       &newest, error));
+    LIANA_TRY(lead_to(run, folder, error));
+    if (run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
+    return LIANA_OK;
 }
 
 static liana_status open_folder(successor *own, const char *folder, liana__error *error)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana__program_destroy, liana__program)
+
 enum { EXPLAINED_FACTOR = 32, EXPLAINED_UNITS = 4, NUM_MOVES = 2 };
 
 const char *const liana__compared_names[] = {"output", "gradient", "weight", "loss"};
@@ -154,7 +156,7 @@ static liana_status watch_layers(watched_shard *shard, const liana_model *model,
 {
     liana_graph *graph = shard->incident.graph;
     shard->num_results = graph->num_outputs;
-    bool *forward = find_forward(graph);
+    LIANA__SCOPED_MEMORY bool *forward = find_forward(graph);
     if (!forward) return liana__fail_memory(error, "the comparison of devices");
     const size_t num_nodes = graph->num_nodes;
     for (size_t i = 0; i < model->num_layers; i++) {
@@ -171,7 +173,7 @@ static liana_status watch_layers(watched_shard *shard, const liana_model *model,
             liana_graph_output(graph, name, tensor);
         }
     }
-    free(forward);
+
     shard->num_outputs = graph->num_outputs;
     const liana_status status = liana_graph_status(graph);
     if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;

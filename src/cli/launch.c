@@ -357,17 +357,15 @@ static liana_status start_again(launch *own, int64_t time)
             is_training(own) ? ", from the newest checkpoint" : "", (long long)time, (long long)own->restarts);
     own->resumes = true;
     nanosleep(&pause, NULL);
-    liana__error *error = &own->invocation->error;
     if (!*own->folder) return LIANA_OK;
     /* Sockets of processes that were killed. */
-    LIANA_TRY(liana__folder_remove(own->folder, error));
+    LIANA_TRY(liana__folder_remove(own->folder, &own->invocation->error));
     return make_folder(own);
 }
 
 static liana_status run_processes(launch *own, bool print)
 {
     liana__launched *processes = NULL;
-    liana__error *error = &own->invocation->error;
     own->prints = print;
     if (!own->hosts[0]) LIANA_TRY(make_folder(own));
     if (print) {
@@ -381,7 +379,7 @@ static liana_status run_processes(launch *own, bool print)
     for (bool first = true; end.resumable && (first || left-- > 0) && !liana__signals_caught(); first = false) {
         if (!first) LIANA_TRY(start_again(own, own->restarts - left));
         LIANA_TRY(make_processes(own, &processes));
-        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, error));
+        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, &own->invocation->error));
     }
     const bool requeues = end.stopped && liana__invocation_has(own->invocation, "requeue");
     own->invocation->exit_code = requeues ? EXIT_REQUEUE : end.code;

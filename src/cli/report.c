@@ -47,8 +47,7 @@ static liana_status draw_validation(liana__invocation *invocation, const liana__
 static liana_status draw(liana__invocation *invocation, liana__session *session, const char *out)
 {
     liana__arena *arena = &invocation->arena;
-    const char *folder = invocation->operands[0];
-    const char *history = liana__path_join(arena, folder, "history.json");
+    const char *history = liana__path_join(arena, invocation->operands[0], "history.json");
     const char *curves = liana__path_join(arena, out, "curves.png");
     if (!history || !curves) return liana__fail_memory(&invocation->error, "the report");
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));

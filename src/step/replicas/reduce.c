@@ -275,7 +275,6 @@ static void run_additions(const reducing *own, const liana__tree_plan *plan, con
 static liana_status exchange(reducing *own)
 {
     const liana_per_replica *values = own->values;
-    liana__cluster *cluster = values->replicas->cluster;
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
     LIANA__SCOPED(liana__gathered) all = {0};
     const size_t count = blocks_of(values, values->replicas->rank, blocks);
@@ -284,7 +283,7 @@ static liana_status exchange(reducing *own)
     for (size_t i = 0; i < count; i++) {
         memcpy(packed + i * own->size, own->slots[liana__tree_leaves(values->num_leaves, blocks[i]).begin], own->size);
     }
-    LIANA_TRY(liana__cluster_gather_sized(cluster, packed, count * own->size, &all, own->error));
+    LIANA_TRY(liana__cluster_gather_sized(values->replicas->cluster, packed, count * own->size, &all, own->error));
     for (size_t process = 0; process < values->replicas->num_processes; process++) {
         const size_t others = process == values->replicas->rank ? 0 : blocks_of(values, process, blocks);
         const size_t told = all.offsets[process + 1] - all.offsets[process];

@@ -192,12 +192,11 @@ static liana_status build(liana_replica_program *program, version *own, const li
     LIANA_TRY(check_graph(program, own, updates));
     LIANA_TRY(check_outputs(program, own));
     LIANA_TRY(list_results(own, error));
-    liana_variables *variables = program->replicas->variables;
     for (size_t i = 0; i < own->graph->num_variables; i++) {
         const liana__node *node = own->graph->variables[i];
         size_t place;
-        liana_status status =
-            liana__variables_declare(variables, node->name, node->dtype, &node->shape, node->initializer, &place);
+        liana_status status = liana__variables_declare(program->replicas->variables, node->name, node->dtype,
+                                                       &node->shape, node->initializer, &place);
         if (status != LIANA_OK) return liana__fail_within(error, "%s", program->options.name);
     }
     own->compiled = calloc(program->replicas->devices.count, sizeof *own->compiled);

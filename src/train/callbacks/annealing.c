@@ -387,14 +387,13 @@ static liana_status step_begin(liana_callback_item *item, liana_fit_context *con
 
 static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     for (size_t i = 0; !uses_validation(options) && i < context->num_each; i++) {
         const liana__update_sums *update = &context->each[i];
         liana__totals_add(&own->window, update->sums, update->count, update->bad_records);
         if (own->knows_reference) continue;
-        LIANA_TRY(measure(options, own, context, &own->reference, error));
+        LIANA_TRY(measure(options, own, context, &own->reference, context->error));
         own->knows_reference = true;
     }
     return LIANA_OK;
@@ -403,13 +402,12 @@ static liana_status step_end(liana_callback_item *item, liana_fit_context *conte
 /* The same validation need not be done twice. */
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     double value;
     bool known;
     if (!uses_validation(options)) return LIANA_OK;
-    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, error));
+    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, context->error));
     if (!known) return LIANA_OK;
     own->measured_at = context->training->state.iteration;
     own->measured = finite_or_nan(value);

@@ -34,11 +34,10 @@ static const liana__objective_metric *find_matrix(const liana__objective *object
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     (void)item;
     if (find_matrix(context->training->objective)) return LIANA_OK;
     return liana__fail(
-        error, LIANA_INVALID_CONFIG,
+        context->error, LIANA_INVALID_CONFIG,
         "the training does not measure confusion_matrix; add it to the metrics, or remove this callback");
 }
 

@@ -15,10 +15,9 @@ static const liana_option fields[] = {
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const swap_options *options = item->options;
     if (!liana__averaged_weights_are_kept(context->training)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
+        return liana__fail(context->error, LIANA_INVALID_CONFIG,
                            "the optimizer keeps no averages of the weights; give it use_ema: true, or remove this "
                            "callback");
     }

@@ -210,8 +210,7 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 /* The step as the last one whose sums can be read. */
 static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
-    return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
+    return liana__trainer_step_by_parts(step->training->trainer, batch, step->learning_rate, step->update, error);
 }
 
 /* The finding about a bad step, as a sentence. */
@@ -456,9 +455,8 @@ bool liana__watch_can_replay(const liana__watch *watch)
 static liana_status train_again(const liana__watched_step *step, const liana__batch *batch, double learning_rate,
                                 int64_t update, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
     const float *sums;
-    return liana__trainer_step(trainer, batch, learning_rate, update, &sums, error);
+    return liana__trainer_step(step->training->trainer, batch, learning_rate, update, &sums, error);
 }
 
 /* From the snapshot to the weights before the bad step. */
@@ -481,9 +479,8 @@ static liana_status go_there(const liana__watched_step *step, liana__error *erro
 static liana_status meet_again(const liana__watched_step *step, const liana__batch *batch, void **before,
                                liana__error *error)
 {
-    const liana__trainer *trainer = step->training->trainer;
     liana_status status = train_with_sums(step, batch, error);
-    const liana__fault fault = *liana__step_fault(trainer->step);
+    const liana__fault fault = *liana__step_fault(step->training->trainer->step);
     if (status == LIANA_OK || fault.kind != LIANA__FAULT_UPDATE) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "epoch %lld, step %lld: the update gave weights that are not finite, and did not when the "

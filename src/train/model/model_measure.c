@@ -69,8 +69,7 @@ static liana_status prepare(const measurement *own, liana__model_data *data, lia
 /* Runs over the data once; if outputs are wanted, to predict. */
 static liana_status measure(const measurement *own, liana_results *results, liana__error *error)
 {
-    const liana__compile_request *request = own->request;
-    liana_model *model = request->model;
+    liana_model *model = own->request->model;
     if (!own->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
     LIANA_TRY(liana__model_check(model, error));
     LIANA__SCOPED_BY(liana__model_data_close)
@@ -94,7 +93,6 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
 {
     const liana_dataset *given = own->data;
     const liana_evaluate_options *options = own->options;
-    liana_model *model = own->request->model;
     liana__job_options job;
     LIANA__SCOPED(liana__arena) arena = {0};
     LIANA__SCOPED_BY(liana_dataset_close_scoped) liana_dataset *examples = NULL;
@@ -111,7 +109,7 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
                    "the data come in batches of %lld: they are taken apart, and batches of %lld are made",
                    (long long)found, (long long)job.batch_size);
     }
-    if (!own->on_outputs) LIANA_TRY(liana__classes_check_model(model, examples, error));
+    if (!own->on_outputs) LIANA_TRY(liana__classes_check_model(own->request->model, examples, error));
     return measure(own, results, error);
 }
 

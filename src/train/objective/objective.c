@@ -22,8 +22,7 @@ static const char *key_of(const reading *own, const char *key)
 
 static const char *key_of_output(const reading *own, const char *key, size_t output)
 {
-    const char *name = own->objective->outputs[output].name;
-    return liana__arena_format(own->arena, "%s.%s", key_of(own, key), name);
+    return liana__arena_format(own->arena, "%s.%s", key_of(own, key), own->objective->outputs[output].name);
 }
 
 /* ---- values by output ---- */

@@ -7,8 +7,8 @@
 
 static const liana__option options[] = {
     {"seconds", "S", "seconds for which each part is measured (default: 2)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -22,18 +22,13 @@ static void describe_verdict(const liana__data_bench *bench, liana__text *text)
     if (bench->cached_rate > 0) liana__text_add(text, "; from the second epoch on, images come from the cache");
 }
 
-static void set_float(liana__invocation *invocation, liana__value *event, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, event, key, liana__value_float(&invocation->arena, number));
-}
-
 /* Examples per second, also by their older name. */
 static void set_rate(liana__invocation *invocation, liana__value *event, const char *end, double number)
 {
     static const char *const begins[] = {"examples_per_second", "images_per_second"};
     for (int i = 0; i < 2; i++) {
         const char *key = liana__arena_format(&invocation->arena, "%s%s", begins[i], end);
-        if (key) set_float(invocation, event, key, number);
+        if (key) liana__event_float(invocation, event, key, number);
     }
 }
 
@@ -48,7 +43,7 @@ static void print_json(liana__invocation *invocation, const liana__data_bench *b
     for (size_t i = 0; i < bench->num_stages; i++) {
         liana__value *event = liana__session_event(invocation, "stage");
         liana__value_set(arena, event, "stage", liana__value_string(arena, bench->stages[i].name));
-        set_float(invocation, event, "seconds", bench->stages[i].seconds);
+        liana__event_float(invocation, event, "seconds", bench->stages[i].seconds);
         set_rate(invocation, event, "_per_thread", rate_of(bench->stages[i].seconds));
         liana__invocation_print_json(invocation, event);
     }
@@ -59,7 +54,7 @@ static void print_json(liana__invocation *invocation, const liana__data_bench *b
     set_rate(invocation, event, "", bench->first_rate);
     set_rate(invocation, event, "_per_thread", bench->first_rate / bench->num_threads);
     set_rate(invocation, event, "_cached", bench->cached_rate);
-    set_float(invocation, event, "first_batch_seconds", bench->start_seconds);
+    liana__event_float(invocation, event, "first_batch_seconds", bench->start_seconds);
     liana__value_set(arena, event, "bound", liana__value_string(arena, liana__data_bench_slowest(bench)->name));
     liana__value_set(arena, event, "verdict", liana__value_string(arena, verdict.data ? verdict.data : ""));
     liana__text_free(&verdict);
@@ -95,17 +90,11 @@ static void print_text(liana__invocation *invocation, const liana__data_bench *b
     liana__text_free(&verdict);
 }
 
-static void note(void *user, const char *text)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
-}
-
 static liana_status bench_data(liana__invocation *invocation, const liana__session *session, double seconds)
 {
     liana__error *error = &invocation->error;
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
-    liana__run_options wanted = {.training = true, .on_note = note, .user = invocation};
+    liana__run_options wanted = {.training = true, .on_note = liana__session_note, .user = invocation};
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
     liana__data_bench bench;

@@ -42,42 +42,19 @@ static inline const char *liana__option_dashes(const char *name)
 }
 
 /* Options of several subcommands, with the same meaning everywhere. */
-#define LIANA__OPTION_OUT(what) \
-    {                           \
-        "out", "DIR", what      \
-    }
-#define LIANA__OPTION_RESUME                                                                     \
-    {                                                                                            \
-        "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none" \
-    }
-#define LIANA__OPTION_LOG_EVERY                                                                            \
-    {                                                                                                      \
-        "log-every", "N", "print a line after every N updates, counted from the beginning of the training" \
-    }
-#define LIANA__OPTION_MODEL                                                                                        \
-    {                                                                                                              \
-        "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it" \
-    }
-#define LIANA__OPTION_WEIGHTS                                                            \
-    {                                                                                    \
-        "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
-    }
-#define LIANA__OPTION_PLUGINS                                                                                \
-    {                                                                                                        \
-        "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs" \
-    }
-#define LIANA__OPTION_THRESHOLD                                                                                     \
-    {                                                                                                               \
-        "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)" \
-    }
-#define LIANA__OPTION_JSON                             \
-    {                                                  \
-        "json", NULL, "print JSON lines, for machines" \
-    }
-#define LIANA__OPTION_DATA                                                         \
-    {                                                                              \
-        "data", "PATTERN", "the examples: a file, a pattern of files, or a folder" \
-    }
+#define LIANA__OPTION_OUT(what) "out", "DIR", what
+#define LIANA__OPTION_RESUME "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none"
+#define LIANA__OPTION_LOG_EVERY \
+    "log-every", "N", "print a line after every N updates, counted from the beginning of the training"
+#define LIANA__OPTION_MODEL \
+    "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it"
+#define LIANA__OPTION_WEIGHTS "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file"
+#define LIANA__OPTION_PLUGINS \
+    "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
+#define LIANA__OPTION_THRESHOLD \
+    "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)"
+#define LIANA__OPTION_JSON "json", NULL, "print JSON lines, for machines"
+#define LIANA__OPTION_DATA "data", "PATTERN", "the examples: a file, a pattern of files, or a folder"
 
 struct liana__invocation;
 

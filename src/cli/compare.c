@@ -1,4 +1,5 @@
 /* liana compare: what differs between runs. */
+#include "base/scoped.h"
 #include "cli/session.h"
 
 #include "base/format.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 

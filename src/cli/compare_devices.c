@@ -12,8 +12,8 @@
 static const liana__option options[] = {
     {"devices", "A,B", "the two devices (default: cpu and train.device; if that is cpu, too: cpu and reference)"},
     {"updates", "N", "the number of updates (default: 5); 0: only the first shard's outputs, loss and gradients"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -44,17 +44,6 @@ static liana_status find_names(liana__invocation *invocation, const liana__confi
 
 /* ---- what is printed ---- */
 
-static void note(void *user, const char *text)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
-}
-
-static void set_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text)
-{
-    liana__value_set(&invocation->arena, event, key, liana__value_string(&invocation->arena, text ? text : ""));
-}
-
 static void set_number(liana__invocation *invocation, liana__value *event, const char *key, double number)
 {
     liana__value_set(&invocation->arena, event, key, liana__incident_number(&invocation->arena, number));
@@ -66,11 +55,11 @@ static void print_json(liana__invocation *invocation, const liana__device_compar
     for (size_t i = 0; i < comparison->count; i++) {
         const liana__device_difference *item = &comparison->items[i];
         liana__value *event = liana__session_event(invocation, "difference");
-        set_text(invocation, event, "what", liana__compared_names[item->what]);
-        set_text(invocation, event, "layer", item->layer);
-        set_text(invocation, event, "name", item->name);
-        set_text(invocation, event, "type", item->type);
-        set_text(invocation, event, "place", item->place);
+        liana__event_text(invocation, event, "what", liana__compared_names[item->what]);
+        liana__event_text(invocation, event, "layer", item->layer);
+        liana__event_text(invocation, event, "name", item->name);
+        liana__event_text(invocation, event, "type", item->type);
+        liana__event_text(invocation, event, "place", item->place);
         set_number(invocation, event, "first", item->first);
         set_number(invocation, event, "second", item->second);
         set_number(invocation, event, "size", item->size);
@@ -82,11 +71,11 @@ static void print_json(liana__invocation *invocation, const liana__device_compar
     liana__device_verdict(comparison, names, &verdict);
     liana__value *event = liana__session_event(invocation, "comparison");
     liana__arena *arena = &invocation->arena;
-    set_text(invocation, event, "first", names[0]);
-    set_text(invocation, event, "second", names[1]);
+    liana__event_text(invocation, event, "first", names[0]);
+    liana__event_text(invocation, event, "second", names[1]);
     liana__value_set(arena, event, "updates", liana__value_int(arena, comparison->num_updates));
     liana__value_set(arena, event, "agree", liana__value_bool(arena, !liana__device_comparison_first(comparison)));
-    set_text(invocation, event, "verdict", verdict.data);
+    liana__event_text(invocation, event, "verdict", verdict.data);
     liana__invocation_print_json(invocation, event);
     liana__text_free(&verdict);
 }
@@ -99,12 +88,13 @@ static liana_status print(liana__invocation *invocation, const liana__device_com
         print_json(invocation, comparison, names);
         return LIANA_OK;
     }
-    LIANA__SCOPED(liana__text) text = {0};
+    liana__text text = {0};
+    liana__text_add(&text, "\n");
     liana__device_report(comparison, names, &text);
     liana__text_add(&text, "\n");
     liana__device_verdict(comparison, names, &text);
-    if (!text.failed) fprintf(invocation->out, "\n%s\n", text.data);
-    return text.failed ? liana__fail_memory(&invocation->error, "the comparison") : LIANA_OK;
+    liana__text_add(&text, "\n");
+    return liana__session_print(invocation, &text, "the comparison");
 }
 
 /* ---- the runs ---- */
@@ -129,7 +119,7 @@ static liana_status open_run(liana__invocation *invocation, const liana__session
     config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true,
                                        .unprepared = unprepared,
-                                       .on_note = before ? NULL : note,
+                                       .on_note = before ? NULL : liana__session_note,
                                        .user = invocation};
     return liana__run_open(session->context, &config, &opened, run, &invocation->error);
 }

@@ -8,17 +8,17 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,
-    LIANA__OPTION_MODEL,
-    LIANA__OPTION_WEIGHTS,
+    {LIANA__OPTION_DATA},
+    {LIANA__OPTION_MODEL},
+    {LIANA__OPTION_WEIGHTS},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
     {"by-class", NULL,
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
     {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
-    LIANA__OPTION_THRESHOLD,
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_THRESHOLD},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -97,10 +97,7 @@ static liana_status print_tables(liana__invocation *invocation, const liana__run
     for (size_t i = 0; i < totals->objective->num_outputs; i++) {
         liana__class_table_add(totals, i, liana__run_output_names(run, i), &text);
     }
-    bool enough = !text.failed;
-    if (enough && text.data) fputs(text.data, invocation->out);
-    liana__text_free(&text);
-    return enough ? LIANA_OK : liana__fail_memory(&invocation->error, "the tables");
+    return liana__session_print(invocation, &text, "the tables");
 }
 
 static liana_status print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
@@ -143,12 +140,6 @@ typedef struct evaluator {
     liana__invocation *invocation;
     const liana__run *run;
 } evaluator;
-
-static bool stop(void *user)
-{
-    (void)user;
-    return liana__signals_caught() != 0;
-}
 
 /* A line comes with each evaluation, at once. */
 static liana_status print_followed(void *user, const char *checkpoint, const liana__totals *totals, liana__error *error)
@@ -228,7 +219,7 @@ static liana_status follow(liana__invocation *invocation)
     LIANA_TRY(check_follow(invocation, &interval));
     liana__follow_options how = {.run = invocation->operands[0],
                                  .interval = interval,
-                                 .stop = stop,
+                                 .stop = liana__session_stops,
                                  .on_note = note_followed,
                                  .on_evaluation = print_followed,
                                  .user = &own};

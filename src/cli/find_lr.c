@@ -20,8 +20,8 @@ static const liana__option options[] = {
     {"divergence", "X", "stop when the smoothed loss is X times the lowest one (default: 4)"},
     {"plot", "FILE", "the picture, .png or .svg (default: NAME.find-lr.png beside NAME.yaml)"},
     {"numbers", "FILE", "the numbers, .csv or .json (default: NAME.find-lr.csv beside NAME.yaml)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 

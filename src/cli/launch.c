@@ -409,11 +409,11 @@ static const liana__option options[] = {
     {"restarts", "N", "start a process that died again, or all if its death ended all, up to N times (default: 0)"},
     {"program", "FILE", "run this program with the operands, instead of 'liana train'"},
     {"print", NULL, "print the commands, and run nothing"},
-    LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
-    LIANA__OPTION_RESUME,
+    {LIANA__OPTION_OUT("the run folder (default: output of the configuration)")},
+    {LIANA__OPTION_RESUME},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
-    LIANA__OPTION_LOG_EVERY,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_LOG_EVERY},
+    {LIANA__OPTION_JSON},
     {0},
 };
 

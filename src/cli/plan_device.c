@@ -59,38 +59,28 @@ static liana_status read_options(device_plan *own)
 
 /* ---- printing ---- */
 
-static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
-}
-
-static void set_text(liana__invocation *invocation, liana__value *map, const char *key, const char *text)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_string(&invocation->arena, text));
-}
-
 static void print_json(const device_plan *own, const liana__tile_plan *plan)
 {
     liana__invocation *invocation = own->invocation;
     for (size_t i = 0; i < plan->count; i++) {
         const liana__tile_row *row = &plan->rows[i];
         liana__value *event = liana__session_event(invocation, "layer");
-        set_text(invocation, event, "layer", row->layer);
-        set_text(invocation, event, "type", row->type);
-        set_number(invocation, event, "flops", row->flops);
-        set_number(invocation, event, "padded_flops", row->padded_flops);
-        set_number(invocation, event, "bytes", row->bytes);
-        set_number(invocation, event, "padded_bytes", row->padded_bytes);
+        liana__event_text(invocation, event, "layer", row->layer);
+        liana__event_text(invocation, event, "type", row->type);
+        liana__event_float(invocation, event, "flops", row->flops);
+        liana__event_float(invocation, event, "padded_flops", row->padded_flops);
+        liana__event_float(invocation, event, "bytes", row->bytes);
+        liana__event_float(invocation, event, "padded_bytes", row->padded_bytes);
         liana__invocation_print_json(invocation, event);
     }
     liana__value *event = liana__session_event(invocation, "device_plan");
-    set_text(invocation, event, "generation", plan->generation->name);
+    liana__event_text(invocation, event, "generation", plan->generation->name);
     liana__value_set(&invocation->arena, event, "shard", liana__value_int(&invocation->arena, plan->shard));
-    set_number(invocation, event, "flops", plan->flops);
-    set_number(invocation, event, "padded_flops", plan->padded_flops);
-    set_number(invocation, event, "memory", plan->variables + plan->sums + plan->activations);
-    set_number(invocation, event, "padded_memory", liana__tile_plan_memory(plan));
-    set_number(invocation, event, "device_memory", plan->generation->memory);
+    liana__event_float(invocation, event, "flops", plan->flops);
+    liana__event_float(invocation, event, "padded_flops", plan->padded_flops);
+    liana__event_float(invocation, event, "memory", plan->variables + plan->sums + plan->activations);
+    liana__event_float(invocation, event, "padded_memory", liana__tile_plan_memory(plan));
+    liana__event_float(invocation, event, "device_memory", plan->generation->memory);
     liana__invocation_print_json(invocation, event);
 }
 
@@ -101,10 +91,9 @@ static liana_status print(const device_plan *own, const liana__tile_plan *plan)
         print_json(own, plan);
         return LIANA_OK;
     }
-    LIANA__SCOPED(liana__text) text = {0};
+    liana__text text = {0};
     liana__tile_report(plan, liana__invocation_has(invocation, "all") ? 0 : SHOWN, &text);
-    if (!text.failed) fputs(text.data, invocation->out);
-    return text.failed ? liana__fail_memory(&invocation->error, "the plan") : LIANA_OK;
+    return liana__session_print(invocation, &text, "the plan");
 }
 
 /* ---- the compiler's own numbers ---- */
@@ -190,12 +179,12 @@ static void print_compiled_json(liana__invocation *invocation, const compiled_te
     list_parts(program, names, parts);
     const size_t count = program->optimized.is_known ? PROGRAM_PARTS : MEMORY_PARTS;
     liana__value *event = liana__session_event(invocation, "compiled");
-    for (size_t i = 0; i < count; i++) set_number(invocation, event, names[i], parts[i]);
-    set_text(invocation, event, "program", text->shard ? "shard" : "update");
-    set_number(invocation, event, "replicas", (double)text->replicas);
-    set_number(invocation, event, "rounds", (double)text->update.rounds);
-    set_number(invocation, event, "recomputed", (double)text->update.num_recomputed);
-    set_number(invocation, event, "seconds", program->seconds);
+    for (size_t i = 0; i < count; i++) liana__event_float(invocation, event, names[i], parts[i]);
+    liana__event_text(invocation, event, "program", text->shard ? "shard" : "update");
+    liana__event_float(invocation, event, "replicas", (double)text->replicas);
+    liana__event_float(invocation, event, "rounds", (double)text->update.rounds);
+    liana__event_float(invocation, event, "recomputed", (double)text->update.num_recomputed);
+    liana__event_float(invocation, event, "seconds", program->seconds);
     liana__invocation_print_json(invocation, event);
 }
 
@@ -330,8 +319,7 @@ static liana_status plan(device_plan *own, const liana__session *session)
 liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
 {
     device_plan own = {.invocation = invocation};
-    liana_status status = read_options(&own);
-    if (status == LIANA_OK) status = plan(&own, session);
-    free(own.target);
-    return status;
+    const liana_status status = read_options(&own);
+    LIANA__SCOPED_MEMORY char *target = own.target;
+    return status == LIANA_OK ? plan(&own, session) : status;
 }

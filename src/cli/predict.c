@@ -7,16 +7,16 @@
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,
-    LIANA__OPTION_MODEL,
-    LIANA__OPTION_WEIGHTS,
+    {LIANA__OPTION_DATA},
+    {LIANA__OPTION_MODEL},
+    {LIANA__OPTION_WEIGHTS},
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
     {"top", "N", "how many of the likeliest classes are printed (default: 5)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
-    LIANA__OPTION_THRESHOLD,
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_THRESHOLD},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 

@@ -1,5 +1,5 @@
 /* liana report: pictures of a run. */
-#include "cli/sending.h"
+#include "cli/remote_files.h"
 #include "cli/session.h"
 
 #include "base/file.h"
@@ -9,10 +9,10 @@
 #include "report/run_report.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)"),
+    {LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)")},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 

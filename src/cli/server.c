@@ -13,7 +13,7 @@ static const liana__option options[] = {
     {"memory", "MIB", "memory for all clients together (default: half of the machine's)"},
     {"threads", "N", "threads of each client's CPU device (default: LIANA_THREADS, or the number of cores)"},
     {"clients", "N", "most clients at the same time (default: 16)"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 

@@ -10,8 +10,10 @@
 #include <string.h>
 
 LIANA__SCOPED_POINTER(liana__hdf5_close, liana__hdf5)
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+LIANA__SCOPED_POINTER(liana_model_destroy, liana_model)
 
-static const liana__option options[] = {LIANA__OPTION_PLUGINS, LIANA__OPTION_JSON, {0}};
+static const liana__option options[] = {{LIANA__OPTION_PLUGINS}, {LIANA__OPTION_JSON}, {0}};
 
 /* Layers of nested models are listed like others. The shape is that of the first call, inputs are those of all. */
 static liana__value *layer_value(const liana_model *model, size_t index, liana__arena *arena)
@@ -62,10 +64,9 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
         liana__invocation_print_json(invocation, event);
         return LIANA_OK;
     }
-    LIANA__SCOPED(liana__text) text = {0};
+    liana__text text = {0};
     liana__model_summary(model, &text);
-    if (!text.failed) fputs(text.data, invocation->out);
-    return text.failed ? liana__fail_memory(&invocation->error, "the summary") : LIANA_OK;
+    return liana__session_print(invocation, &text, "the summary");
 }
 
 /* The architecture in a whole-model file. */
@@ -101,16 +102,14 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
                            "summary: '%s' changes a configuration, but '%s' is an architecture",
                            invocation->overrides[0], path);
     }
-    liana_context *context;
-    liana_model *model = NULL;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana_model_destroy_scoped) liana_model *model = NULL;
     liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
     if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
     if (status != LIANA_OK && context) invocation->error = context->error;
-    if (status == LIANA_OK) status = read_architecture(invocation, path, hdf5, model);
-    if (status == LIANA_OK) status = print(invocation, model);
-    liana_model_destroy(model);
-    liana_context_destroy(context);
-    return status;
+    LIANA_TRY(status);
+    LIANA_TRY(read_architecture(invocation, path, hdf5, model));
+    return print(invocation, model);
 }
 
 static liana_status summarise_config(liana__invocation *invocation, const char *path)

@@ -1,4 +1,5 @@
 /* liana sweep: trains all runs of a sweep. */
+#include "base/scoped.h"
 #include "cli/jobs.h"
 #include "cli/session.h"
 
@@ -15,13 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)"),
+    {LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)")},
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
     {"report", "FILE", "write a page with tables and pictures (.md) when all is trained"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -114,21 +117,6 @@ static liana_status check_settings(const sweeper *own)
 
 /* ---- jobs ---- */
 
-/* As training would take; this process itself computes nothing. */
-static liana_status count_threads(const sweeper *own, int64_t *threads)
-{
-    liana_context *context;
-    *threads = own->sweep.threads;
-    if (*threads) return LIANA_OK;
-    liana_status status = liana_context_create(NULL, &context);
-    if (status == LIANA_OK) *threads = liana_context_num_threads(context);
-    if (status != LIANA_OK) {
-        liana__fail(&own->invocation->error, status, "%s", context ? liana_context_message(context) : "no threads");
-    }
-    liana_context_destroy(context);
-    return status;
-}
-
 static liana_status make_job(sweeper *own, const liana__sweep_run *run, int64_t threads)
 {
     liana__arena *arena = &own->invocation->arena;
@@ -152,9 +140,10 @@ static liana_status make_jobs(sweeper *own)
 {
     liana__arena *arena = &own->invocation->arena;
     const liana__sweep *sweep = &own->sweep;
-    int64_t threads, at_once = sweep->jobs;
+    int threads = (int)sweep->threads;
+    int64_t at_once = sweep->jobs;
     LIANA_TRY(liana__invocation_int(own->invocation, "jobs", 1, 1024, &at_once));
-    LIANA_TRY(count_threads(own, &threads));
+    if (!threads) LIANA_TRY(liana__session_count_threads(&threads, &own->invocation->error));
     if (at_once > threads) at_once = threads;
     own->at_once = (size_t)at_once;
     own->jobs = liana__arena_allocate(arena, sweep->num_runs * sizeof *own->jobs + 1);

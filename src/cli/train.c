@@ -7,15 +7,15 @@
 #include "train/run/run_cluster.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
-    LIANA__OPTION_RESUME,
+    {LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)")},
+    {LIANA__OPTION_RESUME},
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
-    LIANA__OPTION_LOG_EVERY,
+    {LIANA__OPTION_LOG_EVERY},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -121,12 +121,6 @@ static void lead(void *user)
     own->options->on_note = note;
 }
 
-static bool stop(void *user)
-{
-    (void)user;
-    return liana__signals_caught() != 0;
-}
-
 static void report_end(watcher *own, const char *folder)
 {
     double seconds = own->seconds + own->epoch_seconds, wait = own->wait + own->epoch_wait;
@@ -189,7 +183,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                        .allow_changed = liana__invocation_has(invocation, "allow-changed"),
                                        .on_event = watch,
                                        .on_note = note,
-                                       .stop = stop,
+                                       .stop = liana__session_stops,
                                        .on_lead = lead,
                                        .user = own};
     liana__run_cluster joined = {0};

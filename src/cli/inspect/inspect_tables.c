@@ -82,8 +82,8 @@ static const char *label_name(const liana__source *source, int64_t label, liana_
 static liana_status report_records(const liana__source *source, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {
-    liana__tallies *labels = calloc(1, sizeof *labels);
-    column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
+    LIANA__SCOPED_MEMORY liana__tallies *labels = calloc(1, sizeof *labels);
+    LIANA__SCOPED_MEMORY column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
     void *scratch = liana__source_scratch_create(source);
     liana_status status = labels && sums && scratch ? LIANA_OK : liana__fail_memory(error, "a list of labels");
     uint64_t missing = 0;
@@ -103,8 +103,7 @@ static liana_status report_records(const liana__source *source, liana__value *re
         liana__tallies_report(labels, "label", "records", false, "labels", report, arena);
     }
     liana__source_scratch_destroy(source, scratch);
-    free(labels);
-    free(sums);
+
     return status;
 }
 

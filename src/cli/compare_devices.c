@@ -3,7 +3,7 @@
 
 #include "base/context.h"
 #include "base/scoped.h"
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "step/incident.h"
 
 #include <stdlib.h>

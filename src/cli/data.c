@@ -2,8 +2,8 @@
 #include "base/scoped.h"
 #include "cli/remote_files.h"
 #include "cli/session.h"
-#include "report/data_report.h"
 #include "report/fonts.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
     {LIANA__OPTION_OUT("the folder for the pictures (required)")},

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/scoped.h"
-#include "report/rate_report.h"
+#include "report/reports.h"
 #include "train/training/rate_finder.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "passes/pass.h"
-#include "report/tile_report.h"
+#include "report/reports.h"
 #include "stablehlo/module.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "cli/session.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
 LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 

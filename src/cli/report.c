@@ -4,9 +4,8 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "report/class_report.h"
 #include "report/fonts.h"
-#include "report/run_report.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
     {LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)")},

@@ -5,7 +5,7 @@
 
 #include "base/context_plugins.h"
 #include "base/file.h"
-#include "report/sweep_report.h"
+#include "report/reports.h"
 #include "train/config/results.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Draws a confusion matrix. */
-#include "report/class_matrix.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 #include "report/canvas.h"

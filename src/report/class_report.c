@@ -1,8 +1,8 @@
 /* Draws the confusion matrices of a run. */
-#include "report/class_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
-#include "report/class_matrix.h"
+#include "report/pictures.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Counts the values of columns. */
-#include "report/column_report.h"
+#include "report/reports.h"
 
 #include "base/format.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 /* Draws training curves. */
-#include "report/curves.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 #include "report/axis.h"

@@ -1,13 +1,10 @@
 /* Draws pictures of the data of a run. */
-#include "report/data_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "data/image/decode.h"
-#include "report/bars.h"
-#include "report/column_report.h"
-#include "report/grid.h"
-#include "report/scatter.h"
+#include "report/pictures.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Draws line charts. */
-#include "report/figure.h"
+#include "report/pictures.h"
 
 #include "report/axis.h"
 

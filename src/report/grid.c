@@ -1,5 +1,5 @@
 /* Draws a grid of images with predictions. */
-#include "report/grid.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 #include "report/canvas.h"

@@ -2,7 +2,7 @@
 #ifndef LIANA_REPORT_RUN_PLOT_H
 #define LIANA_REPORT_RUN_PLOT_H
 
-#include "report/figure.h"
+#include "report/pictures.h"
 #include "report/run_files.h"
 
 enum { LIANA__PLOT_MOST_RUNS = LIANA__FIGURE_INKS };

@@ -1,10 +1,9 @@
 /* Draws pictures of a trained run. */
-#include "report/run_report.h"
+#include "report/reports.h"
 
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "report/curves.h"
-#include "report/grid.h"
+#include "report/pictures.h"
 #include "train/callbacks/monitor.h"
 #include "train/objective/batch_components.h"
 

@@ -1,5 +1,5 @@
 /* Draws dots for pairs of width and height. */
-#include "report/scatter.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 #include "report/axis.h"

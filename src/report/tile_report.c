@@ -1,7 +1,7 @@
 /* Prints what a TPU makes of a training. */
-#include "report/tile_report.h"
+#include "report/reports.h"
 
-#include "train/training/tile_advice.h"
+#include "train/training/tile_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "batch/cut.h"
+#include "step/shard_list.h"
 #include "step/step_internal.h"
-#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>

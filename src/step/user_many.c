@@ -2,8 +2,8 @@
 #include "base/context.h"
 #include "base/scoped.h"
 #include "batch/cut.h"
+#include "step/shard_list.h"
 #include "step/user_step.h"
-#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "train/checkpoint/checkpoint_image.h"
 #include "train/config/config.h"
 #include "train/run/run_internal.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <pthread.h>
 #include <stdlib.h>

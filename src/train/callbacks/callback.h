@@ -176,4 +176,13 @@ bool liana__callback_list_has_control(const liana__callback_list *list);
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);
 bool liana__callback_list_has_type(const liana__callback_list *list, const liana_callback_type *type);
 
+/* ---- user ---- */
+
+/* Callbacks that a program gives to liana_fit, as callbacks of a training. */
+
+/* Adds a program's callback, which is borrowed. Errors: INVALID_ARGUMENT (NULL, a size that no version of the struct
+ * has, a '/' in the name), OUT_OF_MEMORY. */
+liana_status liana__user_callback_add(liana__callback_list *list, const liana_callback *callback, liana__error *error)
+    LIANA_MUST_USE;
+
 #endif

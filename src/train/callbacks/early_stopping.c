@@ -3,7 +3,7 @@
  * stage, and begins anew with the next one. */
 #include "train/callbacks/monitor.h"
 #include "train/callbacks/snapshot.h"
-#include "train/training/averaged_weights.h"
+#include "train/training/training.h"
 
 #include <math.h>
 

@@ -8,8 +8,6 @@
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/belongs.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>

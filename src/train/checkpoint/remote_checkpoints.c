@@ -4,7 +4,7 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "remote/store.h"
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>

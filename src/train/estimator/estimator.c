@@ -5,7 +5,7 @@
 #include "program/device.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/estimator/own_update.h"
+#include "train/estimator/function_model.h"
 #include "train/objective/shared_loader.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "train/estimator/estimator.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <string.h>
 

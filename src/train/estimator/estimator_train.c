@@ -3,11 +3,11 @@
 #include "base/scoped.h"
 #include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "formats/safetensors.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/warm_source.h"
+#include "train/checkpoint/warm_start.h"
 #include "train/estimator/estimator.h"
 
 #include <fnmatch.h>

@@ -2,7 +2,7 @@
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/named_objective.h"
-#include "train/objective/objective_calls.h"
+#include "train/objective/objective.h"
 
 #include <math.h>
 #include <string.h>

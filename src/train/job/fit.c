@@ -5,8 +5,8 @@
 #include "distribute/cluster/held.h"
 #include "train/callbacks/standard.h"
 #include "train/objective/chief_task.h"
-#include "train/objective/model_fault.h"
-#include "train/training/averaged_weights.h"
+#include "train/objective/trainer.h"
+#include "train/training/training.h"
 
 #include <stdio.h>
 #include <string.h>

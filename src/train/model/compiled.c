@@ -6,7 +6,7 @@
 #include "train/checkpoint/model_values.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
-#include "train/training/averaged_weights.h"
+#include "train/training/training.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/model/model_classes.h"
 #include "train/model/model_preprocessing.h"
 #include "train/objective/shared_loader.h"
 #include "train/training/training.h"

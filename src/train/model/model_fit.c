@@ -3,7 +3,7 @@
 #include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
@@ -11,11 +11,9 @@
 #include "train/job/job.h"
 #include "train/job/warnings.h"
 #include "train/model/compiled.h"
-#include "train/model/epoch_values.h"
-#include "train/model/fit_agreement.h"
-#include "train/model/model_classes.h"
 #include "train/model/model_data.h"
-#include "train/training/training_agreement.h"
+#include "train/objective/objective.h"
+#include "train/training/training.h"
 
 #include <liana/train.h>
 #include <string.h>

@@ -11,8 +11,7 @@
 #include "train/model/compiled.h"
 #include "train/model/model_objective.h"
 #include "train/model/model_preprocessing.h"
-#include "train/training/averaged_weights.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

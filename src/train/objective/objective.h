@@ -16,6 +16,7 @@
 #include "step/builders.h"
 
 #include <liana/array.h>
+#include <liana/objective.h>
 
 enum {
     LIANA__MAX_OUTPUTS = 8,
@@ -154,5 +155,22 @@ void liana__totals_values(const liana__totals *totals, size_t metric, double *va
 void liana__totals_lists(const liana__totals *totals, double *values);
 /* The number of rows of a metric that is a matrix; 0: it is none. */
 int64_t liana__metric_num_rows(const liana__objective_metric *metric);
+
+/* ---- objective calls ---- */
+
+/* A metric of tensors as a metric's functions take it. */
+
+/* Checks output and target, as liana_metric_of does, and sets *made, without weights. False: the graph of `output` has
+ * failed. */
+bool liana__metric_call_make(liana_location here, liana_tensor output, liana_tensor target,
+                             const liana__metric_choice *choice, liana_metric_call *made);
+
+/* ---- epoch values ---- */
+
+/* Metrics that have several numbers, as a program sees them: by class, or as a matrix. */
+
+/* Finishes them, in the arena, and returns how many metrics there are. 0 also where nothing was measured or memory has
+ * run out. */
+size_t liana__epoch_values(const liana__totals *totals, liana__arena *arena, const liana_metric_values **values);
 
 #endif

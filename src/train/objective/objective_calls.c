@@ -1,5 +1,5 @@
 /* Losses and metrics as functions of tensors. */
-#include "train/objective/objective_calls.h"
+#include "train/objective/objective.h"
 
 #include "ir/graph.h"
 #include "ir/shape.h"

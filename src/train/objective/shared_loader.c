@@ -2,7 +2,7 @@
 #include "train/objective/shared_loader.h"
 
 #include "base/scoped.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 #include <stdlib.h>
 #include <string.h>

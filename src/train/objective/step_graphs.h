@@ -3,6 +3,7 @@
 #define LIANA_TRAIN_STEP_GRAPHS_H
 
 #include "step/shard_sums.h"
+#include "step/slice_update.h"
 #include "train/objective/trainer_options.h"
 
 /* "inputs/NAME", "targets/NAME", and those of the partners of mixed examples: "partners/NAME". */
@@ -29,5 +30,15 @@ liana_status liana__build_model_shard(liana_context *context, const liana__train
                                       liana_graph **graph) LIANA_MUST_USE;
 /* Layers and functions of a program's own are not asked to tell shards apart. */
 bool liana__shards_stand_side_by_side(const liana__trainer_options *options);
+
+/* ---- penalty ---- */
+
+/* What the regularisers of weights add to the loss of each example. */
+
+/* Whether they add anything. */
+bool liana__has_penalty(const liana__updated_variable *weights, size_t count);
+/* As liana__shard_builder.build_penalty, of the weights that have one. */
+liana_status liana__penalty_build(liana_context *context, const liana__updated_variable *weights, size_t count,
+                                  liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
 #endif

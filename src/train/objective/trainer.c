@@ -5,8 +5,6 @@
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "layers/model_place.h"
-#include "train/objective/model_fault.h"
-#include "train/objective/penalty.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>

@@ -3,7 +3,9 @@
 #ifndef LIANA_TRAIN_TRAINER_H
 #define LIANA_TRAIN_TRAINER_H
 
+#include "step/fault.h"
 #include "step/optimizer_builder.h"
+#include "train/objective/objective.h"
 #include "train/objective/trainer_options.h"
 
 typedef struct liana__trainer {
@@ -71,5 +73,17 @@ liana_status liana__list_updated(const liana__updated_variable *weights, size_t 
  * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or
  * 32 of small images, or 8 of large ones. */
 int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size);
+
+/* ---- model fault ---- */
+
+/* Losses that are not finite. */
+
+/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may be what they like. False:
+ * all are finite. */
+bool liana__find_bad_loss(const liana__objective *objective, const float *sums, liana__fault *fault);
+
+/* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
+bool liana__losses_are_finite(const liana__totals *totals);
+liana__fault liana__fault_of_validation(const liana__totals *totals);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "data/augment/augment.h"
 #include "remote/outlet.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"

@@ -3,7 +3,7 @@
 #include "base/scoped.h"
 #include "train/checkpoint/data_agreement.h"
 #include "train/run/run_internal.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>

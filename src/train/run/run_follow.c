@@ -5,7 +5,7 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/store.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <stdio.h>

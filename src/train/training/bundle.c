@@ -9,7 +9,6 @@
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 #include "program/variables_file.h"
-#include "train/training/incident_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

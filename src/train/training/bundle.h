@@ -24,4 +24,11 @@ liana_status liana__bundle_write(liana__incident *incident, const char *folder, 
 liana_status liana__bundle_read(liana_context *context, const char *path, liana__incident *incident,
                                 const liana__value **recorded, liana__error *error) LIANA_MUST_USE;
 
+/* ---- incident report ---- */
+
+/* What was found out about a step of a training, for people. */
+
+/* Facts and finding as a text of several lines. Running out of memory leaves it empty. */
+void liana__incident_report(const liana__incident *incident, liana__text *text);
+
 #endif

@@ -2,7 +2,7 @@
 #include "train/training/cluster_bytes.h"
 
 #include "base/scoped.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 #include <stdlib.h>
 

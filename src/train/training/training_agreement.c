@@ -1,5 +1,5 @@
 /* Compares what the processes of a training have compiled. */
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include "base/scoped.h"
 

@@ -4,7 +4,6 @@
 
 #include "backends/variables.h"
 #include "train/training/decisions.h"
-#include "train/training/gradient_counts.h"
 #include "train/training/history.h"
 #include "train/training/kept_values.h"
 

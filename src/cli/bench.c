@@ -1,7 +1,7 @@
 /* liana bench data: measures how fast the input of a run is. */
 #include "base/scoped.h"
 #include "cli/session.h"
-#include "train/run/data_bench.h"
+#include "train/run/measure.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "report/run_files.h"
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 #include "train/config/differences.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/launched.h"
+#include "cli/processes.h"
 #include "train/checkpoint/temporary.h"
 
 #include <errno.h>

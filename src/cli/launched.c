@@ -1,5 +1,5 @@
 /* Runs the processes of `liana launch`. */
-#include "cli/launched.h"
+#include "cli/processes.h"
 
 #include "base/clock.h"
 #include "cli/command.h"

@@ -6,7 +6,7 @@
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include <stdlib.h>
 #include <string.h>

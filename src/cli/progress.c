@@ -1,5 +1,5 @@
 /* Numbers of a running training as lines of text. */
-#include "cli/progress.h"
+#include "cli/reporter.h"
 
 #include <inttypes.h>
 #include <math.h>

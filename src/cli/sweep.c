@@ -1,12 +1,12 @@
 /* liana sweep: trains all runs of a sweep. */
 #include "base/scoped.h"
-#include "cli/jobs.h"
+#include "cli/processes.h"
 #include "cli/session.h"
 
 #include "base/context_plugins.h"
 #include "base/file.h"
 #include "report/reports.h"
-#include "train/config/results.h"
+#include "train/config/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define LIANA_REPORT_PROFILE_REPORT_H
 
 #include "base/text.h"
-#include "train/run/profile.h"
+#include "train/run/measure.h"
 
 /* "conv2d_input_gradient 1x1"; in `name`. */
 void liana__profile_op_name(const liana__profile_row *row, char *name, size_t size);

@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "data/source/source.h"
 #include "report/pictures.h"
-#include "train/config/results.h"
+#include "train/config/sweep.h"
 #include "train/run/run.h"
 #include "train/training/device_comparison.h"
-#include "train/training/rate_curve.h"
+#include "train/training/rate_finder.h"
 #include "train/training/tile_plan.h"
 
 /* ---- class report ---- */

@@ -6,7 +6,7 @@
 #include "base/scoped.h"
 #include "report/pictures.h"
 #include "report/run_plot.h"
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 #include <stdio.h>

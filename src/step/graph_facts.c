@@ -1,5 +1,5 @@
 /* Describes graphs, so that processes can compare them. */
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 
 #include "base/crc32c.h"
 #include "base/scoped.h"

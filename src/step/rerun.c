@@ -1,5 +1,5 @@
 /* Runs the programs of a step again, with what they read. */
-#include "step/rerun.h"
+#include "step/incident.h"
 
 #include "base/context.h"
 #include "base/scoped.h"

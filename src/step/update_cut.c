@@ -1,5 +1,5 @@
 /* Cuts an update into slices. */
-#include "step/update_cut.h"
+#include "step/user_update.h"
 
 #include "base/context.h"
 #include "base/memory.h"

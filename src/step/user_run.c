@@ -1,7 +1,7 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
 #include "base/scoped.h"
-#include "step/rerun.h"
+#include "step/incident.h"
 #include "step/user_step.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
+#include "step/agreement.h"
 #include "step/exchange.h"
-#include "step/graph_facts.h"
 #include "step/precision.h"
 
 #include <math.h>

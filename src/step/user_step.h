@@ -3,7 +3,7 @@
 #define LIANA_STEP_USER_STEP_H
 
 #include "program/variables.h"
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 #include "step/replicas/replicas.h"
 #include "step/step.h"
 #include "step/user_update.h"

@@ -1,7 +1,6 @@
 /* The lines that show a running training. */
 #include "harness/harness.h"
 
-#include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/terminal.h"
 

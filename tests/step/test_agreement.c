@@ -5,7 +5,7 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/config/config.h"
 #include "train/run/run_internal.h"
 #include "train/training/training.h"

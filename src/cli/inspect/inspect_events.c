@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "formats/event.h"
 #include "formats/tfrecord.h"
 

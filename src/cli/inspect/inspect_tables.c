@@ -1,7 +1,6 @@
 /* Describes CSV lists of images and tables for liana inspect. */
 #include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "data/dataset/element.h"
 #include "data/source/source_open.h"
 #include "formats/csv_file.h"

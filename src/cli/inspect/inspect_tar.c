@@ -1,7 +1,6 @@
 /* Describes archives for liana inspect. */
 #include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "formats/tar.h"
 
 #include <stdlib.h>

@@ -6,8 +6,7 @@
  * A decision is made at the begin of the next step, so a checkpoint after the update before it has the decision still
  * to come, and a run that goes on from there decides the same. */
 #include "base/random.h"
-#include "train/callbacks/monitor.h"
-#include "train/callbacks/snapshot.h"
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 #include <stdio.h>

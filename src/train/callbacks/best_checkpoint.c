@@ -1,5 +1,5 @@
 /* The best checkpoint of a training, as a metric says: it is saved, named in the state, and kept. */
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 #include "train/callbacks/standard.h"
 #include "train/checkpoint/checkpoint.h"
 

@@ -1,7 +1,7 @@
 /* ReduceLROnPlateau: a smaller learning rate when a metric no longer gets better. Options and rules are those of
  * Keras's callback of this name (keras.io/api/callbacks/reduce_lr_on_plateau). The rate is the schedule's, times a
  * factor that is part of the training's state. */
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 

@@ -7,7 +7,6 @@
 #include "train/objective/batch_components.h"
 #include "train/objective/trainer.h"
 #include "train/training/bundle.h"
-#include "train/training/collect.h"
 
 #include <math.h>
 #include <stdlib.h>

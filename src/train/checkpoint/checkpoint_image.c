@@ -1,5 +1,5 @@
 /* Copies the state of a training, and writes checkpoints. */
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 
 #include "base/crc32c.h"
 #include "base/scoped.h"

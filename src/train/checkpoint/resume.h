@@ -20,4 +20,29 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
                                            const liana__notes *notes, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
+/* ---- shared checkpoint ---- */
+
+/* What the chief of a cluster has of checkpoints, on all processes: only it reaches the folder. */
+
+/* All processes get a checkpoint that process `from` has at *path (NULL: there is none). On the others *path becomes
+ * that of a copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process.
+ * Errors: those of files and of the cluster; UNAVAILABLE on all if that process dies. */
+liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana__arena *arena, const char **path,
+                                     liana__error *error) LIANA_MUST_USE;
+void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path);
+
+/* Whether liana__checkpoint_load would find the checkpoint whole. Nothing is changed. */
+liana_status liana__checkpoint_verify(const char *path, const liana__value *matches, liana__error *error)
+    LIANA_MUST_USE;
+
+/* The settings that a training takes over from its newest checkpoint before it is compiled. */
+typedef struct liana__recorded {
+    char precision[16];       /* "": there is no checkpoint */
+    int64_t recompute_memory; /* -1: none is recorded */
+} liana__recorded;
+
+/* Reads it from a folder (NULL: there is none); of a cluster, the chief's. `cluster` NULL: this process is alone. */
+liana_status liana__checkpoint_recorded(const char *folder, liana__cluster *cluster, liana__arena *arena,
+                                        liana__recorded *recorded, liana__error *error) LIANA_MUST_USE;
+
 #endif

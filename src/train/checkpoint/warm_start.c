@@ -5,7 +5,6 @@
 #include "base/scoped.h"
 #include "ir/shape.h"
 #include "train/checkpoint/model_values.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
 
 #include <liana/train.h>

@@ -1,5 +1,5 @@
 /* The tables of all options of a configuration. */
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "data/dataset/turns.h"
@@ -7,7 +7,7 @@
 #include "models/preprocessing.h"
 #include "remote/remote.h"
 #include "step/precision.h"
-#include "train/objective/recompute.h"
+#include "train/objective/trainer.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Reads what the runs of a sweep measured. */
-#include "train/config/results.h"
+#include "train/config/sweep.h"
 
 #include "base/file.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 #include "train/training/history.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 
 #include "distribute/strategies/strategies.h"
 #include "program/device.h"
-#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
+#include "train/checkpoint/temporary.h"
 #include "train/estimator/function_model.h"
 #include "train/objective/shared_loader.h"
 

@@ -1,7 +1,7 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
 #include "base/scoped.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"

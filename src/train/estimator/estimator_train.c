@@ -4,7 +4,7 @@
 #include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
 #include "train/training/training.h"

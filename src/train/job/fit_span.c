@@ -1,5 +1,5 @@
 /* Updates of workers that are not in step. */
-#include "train/job/fit_span.h"
+#include "train/job/fit_internal.h"
 
 #include "step/spans.h"
 #include "train/job/fit_plan.h"

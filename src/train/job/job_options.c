@@ -10,7 +10,7 @@
 #include "program/optimizer_text.h"
 #include "step/precision.h"
 #include "step/step.h"
-#include "train/objective/recompute.h"
+#include "train/objective/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "optimizers/optimizer.h"
 #include "step/agreement.h"
 #include "train/callbacks/standard.h"
-#include "train/objective/named_objective.h"
+#include "train/objective/objective.h"
 
 #include <liana/estimator.h>
 

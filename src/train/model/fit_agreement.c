@@ -3,7 +3,7 @@
 #include "train/model/model_fit.h"
 
 #include "base/scoped.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/training/training.h"
 
 /* Which component of the data is which input or output; the first one without a component ends them. */

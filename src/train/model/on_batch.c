@@ -6,7 +6,6 @@
 #include "step/spans.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/resume.h"
-#include "train/checkpoint/shared_checkpoint.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/model_objective.h"

@@ -3,7 +3,6 @@
 
 #include "ir/graph.h"
 #include "ir/shape.h"
-#include "train/objective/named_objective.h"
 
 #include <string.h>
 

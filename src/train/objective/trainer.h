@@ -3,10 +3,12 @@
 #ifndef LIANA_TRAIN_TRAINER_H
 #define LIANA_TRAIN_TRAINER_H
 
-#include "step/fault.h"
+#include "step/builders.h"
 #include "step/optimizer_builder.h"
 #include "train/objective/objective.h"
 #include "train/objective/trainer_options.h"
+
+#include <liana/train.h>
 
 typedef struct liana__trainer {
     liana__step *step;
@@ -85,5 +87,29 @@ bool liana__find_bad_loss(const liana__objective *objective, const float *sums, 
 /* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
 bool liana__losses_are_finite(const liana__totals *totals);
 liana__fault liana__fault_of_validation(const liana__totals *totals);
+
+/* ---- recompute ---- */
+
+/* What `train.recompute: auto` means on this machine: how much memory training may take. What is computed twice to
+ * stay below it, the backend finds (plan/recompute.h). */
+
+/* As configurations spell them, in the order of liana_recompute, NULL-terminated. */
+extern const char *const liana__recompute_names[];
+
+/* The bytes that training may take of a device: `mebibytes` if it is not 0. Else what a plugin's device has free
+ * (`on_plugin`, not 0), or on the host three quarters of what the machine, or the control group that the process is
+ * in, has beyond `data_bytes`. 0, for no limit, if nothing is to be computed twice. */
+size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t data_bytes, size_t on_plugin);
+
+typedef struct liana__recompute_result {
+    liana_recompute recompute; /* NONE if the limit has changed nothing */
+    int64_t memory;            /* the limit in MiB; 0 with NONE */
+    char note[256];            /* a line for the user; empty if nothing was asked for */
+} liana__recompute_result;
+
+/* What became of it: by a trainer that was made with this limit. `on_plugin`: on a plugin's device, where the limit
+ * also says how many shards are computed side by side; so it is kept in any case. */
+liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
+                                                bool on_plugin);
 
 #endif

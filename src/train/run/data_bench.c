@@ -1,5 +1,5 @@
 /* Measures each stage of a run's input. */
-#include "train/run/data_bench.h"
+#include "train/run/measure.h"
 
 #include "base/clock.h"
 #include "base/crc32c.h"

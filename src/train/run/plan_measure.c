@@ -1,5 +1,5 @@
 /* Trains a few steps of small batches, and keeps the medians. */
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"

@@ -1,7 +1,7 @@
 /* The settings and data that the processes of a cluster must have in common before they train. */
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
 #include "train/training/training.h"
 

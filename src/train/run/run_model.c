@@ -5,7 +5,6 @@
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_preprocessing.h"
 

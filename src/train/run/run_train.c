@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/scoped.h"
 #include "base/text.h"
-#include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/resume.h"
 #include "train/checkpoint/temporary.h"
 #include "train/objective/chief_task.h"
 

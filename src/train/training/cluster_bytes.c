@@ -1,5 +1,5 @@
 /* Counts the messages of an update, as distribute/cluster, the loader and the fit send them. */
-#include "train/training/cluster_bytes.h"
+#include "train/training/cluster_time.h"
 
 #include "base/scoped.h"
 #include "step/shard_list.h"

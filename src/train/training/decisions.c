@@ -1,5 +1,5 @@
 /* Keeps, writes and reads decisions. */
-#include "train/training/decisions.h"
+#include "train/training/training_state.h"
 
 #include <math.h>
 #include <stddef.h>

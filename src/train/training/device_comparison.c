@@ -6,7 +6,7 @@
 #include "exec/program.h"
 #include "ir/shape.h"
 #include "train/objective/batch_components.h"
-#include "train/training/collect.h"
+#include "train/training/bundle.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* checkpoint_writer.h - a thread that writes checkpoints while training goes on.
  *
- * A save copies the state (checkpoint_image.h) and returns; the thread writes the copy. One is written at a time: the
+ * A save copies the state and returns; the thread writes the copy. One is written at a time: the
  * next save waits for the one before. So there is one copy, and files appear in the order of the saves. */
 #ifndef LIANA_TRAIN_CHECKPOINT_WRITER_H
 #define LIANA_TRAIN_CHECKPOINT_WRITER_H

@@ -1,5 +1,4 @@
 /* liana compare: what differs between runs. */
-#include "base/scoped.h"
 #include "cli/session.h"
 
 #include "base/format.h"

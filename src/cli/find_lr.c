@@ -186,13 +186,6 @@ static liana_status find(liana__invocation *invocation, const liana__session *se
     return status == LIANA_OK ? report(invocation, &curve, wanted) : status;
 }
 
-/* The other parts of the data are not opened. */
-static void keep_training_data(liana__config *config)
-{
-    config->data.validation = (liana__source_config){0};
-    config->data.test = (liana__source_config){0};
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     liana__rate_range range;
@@ -202,7 +195,7 @@ static liana_status run(liana__invocation *invocation)
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
     LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
-    keep_training_data(&session.config);
+    session.config.data.validation = session.config.data.test = (liana__source_config){0};
     liana__signals_catch();
     return find(invocation, &session, &range, &wanted);
 }

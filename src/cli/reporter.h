@@ -4,7 +4,6 @@
 #define LIANA_CLI_REPORTER_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/value.h"
 

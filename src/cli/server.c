@@ -83,12 +83,6 @@ static void say_address(liana__invocation *invocation, const char *address)
     fflush(invocation->out);
 }
 
-static liana_status serve(liana_server *server)
-{
-    while (!liana__signals_caught()) LIANA_TRY(liana_server_run(server, 0.2));
-    return LIANA_OK;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     liana_server_options wanted = {.say = say, .user = invocation};
@@ -99,7 +93,8 @@ static liana_status run(liana__invocation *invocation)
     liana__signals_catch();
     LIANA_TRY(liana__server_open(&wanted, "--listen", &cluster, &server, &invocation->error));
     say_address(invocation, liana_server_address(server));
-    return serve(server);
+    while (!liana__signals_caught()) LIANA_TRY(liana_server_run(server, 0.2));
+    return LIANA_OK;
 }
 
 const liana__command liana__subcommand_server = {

@@ -1,5 +1,4 @@
 /* liana synth: a data set of drawn flowers. */
-#include "base/text.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "data/synth/synth_flowers.h"

@@ -1,5 +1,4 @@
 /* What a batch gives a step: shards, positions and scalars. */
-#include "base/named.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/user_step.h"

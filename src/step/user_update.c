@@ -1,6 +1,5 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
 #include "step/user_update.h"
-#include "base/named.h"
 #include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"

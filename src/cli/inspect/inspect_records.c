@@ -1,5 +1,4 @@
 /* Describes files of records for liana inspect. */
-#include "base/text.h"
 #include "cli/inspect/inspect.h"
 #include "formats/example.h"
 #include "formats/image.h"

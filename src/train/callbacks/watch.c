@@ -218,6 +218,11 @@ typedef struct explanation {
     const char *hint;
 } explanation;
 
+static void explanation_free(explanation *why)
+{
+    liana__text_free(&why->text);
+}
+
 static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
@@ -349,17 +354,10 @@ static liana_status explain_and_apply(const liana__watched_step *step, const lia
                                       const liana__fault *fault, liana__error *error)
 {
     char text[640];
-    explanation why = explain(bad, fault, step->watch);
-    if (bad->before) { /* the values that the update has overwritten */
-        liana_status written = write_values(&step->training->variables, (void *const *)bad->user, error);
-        if (written != LIANA_OK) {
-            liana__text_free(&why.text);
-            return written;
-        }
-    }
-    liana_status status = apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
-    liana__text_free(&why.text);
-    return status;
+    LIANA__SCOPED(explanation) why = explain(bad, fault, step->watch);
+    /* The values that the update has overwritten. */
+    if (bad->before) LIANA_TRY(write_values(&step->training->variables, (void *const *)bad->user, error));
+    return apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
 }
 
 static const void *value_before(const void *user, size_t variable)
@@ -404,22 +402,19 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
     const liana__watch *watch = step->watch;
     const long long epoch = step->training->state.epoch + 1;
     char text[640];
-    explanation why = {.hint = DIVERGED};
+    LIANA__SCOPED(explanation) why = {.hint = DIVERGED};
     if (batch) why = explain_validation(step, batch, &fault, number);
     if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
     const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
     const char *found = why.text.data ? why.text.data : "";
     liana__fault_describe(&fault, text, sizeof text);
-    liana_status status = LIANA_OK;
     if (goes_on) {
         liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch, (long long)number,
                     found, why.hint);
-    } else {
-        status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
-                             epoch, (long long)number, found, why.hint);
+        return LIANA_OK;
     }
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch,
+                       (long long)number, found, why.hint);
 }
 
 liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
@@ -434,13 +429,11 @@ liana_status liana__watch_explain(liana__training *training, const liana__batch 
                                  .applied = training->state.iteration + 1,
                                  .learning_rate = learning_rate};
     char text[640];
-    explanation why = {.hint = "try a smaller learning rate"};
+    LIANA__SCOPED(explanation) why = {.hint = "try a smaller learning rate"};
     if (fault.kind != LIANA__FAULT_UPDATE) why = explain(&bad, &fault, NULL);
-    liana_status status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
-                                      liana__fault_describe(&fault, text, sizeof text), learning_rate,
-                                      why.text.data ? why.text.data : "", why.hint);
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
+                       liana__fault_describe(&fault, text, sizeof text), learning_rate,
+                       why.text.data ? why.text.data : "", why.hint);
 }
 
 /* ---- replaying ---- */

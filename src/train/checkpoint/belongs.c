@@ -2,7 +2,6 @@
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/file.h"
-#include "base/scoped.h"
 #include "base/value_read.h"
 
 #include <stdio.h>

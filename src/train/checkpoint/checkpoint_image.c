@@ -1,7 +1,6 @@
 /* Copies the state of a training, and writes checkpoints. */
 #include "train/checkpoint/checkpoint_writer.h"
 
-#include "base/crc32c.h"
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "program/variables_file.h"

@@ -3,7 +3,6 @@
 
 #include "base/scoped.h"
 #include "base/value_read.h"
-#include "base/wall_clock.h"
 #include "formats/json.h"
 
 #include <inttypes.h>

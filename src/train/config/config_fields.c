@@ -6,7 +6,6 @@
 #include "data/source/source.h"
 #include "models/preprocessing.h"
 #include "remote/remote.h"
-#include "step/precision.h"
 #include "train/objective/trainer.h"
 
 #include <limits.h>

@@ -1,7 +1,6 @@
 /* Calls of a model function: features and labels by name, the models that it calls, and the spec that it returns. */
 #include "train/estimator/model_fn.h"
 
-#include "base/named.h"
 #include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"

@@ -2,7 +2,6 @@
 #ifndef LIANA_TRAIN_WARNINGS_H
 #define LIANA_TRAIN_WARNINGS_H
 
-#include "base/text.h"
 #include "data/loader/loader.h"
 #include "train/training/training.h"
 

@@ -5,12 +5,66 @@
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
 #include "step/replicas/per_replica.h"
-#include "train/objective/part_dataset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 LIANA__SCOPED_POINTER(liana_per_replica_destroy, liana_per_replica)
+
+/* ---- the elements that one process makes ---- */
+
+/* A dataset of this kind belongs to an iterator over replicas; programs see none. */
+
+/* Which rows of each batch. */
+typedef struct batch_part {
+    int64_t batch_size;
+    int64_t begin, end;           /* of a full batch */
+    int64_t num_full;             /* batches; below 0: without end */
+    int64_t last_begin, last_end; /* of the smaller batch behind them */
+} batch_part;
+
+/* The place in the input of element `index` of the part. */
+static uint64_t place_of(const batch_part *part, uint64_t index)
+{
+    const uint64_t rows = (uint64_t)(part->end - part->begin), size = (uint64_t)part->batch_size;
+    const uint64_t full = part->num_full < 0 ? UINT64_MAX : (uint64_t)part->num_full;
+    if (rows > 0 && index / rows < full) return index / rows * size + (uint64_t)part->begin + index % rows;
+    return full * size + (uint64_t)part->last_begin + (index - full * rows);
+}
+
+static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
+                                 liana__error *error)
+{
+    const liana__at inner = {at->seed, at->epoch, place_of(reader->dataset->own, at->index)};
+    return liana__reader_read(reader->inputs[0], &inner, element, error);
+}
+
+static size_t trace_part(const liana_dataset *dataset, uint64_t *index)
+{
+    *index = place_of(dataset->own, *index);
+    return 0;
+}
+
+static const liana_stage_type part_kind = {
+    LIANA_PART(STAGE, liana_stage_type, "part of a batch", "A range of each batch."),
+    .options_size = sizeof(batch_part),
+    .read = read_element,
+    .trace = trace_part,
+};
+
+/* A dataset of those elements only, in order. The input is random-access, and taken over. NULL: failure, with a message
+ * in the context. */
+static liana_dataset *part_dataset(liana_dataset *input, const batch_part *part)
+{
+    liana_dataset *dataset = liana__dataset_stage(&part_kind, input, sizeof *part);
+    if (!dataset) return NULL;
+    *(batch_part *)dataset->own = *part;
+    dataset->length = part->num_full < 0
+                          ? (part->end > part->begin ? LIANA_INFINITE : 0)
+                          : part->num_full * (part->end - part->begin) + part->last_end - part->last_begin;
+    dataset->num_blocks = 0;
+    return liana__dataset_finish(dataset, LIANA_OK);
+}
 
 /* Of a batch. */
 enum { MOST_EXAMPLES = 1 << 30 };
@@ -434,13 +488,13 @@ static liana_status start_part(liana_replica_iterator *iterator, const liana_dat
 {
     const size_t rank = iterator->replicas->rank;
     const int64_t size = iterator->options.batch_size, length = dataset->length;
-    liana__batch_part part = {.batch_size = size, .num_full = -1};
+    batch_part part = {.batch_size = size, .num_full = -1};
     LIANA_TRY(rows_of(iterator, size, rank, &part.begin, &part.end, error));
     if (length >= 0) {
         part.num_full = length / size;
         LIANA_TRY(rows_of(iterator, length % size, rank, &part.last_begin, &part.last_end, error));
     }
-    liana_dataset *own = liana__part_dataset(liana_dataset_retain((liana_dataset *)(uintptr_t)dataset), &part);
+    liana_dataset *own = part_dataset(liana_dataset_retain((liana_dataset *)(uintptr_t)dataset), &part);
     return start(iterator, own, (uint64_t)(iterator->next * (part.end - part.begin)), error);
 }
 

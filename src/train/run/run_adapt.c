@@ -1,5 +1,4 @@
 /* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
-#include "base/scoped.h"
 #include "base/waiting.h"
 #include "exec/program.h"
 #include "ir/shape.h"

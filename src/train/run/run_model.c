@@ -1,7 +1,6 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "base/scoped.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"

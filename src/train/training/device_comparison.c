@@ -250,8 +250,8 @@ static liana_status compute_shard(const liana__device_comparison_options *option
                                   liana__device *device, uint32_t draw, watched_shard *shard, void ***values,
                                   liana__error *error)
 {
-    liana__program *program = NULL;
-    liana__variables variables;
+    LIANA__SCOPED(liana__variables) variables = {0};
+    LIANA__SCOPED_BY(liana__program_destroy_scoped) liana__program *program = NULL;
     const size_t before = shard->num_outputs;
     LIANA_TRY(prepare_shard(options, batch, device, shard, error));
     if (before && shard->num_outputs != before) {
@@ -261,11 +261,8 @@ static liana_status compute_shard(const liana__device_comparison_options *option
     }
     if (draw) move_incident(&shard->incident, unit_of(options->first), draw);
     liana__variables_init(&variables, device);
-    liana_status status = run_incident(device, &shard->incident, &program, &variables, error);
-    if (status == LIANA_OK) status = fetch_all(program, values, error);
-    liana__program_destroy(program);
-    liana__variables_free(&variables);
-    return status;
+    LIANA_TRY(run_incident(device, &shard->incident, &program, &variables, error));
+    return fetch_all(program, values, error);
 }
 
 static compared_tensor tensor_of(const watched_shard *shard, size_t output)

@@ -272,6 +272,26 @@ static liana_status read_lists(const liana__value *list, const liana__objective 
                        objective->num_listed);
 }
 
+static liana_status read_epoch(const liana__value *map, const liana__objective *objective, liana__history *history,
+                               liana__error *error)
+{
+    liana__history_epoch epoch = {.global_step = (int64_t)liana__value_number_of(map, "global_step", 0),
+                                  .learning_rate = liana__value_number_of(map, "learning_rate", 0),
+                                  .skipped_updates = (int64_t)liana__value_number_of(map, "skipped_updates", 0),
+                                  .restores = (int64_t)liana__value_number_of(map, "restores", 0),
+                                  .gradients = liana__gradient_counts_read(map)};
+    liana__timing_epoch timing = {.seconds = liana__value_number_of(map, "seconds", 0),
+                                  .images = (int64_t)liana__value_number_of(map, "images", 0),
+                                  .wait = liana__value_number_of(map, "wait", 0)};
+    const liana__value *lists = liana__value_get(map, "training_lists"),
+                       *validation_lists = liana__value_get(map, "validation_lists");
+    LIANA_TRY(read_measured(liana__value_get(map, "training"), objective, &epoch.training, error));
+    LIANA_TRY(read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error));
+    LIANA_TRY(read_lists(lists, objective, history, &epoch.training_lists, error));
+    LIANA_TRY(read_lists(validation_lists, objective, history, &epoch.validation_lists, error));
+    return liana__history_add(history, &epoch, &timing) ? LIANA_OK : liana__fail_memory(error, "the history");
+}
+
 liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error)
 {
@@ -280,35 +300,9 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
         return liana__fail(error, LIANA_INVALID_DATA, "there is no list of epochs");
     }
     for (size_t i = 0; i < value->count; i++) {
-        const liana__value *map = value->items[i];
-        liana__history_epoch epoch = {.global_step = (int64_t)liana__value_number_of(map, "global_step", 0),
-                                      .learning_rate = liana__value_number_of(map, "learning_rate", 0),
-                                      .skipped_updates = (int64_t)liana__value_number_of(map, "skipped_updates", 0),
-                                      .restores = (int64_t)liana__value_number_of(map, "restores", 0),
-                                      .gradients = liana__gradient_counts_read(map)};
-        liana__timing_epoch timing = {.seconds = liana__value_number_of(map, "seconds", 0),
-                                      .images = (int64_t)liana__value_number_of(map, "images", 0),
-                                      .wait = liana__value_number_of(map, "wait", 0)};
-        liana_status status = read_measured(liana__value_get(map, "training"), objective, &epoch.training, error);
-        if (status == LIANA_OK) {
-            status = read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error);
-        }
-        if (status == LIANA_OK) {
-            status =
-                read_lists(liana__value_get(map, "training_lists"), objective, history, &epoch.training_lists, error);
-        }
-        if (status == LIANA_OK) {
-            status = read_lists(liana__value_get(map, "validation_lists"), objective, history, &epoch.validation_lists,
-                                error);
-        }
-        if (status != LIANA_OK) {
-            liana__history_free(history);
-            return liana__fail_within(error, "epoch %zu", i + 1);
-        }
-        if (!liana__history_add(history, &epoch, &timing)) {
-            liana__history_free(history);
-            return liana__fail_memory(error, "the history");
-        }
+        if (read_epoch(value->items[i], objective, history, error) == LIANA_OK) continue;
+        liana__history_free(history);
+        return liana__fail_within(error, "epoch %zu", i + 1);
     }
     return LIANA_OK;
 }

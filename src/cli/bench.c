@@ -90,31 +90,26 @@ static void print_text(liana__invocation *invocation, const liana__data_bench *b
     liana__text_free(&verdict);
 }
 
-static liana_status bench_data(liana__invocation *invocation, const liana__session *session, double seconds)
-{
-    liana__error *error = &invocation->error;
-    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
-    liana__run_options wanted = {.training = true, .on_note = liana__session_note, .user = invocation};
-    LIANA_TRY(liana__config_require_training_data(&session->config, error));
-    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
-    liana__data_bench bench;
-    LIANA_TRY(liana__data_bench_run(&run, seconds, &bench, error));
-    (liana__invocation_has(invocation, "json") ? print_json : print_text)(invocation, &bench);
-    return LIANA_OK;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     double seconds = 2;
+    liana__error *error = &invocation->error;
     LIANA_TRY(liana__invocation_float(invocation, "seconds", 0.01, 3600, &seconds));
     if (strcmp(invocation->operands[0], "data") != 0) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+        return liana__fail(error, LIANA_INVALID_CONFIG,
                            "bench: found '%.100s', expected 'data'; to measure training steps, use 'liana profile'",
                            invocation->operands[0]);
     }
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     LIANA_TRY(liana__session_open(invocation, invocation->operands[1], &session));
-    return bench_data(invocation, &session, seconds);
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    const liana__run_options wanted = {.training = true, .on_note = liana__session_note, .user = invocation};
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
+    liana__data_bench bench;
+    LIANA_TRY(liana__data_bench_run(&run, seconds, &bench, error));
+    (liana__invocation_has(invocation, "json") ? print_json : print_text)(invocation, &bench);
+    return LIANA_OK;
 }
 
 const liana__command liana__subcommand_bench = {

@@ -25,28 +25,23 @@ static void print_note(void *user, const char *note)
     liana__invocation_print_json(invocation, event);
 }
 
-static liana_status draw(liana__invocation *invocation, const liana__session *session)
+static liana_status run(liana__invocation *invocation)
 {
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
     liana__error *error = &invocation->error;
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     liana__sending sending;
     liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
-    LIANA_TRY(liana__config_require_training_data(&session->config, error));
-    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
     char missing[512];
     liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
     if (*missing) fprintf(invocation->err, "%s\n", missing);
     LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
     return liana__sending_end(invocation, &sending,
                               liana__report_data(&run, sending.folder, liana__session_picture, invocation, error));
-}
-
-static liana_status run(liana__invocation *invocation)
-{
-    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
-    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
-    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
-    return draw(invocation, &session);
 }
 
 const liana__command liana__subcommand_data = {

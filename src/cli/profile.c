@@ -122,32 +122,26 @@ static liana_status print(liana__invocation *invocation, const liana__profile *p
     return liana__session_print(invocation, &text, "the profile");
 }
 
-static liana_status profile_run(liana__invocation *invocation, const liana__session *session,
-                                const liana__profile_options *wanted)
+static liana_status run(liana__invocation *invocation)
 {
     liana__error *error = &invocation->error;
     const char *trace;
-    LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
-    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
-    LIANA_TRY(
-        liana__run_open(session->context, &session->config,
-                        &(liana__run_options){.training = true, .on_note = liana__session_note, .user = invocation},
-                        &run, error));
-    LIANA__SCOPED(liana__profile) profile = {0};
-    LIANA_TRY(liana__profile_run(&run, wanted, &profile, error));
-    LIANA_TRY(print(invocation, &profile));
-    return trace ? liana__profile_write_trace(&profile, trace, error) : LIANA_OK;
-}
-
-static liana_status run(liana__invocation *invocation)
-{
     liana__profile_options wanted = {.warmup = 2, .steps = 5};
     LIANA_TRY(liana__invocation_int(invocation, "steps", 1, MOST_STEPS, &wanted.steps));
     LIANA_TRY(liana__invocation_int(invocation, "warmup", 1, MOST_STEPS, &wanted.warmup));
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
-    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
-    return profile_run(invocation, &session, &wanted);
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
+    LIANA_TRY(
+        liana__run_open(session.context, &session.config,
+                        &(liana__run_options){.training = true, .on_note = liana__session_note, .user = invocation},
+                        &run, error));
+    LIANA__SCOPED(liana__profile) profile = {0};
+    LIANA_TRY(liana__profile_run(&run, &wanted, &profile, error));
+    LIANA_TRY(print(invocation, &profile));
+    return trace ? liana__profile_write_trace(&profile, trace, error) : LIANA_OK;
 }
 
 const liana__command liana__subcommand_profile = {

@@ -359,9 +359,12 @@ static liana_status take_apart(const liana_fit_options *options, taken_apart *ow
     return LIANA_OK;
 }
 
-static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                            liana__error *error)
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
 {
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     session own;
     liana_status status = begin_session(&own, model, options, error);
     void *aside = liana__compiled_set_aside(model);
@@ -374,16 +377,11 @@ static liana_status try_fit(liana_model *model, const liana_fit_options *options
     return status;
 }
 
-liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                              liana__error *error)
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
-    LIANA__SCOPED_BY(close_apart) taken_apart own = {0};
-    LIANA_TRY(take_apart(options, &own));
-    return try_fit(model, &own.options, run, user, error);
-}
-
-static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
-{
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     liana__error *error = &model->context->error;
     session own;
     liana_status status = begin_session(&own, model, options, error);
@@ -396,13 +394,6 @@ static liana_status fit_examples(liana_model *model, const liana_fit_options *op
     if (own.job.stages.count) end_stages(&own, status);
     close_session(&own);
     return status;
-}
-
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
-{
-    LIANA__SCOPED_BY(close_apart) taken_apart own = {0};
-    LIANA_TRY(take_apart(options, &own));
-    return fit_examples(model, &own.options);
 }
 
 liana_status liana_fit(liana_model *model, const liana_fit_options *options)

@@ -449,8 +449,7 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
     liana__device_difference item = {.what = LIANA__COMPARED_WEIGHT,
                                      .layer = model->layers[model->weights[weight].layer].name,
                                      .name = liana__arena_string(&comparison->arena, name)};
-    if (status == LIANA_OK) status = add_tensor(comparison, &tensor, unit_of(options->first), &item, error);
-    return status;
+    return status == LIANA_OK ? add_tensor(comparison, &tensor, unit_of(options->first), &item, error) : status;
 }
 
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,

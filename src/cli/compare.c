@@ -2,7 +2,7 @@
 #include "cli/session.h"
 
 #include "base/format.h"
-#include "report/run_files.h"
+#include "report/run_plot.h"
 #include "train/callbacks/callback.h"
 #include "train/config/differences.h"
 

@@ -2,9 +2,9 @@
 #include "data/convert/convert.h"
 
 #include "base/file.h"
+#include "cli/command.h"
 #include "cli/remote_files.h"
 #include "cli/session.h"
-#include "cli/terminal.h"
 #include "formats/image.h"
 
 #include <inttypes.h>

@@ -1,12 +1,11 @@
 /* liana find-lr: sweeps the learning rate, and suggests one. */
+#include "cli/command.h"
 #include "cli/session.h"
-#include "cli/terminal.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/scoped.h"
 #include "report/reports.h"
-#include "train/training/rate_finder.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "backends/pjrt/whole_text.h"
 #include "base/file.h"
 #include "base/scoped.h"
-#include "base/text.h"
 #include "passes/pass.h"
 #include "report/reports.h"
 #include "stablehlo/module.h"

@@ -1,7 +1,7 @@
 /* liana profile: watches some steps of a run and says where the time goes. */
 #include "base/scoped.h"
 #include "cli/session.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
     {"steps", "N", "number of measured steps (default: 5)"},

@@ -2,7 +2,7 @@
 #include "cli/remote_files.h"
 
 #include "base/file.h"
-#include "cli/terminal.h"
+#include "cli/command.h"
 
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #ifndef LIANA_CLI_REPORTER_H
 #define LIANA_CLI_REPORTER_H
 
-#include "base/error.h"
-#include "base/text.h"
 #include "base/value.h"
 
 #include <stdbool.h>

@@ -6,7 +6,6 @@
 #include "base/context_plugins.h"
 #include "base/file.h"
 #include "report/reports.h"
-#include "train/config/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* liana synth: a data set of drawn flowers. */
+#include "cli/command.h"
 #include "cli/session.h"
-#include "cli/terminal.h"
 #include "data/synth/synth_flowers.h"
 
 #include <inttypes.h>

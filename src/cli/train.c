@@ -4,7 +4,6 @@
 #include "base/scoped.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
-#include "train/run/run_cluster.h"
 
 static const liana__option options[] = {
     {LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)")},

@@ -2,7 +2,6 @@
 #include "report/reports.h"
 
 #include "base/file.h"
-#include "report/pictures.h"
 
 #include <stdio.h>
 

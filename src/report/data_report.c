@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "data/image/decode.h"
-#include "report/pictures.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/axis.h"
+#include "report/canvas.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Draws line charts. */
 #include "report/pictures.h"
 
-#include "report/axis.h"
+#include "report/canvas.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Finds fonts through fontconfig. */
-#include "report/fonts.h"
+#include "report/canvas.h"
 
 #include "base/scoped.h"
 #include "base/text.h"

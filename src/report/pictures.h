@@ -2,7 +2,6 @@
 #ifndef LIANA_REPORT_PICTURES_H
 #define LIANA_REPORT_PICTURES_H
 
-#include "base/error.h"
 #include "report/canvas.h"
 
 #include <stdbool.h>

@@ -5,7 +5,6 @@
 #include "base/format.h"
 #include "base/scoped.h"
 #include "base/value.h"
-#include "report/pictures.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "data/source/source.h"
 #include "report/pictures.h"
 #include "train/config/sweep.h"
+#include "train/run/measure.h"
 #include "train/run/run.h"
 #include "train/training/device_comparison.h"
 #include "train/training/rate_finder.h"
@@ -112,5 +113,39 @@ liana_status liana__sweep_report_write(const liana__sweep_results *results, cons
 /* A row for each layer whose products or results are padded, the `most` worst first by what they lose; all of them if
  * `most` is 0. Then the whole, memory by part, and advice on shards and widths. */
 void liana__tile_report(const liana__tile_plan *plan, size_t most, liana__text *text);
+
+/* ---- profile report ---- */
+
+/* A profile as text for people, and as a trace for a viewer. */
+
+/* "conv2d_input_gradient 1x1"; in `name`. */
+void liana__profile_op_name(const liana__profile_row *row, char *name, size_t size);
+/* The name of the first variable that a node reads, which tells the layer; "" if there is none. */
+const char *liana__profile_variable_name(const liana__node *node);
+/* Which limit decides a row's roofline: "memory" or "compute". */
+const char *liana__profile_bound(const liana__profile_row *row);
+/* A row's share of the workers' time. */
+double liana__profile_share(const liana__profile *profile, double worker_seconds);
+
+/* The share of the threads' working time in which they really had a core, at most 1. If it is less, other programs were
+ * running, and the times mean little. */
+double liana__profile_undisturbed(const liana__profile *profile);
+
+/* The kernels that ran the nodes of an op row, "avx512" or "onednn, reference"; and why the kernels before them in the
+ * op's list declined, "amx: not bf16; ..."; "" if none did. */
+void liana__profile_kernels(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
+void liana__profile_declined(const liana__profile *profile, const liana__profile_row *op, liana__text *text);
+
+/* Appends one line: where the time goes. */
+void liana__profile_verdict(const liana__profile *profile, liana__text *text);
+
+/* Prints the machine, the steps, a table of ops (and of nodes), the declined kernels, and the verdict. */
+void liana__profile_print(const liana__profile *profile, bool nodes, liana__text *text);
+
+/* Writes a trace for ui.perfetto.dev or chrome://tracing ("Trace Event Format"): a track for each worker with its
+ * shards, nodes and reductions, one for the steps with waiting, shards and update, one for each reading thread.
+ * The path may be a gs:// or s3:// URL. Errors: those of writing, OUT_OF_MEMORY. */
+liana_status liana__profile_write_trace(const liana__profile *profile, const char *path, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "report/pictures.h"
 #include "train/callbacks/callback.h"
 #include "train/objective/batch_components.h"
 

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/format.h"
 #include "base/scoped.h"
-#include "report/pictures.h"
 #include "report/run_plot.h"
 #include "train/callbacks/callback.h"
 

@@ -1,8 +1,6 @@
 /* Prints what a TPU makes of a training. */
 #include "report/reports.h"
 
-#include "train/training/tile_plan.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "base/message.h"
 #include "base/random.h"
 #include "base/scoped.h"
-#include "exec/program.h"
 #include "kernels/onednn.h"
 
 #include <stdio.h>

@@ -4,11 +4,10 @@
 #ifndef LIANA_STEP_AGREEMENT_H
 #define LIANA_STEP_AGREEMENT_H
 
-#include "base/text.h"
 #include "base/value.h"
 #include "distribute/cluster/cluster.h"
 #include "exec/program.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 /* Keys with values, as texts. Zero-initialise; free with liana__facts_free. */
 typedef struct liana__facts {

@@ -1,7 +1,6 @@
 /* Runs the programs of a step again, with what they read. */
 #include "step/incident.h"
 
-#include "base/context.h"
 #include "base/scoped.h"
 #include "ir/graph.h"
 #include "optimizers/optimizer.h"

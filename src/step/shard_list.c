@@ -2,7 +2,6 @@
 #include "step/shard_list.h"
 
 #include "batch/cut.h"
-#include "distribute/cluster/cluster.h"
 
 #include "base/scoped.h"
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include "distribute/slices.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
-#include "optimizers/optimizer.h"
 #include "optimizers/update_rule.h"
 
 /* No variable. */

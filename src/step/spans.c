@@ -4,7 +4,6 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "batch/cut.h"
-#include "step/shard_list.h"
 #include "step/step_internal.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "base/scoped.h"
 #include "step/step_internal.h"
 
-#include "distribute/cluster/cluster.h"
 #include "step/exchange.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "step/user_update.h"
 
 #include "base/context.h"
-#include "base/memory.h"
 #include "base/scoped.h"
 #include "distribute/slices.h"
 #include "exec/subgraph.h"

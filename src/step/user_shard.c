@@ -2,7 +2,6 @@
 #include "base/named.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "layers/model.h"
 #include "passes/autodiff.h"

@@ -2,13 +2,11 @@
 #include "step/user_step.h"
 
 #include "backends/pjrt/platform.h"
-#include "base/context.h"
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
-#include "step/agreement.h"
 #include "step/exchange.h"
 #include "step/precision.h"
 

@@ -2,7 +2,6 @@
 #ifndef LIANA_STEP_USER_STEP_H
 #define LIANA_STEP_USER_STEP_H
 
-#include "program/variables.h"
 #include "step/agreement.h"
 #include "step/replicas/replicas.h"
 #include "step/step.h"

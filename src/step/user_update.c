@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "step/slice_update.h"
 

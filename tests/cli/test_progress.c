@@ -1,8 +1,8 @@
 /* The lines that show a running training. */
 #include "harness/harness.h"
 
+#include "cli/command.h"
 #include "cli/reporter.h"
-#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <jansson.h>

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "report/axis.h"
+#include "report/canvas.h"
 #include "report/pictures.h"
 
 #include <math.h>

@@ -1,9 +1,7 @@
 /* liana inspect: says what a file is and what it holds. */
 #include "cli/inspect/inspect.h"
 
-#include "base/file.h"
 #include "base/scoped.h"
-#include "base/text.h"
 #include "cli/remote_files.h"
 #include "formats/csv_file.h"
 #include "formats/idx.h"

@@ -4,7 +4,6 @@
 #ifndef LIANA_CLI_INSPECT_H
 #define LIANA_CLI_INSPECT_H
 
-#include "cli/command.h"
 #include "cli/findings.h"
 #include "formats/tfrecord.h"
 

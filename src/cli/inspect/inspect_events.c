@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "cli/inspect/inspect.h"
 #include "formats/event.h"
-#include "formats/tfrecord.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "cli/inspect/inspect.h"
 #include "formats/example.h"
 #include "formats/image.h"
-#include "formats/tfrecord.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

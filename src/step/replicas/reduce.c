@@ -3,7 +3,6 @@
 #include "base/context.h"
 #include "base/denormals.h"
 #include "base/scoped.h"
-#include "base/text.h"
 #include "ir/shape.h"
 #include "step/replicas/per_replica.h"
 

@@ -1,11 +1,9 @@
 /* Functions that run on each replica: graphs by the shapes of shards, compiled for each device of this process. */
-#include "base/context.h"
 #include "base/crc32c.h"
 #include "base/scoped.h"
 #include "exec/program.h"
 #include "exec/subgraph.h"
 #include "ir/device_scope.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/replicas/per_replica.h"

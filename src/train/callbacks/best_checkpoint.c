@@ -1,5 +1,4 @@
 /* The best checkpoint of a training, as a metric says: it is saved, named in the state, and kept. */
-#include "train/callbacks/callback.h"
 #include "train/callbacks/standard.h"
 #include "train/checkpoint/checkpoint.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/objective/chief_task.h"
+#include "train/objective/trainer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * name (keras.io/api/callbacks/early_stopping). A stage of a training is what a fit of its own is in Keras: it ends its
  * stage, and begins anew with the next one. */
 #include "train/callbacks/callback.h"
-#include "train/training/training.h"
 
 #include <math.h>
 

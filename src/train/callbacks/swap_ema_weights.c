@@ -2,7 +2,6 @@
  * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/job/fit.c);
  * training goes on with the weights themselves. */
 #include "train/callbacks/callback.h"
-#include "train/training/training.h"
 
 typedef struct swap_options {
     bool swap_on_epoch;

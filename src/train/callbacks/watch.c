@@ -5,7 +5,6 @@
 #include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
-#include "train/objective/trainer.h"
 #include "train/training/bundle.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* Tells a checkpoint from that of another step, and from that of another training. */
 #include "train/checkpoint/checkpoint.h"
 
-#include "base/file.h"
 #include "base/value_read.h"
 
 #include <stdio.h>

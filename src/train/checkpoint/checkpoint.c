@@ -2,11 +2,9 @@
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/crc32c.h"
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "program/variables_file.h"
 #include "train/checkpoint/data_state.h"
 

@@ -6,7 +6,6 @@
 #ifndef LIANA_TRAIN_CHECKPOINT_H
 #define LIANA_TRAIN_CHECKPOINT_H
 
-#include "backends/variables.h"
 #include "base/file.h"
 #include "base/value.h"
 #include "train/training/training_state.h"

@@ -4,7 +4,6 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>

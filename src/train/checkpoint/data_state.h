@@ -6,7 +6,6 @@
 #ifndef LIANA_TRAIN_DATA_STATE_H
 #define LIANA_TRAIN_DATA_STATE_H
 
-#include "base/value.h"
 #include "data/source/source.h"
 #include "step/agreement.h"
 

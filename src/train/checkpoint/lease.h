@@ -16,7 +16,7 @@
 #define LIANA_TRAIN_LEASE_H
 
 #include "remote/remote.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 typedef struct liana__lease liana__lease;
 

@@ -3,8 +3,6 @@
 
 #include "base/scoped.h"
 #include "base/text.h"
-#include "remote/store.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "train/checkpoint/resume.h"
 
 #include "base/scoped.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/temporary.h"
 
 #include <stdio.h>

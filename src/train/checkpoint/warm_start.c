@@ -4,7 +4,6 @@
 #include "base/named.h"
 #include "base/scoped.h"
 #include "ir/shape.h"
-#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/weights.h"
 
 #include <liana/train.h>

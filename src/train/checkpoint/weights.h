@@ -2,6 +2,7 @@
 #ifndef LIANA_TRAIN_WEIGHTS_H
 #define LIANA_TRAIN_WEIGHTS_H
 
+#include "backends/variables.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
 #include "layers/model.h"
@@ -78,5 +79,22 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
  * value that is not finite. */
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
                                      const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
+
+/* ---- model values ---- */
+
+/* The weights that a model keeps on the host between fits. */
+
+/* Copies the values to the variables of the same names, and back. */
+liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Lets `read` change copies of the values. If it succeeds, they take the place of the values; else nothing is
+ * changed. */
+typedef liana_status (*liana__values_reader)(liana_model *model, const void *options, float *const *values,
+                                             liana__arena *arena, liana__error *error);
+liana_status liana__model_values_change(liana_model *model, liana__values_reader read, const void *options,
+                                        liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -2,7 +2,6 @@
 #include "train/config/config.h"
 
 #include "backends/pjrt/device_name.h"
-#include "base/file.h"
 #include "base/plugin.h"
 #include "base/scoped.h"
 #include "formats/yaml.h"

@@ -6,7 +6,6 @@
 #ifndef LIANA_TRAIN_CONFIG_H
 #define LIANA_TRAIN_CONFIG_H
 
-#include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
 #include "train/checkpoint/warm_start.h"

@@ -5,7 +5,6 @@
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
 #include "models/preprocessing.h"
-#include "remote/remote.h"
 #include "train/objective/trainer.h"
 
 #include <limits.h>

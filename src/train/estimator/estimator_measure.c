@@ -5,7 +5,6 @@
 #include "train/estimator/estimator.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
-#include "train/training/training.h"
 
 #include <string.h>
 

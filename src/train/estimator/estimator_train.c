@@ -7,7 +7,6 @@
 #include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
-#include "train/training/training.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "train/estimator/function_model.h"
 
 #include "ir/device_scope.h"
-#include "ir/graph.h"
 #include "passes/autodiff.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/step_graphs.h"

@@ -1,7 +1,6 @@
 /* The first values of an estimator's variables. */
 #include "base/named.h"
 #include "base/scoped.h"
-#include "formats/safetensors.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
 #include "train/checkpoint/warm_start.h"

@@ -4,8 +4,6 @@
 #include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
-#include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "train/estimator/model_fn_internal.h"
 

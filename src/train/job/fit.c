@@ -4,9 +4,7 @@
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
 #include "train/callbacks/standard.h"
-#include "train/objective/chief_task.h"
 #include "train/objective/trainer.h"
-#include "train/training/training.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,11 +2,8 @@
 #ifndef LIANA_TRAIN_FIT_INTERNAL_H
 #define LIANA_TRAIN_FIT_INTERNAL_H
 
-#include "data/loader/loader.h"
 #include "train/callbacks/watch.h"
 #include "train/job/fit.h"
-#include "train/job/fit_plan.h"
-#include "train/training/training.h"
 
 /* ---- fit span ---- */
 

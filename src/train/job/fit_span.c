@@ -2,7 +2,6 @@
 #include "train/job/fit_internal.h"
 
 #include "step/spans.h"
-#include "train/job/fit_plan.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/shared_loader.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/wall_clock.h"
 #include "distribute/cluster/cluster.h"
-#include "train/callbacks/callback.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"

@@ -5,7 +5,6 @@
 
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/job/fit.h"
-#include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
 
 #include <liana/callback.h>

@@ -6,7 +6,6 @@
 #ifndef LIANA_TRAIN_JOB_OPTIONS_H
 #define LIANA_TRAIN_JOB_OPTIONS_H
 
-#include "base/field.h"
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
 #include "step/agreement.h"

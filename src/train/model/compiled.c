@@ -1,12 +1,10 @@
 /* Compiles a model for fit, evaluate and predict, and keeps the results. */
 #include "train/model/compiled.h"
 
-#include "base/text.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/model_values.h"
+#include "train/checkpoint/weights.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
-#include "train/training/training.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 #include "train/objective/shared_loader.h"
 #include "train/training/training.h"
 

@@ -8,7 +8,6 @@
 
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
-#include "data/loader/loader.h"
 #include "layers/model.h"
 #include "step/shard_list.h"
 #include "train/objective/batch_components.h"

@@ -1,17 +1,11 @@
 /* A model in a folder, and weights from files. */
-#include "base/file.h"
 #include "base/scoped.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
-#include "remote/outlet.h"
 #include "step/precision.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

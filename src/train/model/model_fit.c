@@ -3,17 +3,13 @@
 #include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/model/compiled.h"
-#include "train/model/model_data.h"
 #include "train/objective/objective.h"
-#include "train/training/training.h"
 
 #include <liana/train.h>
 #include <string.h>

@@ -3,10 +3,8 @@
 #define LIANA_TRAIN_MODEL_FIT_H
 
 #include "data/loader/loader.h"
-#include "distribute/cluster/cluster.h"
 #include "train/model/compiled.h"
 #include "train/model/model_data.h"
-#include "train/training/training.h"
 
 #include <liana/train.h>
 

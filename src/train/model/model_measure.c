@@ -2,11 +2,9 @@
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "train/job/fit.h"
-#include "train/model/model_data.h"
 #include "train/model/model_fit.h"
 #include "train/model/model_objective.h"
 #include "train/objective/objective.h"
-#include "train/training/training.h"
 
 #include <stdlib.h>
 #include <string.h>

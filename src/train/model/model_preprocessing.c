@@ -1,7 +1,6 @@
 /* Learns, writes and reads what a model knows of its images and classes. */
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "data/source/class_list.h"
@@ -9,7 +8,6 @@
 #include "formats/safetensors.h"
 #include "models/preprocessing.h"
 #include "train/config/config.h"
-#include "train/model/model_objective.h"
 
 #include <string.h>
 

@@ -9,8 +9,6 @@
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_preprocessing.h"
-#include "train/training/training.h"
 
 #include <liana/train.h>
 #include <stdlib.h>

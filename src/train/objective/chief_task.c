@@ -1,6 +1,6 @@
 /* Tasks of the chief. */
-#include "train/objective/chief_task.h"
 #include "base/scoped.h"
+#include "train/objective/trainer.h"
 
 #include <stdlib.h>
 

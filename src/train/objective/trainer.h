@@ -3,9 +3,7 @@
 #ifndef LIANA_TRAIN_TRAINER_H
 #define LIANA_TRAIN_TRAINER_H
 
-#include "step/builders.h"
-#include "step/optimizer_builder.h"
-#include "train/objective/objective.h"
+#include "distribute/cluster/cluster.h"
 #include "train/objective/trainer_options.h"
 
 #include <liana/train.h>
@@ -111,5 +109,18 @@ typedef struct liana__recompute_result {
  * also says how many shards are computed side by side; so it is kept in any case. */
 liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
                                                 bool on_plugin);
+
+/* ---- chief task ---- */
+
+/* What the chief of a cluster does for all, such as writing a file. If it dies before all know that it is done, the
+ * next chief does it once more: so the task must come to the same whoever does it, and however often. */
+
+/* Called in each process, at the same time as the others. */
+typedef liana_status (*liana__chief_task)(void *user, bool is_chief, liana__error *error);
+
+/* A collective operation. If the task fails in one process it fails in all. `cluster` NULL: this process is the
+ * chief. */
+liana_status liana__chief_does(liana__cluster *cluster, liana__chief_task task, void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

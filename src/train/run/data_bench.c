@@ -1,7 +1,6 @@
 /* Measures each stage of a run's input. */
 #include "train/run/measure.h"
 
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/recorder.h"
 #include "train/run/run_internal.h"

@@ -4,7 +4,6 @@
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"
 #include "train/objective/batch_components.h"
-#include "train/objective/trainer.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>

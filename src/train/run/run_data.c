@@ -1,7 +1,6 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run/run_internal.h"
 
-#include "base/memory.h"
 #include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "data/check/quarantine.h"

@@ -5,7 +5,6 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/store.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <stdio.h>

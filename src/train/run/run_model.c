@@ -5,7 +5,7 @@
 #include "models/models.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/weights.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,9 @@
 /* Writes and reads bundles. */
 #include "train/training/bundle.h"
 
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 #include "program/variables_file.h"

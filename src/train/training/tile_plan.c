@@ -2,7 +2,6 @@
 #include "train/training/tile_plan.h"
 
 #include "base/scoped.h"
-#include "ir/graph.h"
 #include "passes/pass.h"
 #include "train/objective/step_graphs.h"
 

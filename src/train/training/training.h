@@ -5,11 +5,9 @@
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
-#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "optimizers/schedule.h"
 #include "step/agreement.h"
-#include "step/notes.h"
 #include "step/precision.h"
 #include "train/objective/trainer.h"
 #include "train/training/training_stages.h"

@@ -3,8 +3,6 @@
 #define LIANA_TRAIN_TRAINING_STATE_H
 
 #include "backends/variables.h"
-#include "base/error.h"
-#include "base/value.h"
 #include "train/training/history.h"
 
 #include <liana/callback.h>

@@ -1,4 +1,4 @@
-/* The list of subcommands, and what they share. */
+/* The list of subcommands, and their common beginning and end. */
 #include "cli/command.h"
 
 #include "base/descriptor.h"

@@ -84,7 +84,7 @@ typedef struct liana__invocation {
     bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;
     FILE *err;
-    struct liana__remote *remote; /* shows the run folder that was named by a URL; NULL: there is none */
+    struct liana__remote *remote; /* shows the run folder that was named by a URL; NULL: missing */
     liana__arena arena;
     liana__error error;
 } liana__invocation;

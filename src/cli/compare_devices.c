@@ -42,7 +42,7 @@ static liana_status find_names(liana__invocation *invocation, const liana__confi
     return names[0] ? LIANA_OK : liana__fail_memory(&invocation->error, "names of devices");
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void set_number(liana__invocation *invocation, liana__value *event, const char *key, double number)
 {

@@ -27,7 +27,7 @@ typedef struct launch {
     const char *here;              /* the working folder */
     const char **hosts;            /* by rank; NULL: this machine */
     int64_t *slots;                /* by rank: processes on its host */
-    char folder[LIANA__TEMPORARY]; /* of the sockets; empty: there is none */
+    char folder[LIANA__TEMPORARY]; /* of the sockets; empty: missing */
     char id[32];
 } launch;
 
@@ -72,7 +72,7 @@ static liana_status place_processes(launch *own)
                        room, count);
 }
 
-/* ---- what a process is told ---- */
+/* ---- the environment of a process ---- */
 
 static liana_status make_folder(launch *own)
 {
@@ -139,7 +139,7 @@ static const char *const *make_environment(const launch *own, int64_t rank, bool
     return variables;
 }
 
-/* ---- what a process runs ---- */
+/* ---- the command of a process ---- */
 
 /* The first operand, if it is a command that several processes share; NULL: they train. */
 static const char *find_command(const liana__invocation *invocation)

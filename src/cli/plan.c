@@ -1,4 +1,4 @@
-/* liana plan: measures a few steps here, and says what a step takes in a cluster. */
+/* liana plan: measures a few steps here, and predicts the steps of a cluster. */
 #include "base/cpu.h"
 #include "base/scoped.h"
 #include "cli/plan_device.h"
@@ -63,7 +63,7 @@ typedef struct answer {
     liana__step_time time;
 } answer;
 
-/* ---- what is asked ---- */
+/* ---- options ---- */
 
 typedef struct unit {
     const char *name;

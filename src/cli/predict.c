@@ -1,4 +1,4 @@
-/* liana predict: what a model says of each example, as lines or as a file. */
+/* liana predict: the predictions of a model for each example, as lines or as a file. */
 #include "cli/session.h"
 
 #include "base/format.h"
@@ -39,7 +39,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
     liana__invocation_print_json(invocation, event);
 }
 
-/* ---- what is printed of each example ---- */
+/* ---- printing examples ---- */
 
 typedef struct printer {
     liana__invocation *invocation;

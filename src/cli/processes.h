@@ -44,7 +44,7 @@ liana_status liana__jobs_run(liana__process *jobs, size_t count, size_t at_once,
 
 typedef struct liana__launched {
     const char *const *words;       /* the command, NULL-terminated; the first one is looked for in PATH */
-    const char *file;               /* what is run under the name of the first word; NULL: what that names */
+    const char *file;               /* the file of the program; NULL: the first word names it */
     const char *const *environment; /* NAME=value to set, or NAME to unset; NULL-terminated */
     bool far;    /* the command is ssh: codes from 128 on say that the process died, or its machine */
     bool speaks; /* its standard output is ours, though it is not the first one */

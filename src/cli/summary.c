@@ -1,4 +1,4 @@
-/* liana summary: the layers of a model, or what a file of weights holds. */
+/* liana summary: the layers of a model, or the contents of a file of weights. */
 #include "base/file.h"
 #include "base/scoped.h"
 #include "cli/session.h"

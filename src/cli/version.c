@@ -1,4 +1,4 @@
-/* liana version: the version, and what it was built with. */
+/* liana version: the version of liana. */
 #include "cli/session.h"
 
 #include <liana/context.h>

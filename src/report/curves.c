@@ -148,7 +148,7 @@ static const double *best_of(const panel_plot *plot, const double *values)
     return best;
 }
 
-/* NaN where there is none. */
+/* NaN where a value is missing. */
 static double last_of(const panel_plot *plot, const double *values)
 {
     for (size_t i = plot->num_epochs; values && i-- > 0;) {

@@ -108,7 +108,7 @@ liana_status liana__sweep_report_write(const liana__sweep_results *results, cons
 
 /* ---- tile report ---- */
 
-/* What a TPU makes of a training, as text. */
+/* The plan of a training on a TPU, as text. */
 
 /* A row for each layer whose products or results are padded, the `most` worst first by what they lose; all of them if
  * `most` is 0. Then the whole, memory by part, and advice on shards and widths. */

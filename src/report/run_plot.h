@@ -7,7 +7,7 @@
 
 /* ---- run files ---- */
 
-/* What a run folder says of a run: its settings, its history, its times. */
+/* The settings, the history and the times in a run folder. */
 
 typedef struct liana__run_files {
     const char *folder;
@@ -22,7 +22,7 @@ typedef struct liana__run_files {
 liana_status liana__run_files_read(const char *const *folders, size_t count, liana__arena *arena,
                                    liana__run_files **runs, liana__error *error) LIANA_MUST_USE;
 
-/* A number of epoch `index`; NaN: there is none. */
+/* A number of epoch `index`; NaN: missing. */
 double liana__run_files_number(const liana__value *epochs, size_t index, const char *key);
 
 /* The keys of the epochs of all runs that are measures of training: "loss", "accuracy" (the validation's are these with

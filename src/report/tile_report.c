@@ -1,4 +1,4 @@
-/* Prints what a TPU makes of a training. */
+/* Prints the plan of a training on a TPU. */
 #include "report/reports.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* agreement.h - what all processes of a cluster must have in common: compared before the first step.
+/* agreement.h - compares the processes of a cluster before the first step.
  *
  * All processes call these functions in the same order, and each of them comes to the same answer. */
 #ifndef LIANA_STEP_AGREEMENT_H
@@ -72,7 +72,7 @@ void liana__facts_add_graph(liana__facts *facts, const char *key, const liana_gr
  * paths of sources), on which device of a scope it is computed, and what is recomputed to save memory. */
 void liana__facts_add_ops(liana__facts *facts, const char *key, const liana_graph *graph);
 
-/* A graph, and what it runs on. */
+/* A graph, and its device. */
 typedef struct liana__graph_agreement {
     liana__device *device;
     liana__variables *variables;

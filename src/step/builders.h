@@ -1,4 +1,4 @@
-/* builders.h - what a step is made of: a shard builder and an update builder.
+/* builders.h - the two builders of a step: a shard builder and an update builder.
  *
  * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with
  * its losses is one, a model function of an estimator another, a program's own function a third. An update builder
@@ -62,7 +62,7 @@ typedef struct liana__step_sums {
     size_t count, num_gradients;
 } liana__step_sums;
 
-/* The item of a variable; NULL: there is none. */
+/* The item of a variable; NULL: missing. */
 const liana__step_sum *liana__step_sums_find(const liana__step_sums *sums, const char *variable);
 
 /* ---- shards ---- */

@@ -9,7 +9,7 @@
 
 /* ---- notes ---- */
 
-/* Sentences about what was found or chosen, for whoever asked to be told. */
+/* Sentences about findings and choices, for a caller that asked for them. */
 
 typedef struct liana__notes {
     void (*tell)(void *user, const char *note); /* NULL: nobody asked */

@@ -1,4 +1,4 @@
-/* Runs an incident again, and says what was found. */
+/* Runs an incident again, and describes its first bad result. */
 #include "step/incident.h"
 
 #include "base/value_read.h"

@@ -1,4 +1,4 @@
-/* Decides what a run computes in. */
+/* Decides the precision of a run. */
 #include "step/precision.h"
 
 #include "backends/pjrt/platform.h"

@@ -1,4 +1,4 @@
-/* precision.h - what a run computes in, and what `auto` means on this machine: the one place that decides. */
+/* precision.h - the precision of a run, and the meaning of `auto` on this machine. No other place decides it. */
 #ifndef LIANA_STEP_PRECISION_H
 #define LIANA_STEP_PRECISION_H
 

@@ -1,4 +1,4 @@
-/* Runs the programs of a step again, with what they read. */
+/* Runs the programs of a step again, with the same inputs. */
 #include "step/incident.h"
 
 #include "base/scoped.h"
@@ -89,7 +89,7 @@ static liana_status note_owners(const liana__rerun *rerun, bool backwards, liana
     return liana__incident_note_layers(incident, layer_of_owned, &all, error);
 }
 
-/* ---- what a program read ---- */
+/* ---- the inputs of a program ---- */
 
 static liana_status read_variables(const liana__rerun *rerun, bool before, liana__incident *incident,
                                    liana__error *error)

@@ -11,7 +11,7 @@
 typedef struct liana__shard_list {
     liana__leaf *leaves;
     int64_t microbatch;
-    const struct liana__cluster *cluster; /* NULL: there is none */
+    const struct liana__cluster *cluster; /* NULL: missing */
     size_t num_workers;                   /* of it */
     liana__leaf_range *shards;
     size_t *ends; /* by worker: where its leaves end */

@@ -236,7 +236,7 @@ static liana_status share_records(span_run *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* ---- what is lost ---- */
+/* ---- lost examples ---- */
 
 static void note_lost(span_run *own, size_t worker, int64_t lost)
 {

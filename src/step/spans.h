@@ -42,7 +42,7 @@ typedef struct liana__step_span {
     void *user;
 } liana__step_span;
 
-/* What came of a span: the same in all processes. */
+/* The result of a span: the same in all processes. */
 typedef struct liana__span_result {
     liana__span_counts counts;
     liana__span_try attempt; /* the last one */

@@ -14,7 +14,7 @@ typedef struct liana__step liana__step;
 
 enum { LIANA__MAX_STEPS_PER_EXECUTION = 10000 };
 
-/* What a step is made of. The builders are borrowed. */
+/* The plan of a step. The builders are borrowed. */
 typedef struct liana__step_plan {
     const liana__shard_builder *shards;
     const liana__update_builder *update; /* NULL: the step only measures */
@@ -95,7 +95,7 @@ liana_status liana__step_keep(liana__step *step, const liana__batch *batch, lian
 /* Errors: those of an upload. */
 liana_status liana__step_send_kept(liana__step *step, liana__error *error) LIANA_MUST_USE;
 
-/* ---- what it is made of ---- */
+/* ---- members ---- */
 
 const liana__step_plan *liana__step_plan_of(const liana__step *step);
 const liana__variables *liana__step_variables(const liana__step *step);

@@ -1,4 +1,4 @@
-/* step_internal.h - what a step is. For the files of the step. */
+/* step_internal.h - the struct of a step. For the files of the step. */
 #ifndef LIANA_STEP_STEP_INTERNAL_H
 #define LIANA_STEP_STEP_INTERNAL_H
 
@@ -14,7 +14,7 @@ struct liana__step {
     liana__whole_plan whole;           /* the strategy borrows it */
     size_t num_staged, num_launched;   /* updates of an execution */
     float *penalties;                  /* [whole.most_steps]: of those that were launched last */
-    liana__program *penalty;           /* of the variables; NULL: there is none */
+    liana__program *penalty;           /* of the variables; NULL: missing */
     float *first_sum;                  /* on the host: the vector */
     float *counts;                     /* [num_counts] */
     float *scalars;                    /* [1 + num_scalars] of the running update */

@@ -126,7 +126,7 @@ static liana_status take_optimizer(liana_step *step, liana__error *error)
     return options->optimizer ? LIANA_OK : liana__fail_memory(error, "a step");
 }
 
-/* Copies what the options point to, and sets the defaults. */
+/* Copies the texts and lists of the options, and sets the defaults. */
 static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
 {
     liana_step_options *options = &step->options;

@@ -48,7 +48,7 @@ struct liana_step {
 liana_status liana__user_build_shard(void *user, liana__step_kind kind, const liana__shard_rows *rows,
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
-/* The component of that name; num_components: there is none. */
+/* The component of that name; num_components: missing. */
 size_t liana__user_component(const liana_step *step, const char *name, const char **nearest);
 
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */

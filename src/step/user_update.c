@@ -117,7 +117,7 @@ static liana_tensor variable_of(const liana_update *update, const liana__step_su
     return liana_graph_variable(update->graph, item->variable, item->dtype, item->shape);
 }
 
-/* The item of a variable's statistic; NULL: there is none. */
+/* The item of a variable's statistic; NULL: missing. */
 static const liana__step_sum *find_statistic(const liana__step_sums *sums, const char *variable)
 {
     for (size_t i = sums->num_gradients; i < sums->count; i++) {

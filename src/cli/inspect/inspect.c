@@ -1,4 +1,4 @@
-/* liana inspect: says what a file is and what it holds. */
+/* liana inspect: describes a file and its contents. */
 #include "cli/inspect/inspect.h"
 
 #include "base/scoped.h"

@@ -16,7 +16,7 @@ typedef struct reducing {
     liana_reduction reduction;
     liana__error *error;
     const liana_array *leaves; /* of this process; NULL: it has none */
-    /* What all agree on. */
+    /* The facts that are the same in all processes. */
     int dtype;
     liana_shape shape;  /* of the result; where shards are concatenated, of a row */
     int64_t total_rows; /* of all shards */
@@ -37,9 +37,9 @@ static bool has_rows(liana_reduction reduction)
     return reduction >= LIANA_REDUCE_CONCATENATE;
 }
 
-/* ---- what is reduced ---- */
+/* ---- the arrays ---- */
 
-/* What a process has of the array. */
+/* The shards of the array in a process. */
 typedef struct description {
     int32_t dtype, rank; /* dtype -1: no shards */
     int64_t dims[LIANA_MAX_RANK];

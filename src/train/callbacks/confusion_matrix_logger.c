@@ -23,7 +23,7 @@ static liana_status check(liana_check *check)
     return liana_option_refuse(check, NULL, "the folder is empty, expected the name of a folder");
 }
 
-/* The first metric that is a confusion matrix; NULL: there is none. */
+/* The first metric that is a confusion matrix; NULL: missing. */
 static const liana__objective_metric *find_matrix(const liana__objective *objective)
 {
     for (size_t i = 0; i < objective->num_metrics; i++) {

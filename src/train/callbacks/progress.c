@@ -1,4 +1,4 @@
-/* Tells a display what a training does. */
+/* Tells a display how a training goes on. */
 #include "train/callbacks/standard.h"
 
 /* A stop depends on a signal or on a display, which only one process has. */

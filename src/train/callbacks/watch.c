@@ -118,8 +118,8 @@ static liana_status retire(liana__watch *watch, liana__error *error)
     return LIANA_OK;
 }
 
-/* Saved states refer to the values (liana__kept_array), so whole ones stay where they are. Others change places with the
- * old ones: copying would make memory of what others hold. */
+/* Saved states refer to the values (liana__kept_array), so whole ones stay in their place. Others change places with
+ * the old ones: a copy would need memory for the slices of other processes. */
 static liana_status keep(liana__watch *watch, const liana__variables *variables, bool whole, void **values,
                          liana__error *error)
 {

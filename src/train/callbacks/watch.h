@@ -1,4 +1,4 @@
-/* watch.h - what a training does about numbers that are not finite.
+/* watch.h - how a training handles numbers that are not finite.
  *
  * The trainer finds them in each step (trainer.h). Sums go bad before the update, so the weights
  * are still good, and the step is run again node by node at once. An update that gives bad weights has overwritten what

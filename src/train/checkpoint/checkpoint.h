@@ -24,7 +24,7 @@ liana_status liana__checkpoints_remove_old(const char *folder, const liana__trai
 /* Removes unfinished saves of processes that have ended. For the holder of the folder, before its first save. */
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error) LIANA_MUST_USE;
 
-/* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
+/* The path of the newest checkpoint in a folder, in the arena; NULL: missing, or no folder. */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;
 
@@ -52,10 +52,10 @@ extern const char *const liana__checkpoint_state;
 /* Renames a checkpoint to its name and `ending`, such as ".damaged". So it is no longer the newest. */
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error) LIANA_MUST_USE;
 
-/* The precision of the newest readable checkpoint in a folder, in the arena; NULL: there is none. */
+/* The precision of the newest readable checkpoint in a folder, in the arena; NULL: missing. */
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena);
 
-/* The same for recompute_memory; -1: there is none, or an older liana wrote it. */
+/* The same for recompute_memory; -1: missing, or an older liana wrote it. */
 int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena);
 
 /* The stage of a checkpoint, from 0 (train/training/training_stages.h); -1: it cannot be read. */

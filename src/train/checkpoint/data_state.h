@@ -64,7 +64,7 @@ enum { LIANA__MOST_DATA_PARTS = 3 };
 
 /* Training, validation and test data, by the names that messages give them. */
 typedef struct liana__data_parts {
-    const liana__source *sources[LIANA__MOST_DATA_PARTS]; /* NULL: there is none */
+    const liana__source *sources[LIANA__MOST_DATA_PARTS]; /* NULL: missing */
     const char *names[LIANA__MOST_DATA_PARTS];
     size_t count;
 } liana__data_parts;

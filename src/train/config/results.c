@@ -1,4 +1,4 @@
-/* Reads what the runs of a sweep measured. */
+/* Reads the measurements of the runs of a sweep. */
 #include "train/config/sweep.h"
 
 #include "base/file.h"

@@ -82,7 +82,7 @@ liana_status liana__sweep_write_config(const liana__sweep *sweep, const liana__s
 
 /* ---- results ---- */
 
-/* What the runs of a sweep measured: a table of mean and spread over the seeds of each setting. */
+/* The measurements of the runs of a sweep: a table of mean and spread over the seeds of each setting. */
 
 /* A metric over the seeds of a setting, or of one run. */
 typedef struct liana__sweep_measure {

@@ -1,4 +1,4 @@
-/* Estimators: making one, and what all its calls share. */
+/* Estimators: making one, and the common part of its calls. */
 #include "train/estimator/estimator.h"
 
 #include "distribute/strategies/strategies.h"
@@ -66,7 +66,7 @@ static void copy_warm_start(liana_estimator *own)
     }
 }
 
-/* Copies what the options point to. */
+/* Copies the texts and lists of the options. */
 static liana_status keep_options(liana_estimator *own, const liana_estimator_options *given, liana__error *error)
 {
     liana_estimator_options *options = &own->options;

@@ -1,4 +1,4 @@
-/* What an estimator gives to other programs: a graph with its variables, and the variables themselves. */
+/* Exports of an estimator: a graph with its variables, and the variables themselves. */
 #include "base/scoped.h"
 #include "ir/graph.h"
 #include "program/device.h"

@@ -1,4 +1,4 @@
-/* A model function as a shard builder: the objective that it has, what its shards read, and their graphs. */
+/* A model function as a shard builder: its objective, the inputs of its shards, and their graphs. */
 #include "train/estimator/function_model.h"
 
 #include "ir/device_scope.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- what the modes have in common ---- */
+/* ---- all modes ---- */
 
 static const liana__fn_built *main_mode(const liana__function_model *own)
 {

@@ -13,7 +13,7 @@ LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 /* ---- features and labels ---- */
 
-/* What the state of liana_features is. */
+/* The state of liana_features. */
 typedef struct side {
     liana__fn_call *call;
     bool labels;

@@ -1,4 +1,4 @@
-/* model_fn.h - calls of a model function: what the data offer it, and what it gives. */
+/* model_fn.h - calls of a model function: its features, and its results. */
 #ifndef LIANA_TRAIN_ESTIMATOR_MODEL_FN_H
 #define LIANA_TRAIN_ESTIMATOR_MODEL_FN_H
 
@@ -8,7 +8,7 @@
 
 #include <liana/estimator.h>
 
-/* ---- what the data offer ---- */
+/* ---- features ---- */
 
 typedef struct liana__fn_component {
     liana_component data; /* as the data have it, with the shape of one example */
@@ -25,7 +25,7 @@ typedef struct liana__fn_data {
     liana_scale scale; /* of images */
 } liana__fn_data;
 
-/* ---- what a function gives ---- */
+/* ---- results of a function ---- */
 
 typedef struct liana__fn_metric {
     const char *name;

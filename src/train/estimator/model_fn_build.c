@@ -1,4 +1,4 @@
-/* What a model function returns, as the sums and rows of a shard. */
+/* The results of a model function as the sums and rows of a shard. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/objective.h"

@@ -85,7 +85,7 @@ void liana__model_data_close(liana__model_data *own);
 /* ---- model classes ---- */
 
 /* Checks that labelled data use the same class numbers as a model, or as other data. A model's classes are in its
- * preprocessing (model_preprocessing.h). */
+ * preprocessing. */
 
 /* Whether data say what their classes are, and the classes' names; none if they are numbers. */
 bool liana__classes_of(const liana_dataset *dataset, liana__strings *names);

@@ -33,7 +33,7 @@ liana_status liana__model_objective_read(liana_model *model, const liana__value 
 
 /* ---- model preprocessing ---- */
 
-/* What a model knows about its images and classes: learning, writing and reading it. */
+/* A model's knowledge of its images and classes: learning, writing and reading it. */
 
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena);

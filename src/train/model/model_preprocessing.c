@@ -1,4 +1,4 @@
-/* Learns, writes and reads what a model knows of its images and classes. */
+/* Learns, writes and reads a model's knowledge of its images and classes. */
 #include "train/model/model_objective.h"
 
 #include "base/scoped.h"

@@ -339,7 +339,7 @@ static liana_status save(void *user, liana__error *error)
     return liana__checkpoint_save(folder, &own->training->variables, &own->training->state, own->keep, error);
 }
 
-/* After so many updates, or after each. */
+/* After a number of updates, or after each. */
 static liana_status save_if_due(liana__training *training, const liana_fit_options *options,
                                 const liana__job_options *job, liana__error *error)
 {

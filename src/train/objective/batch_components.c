@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- what the data have ---- */
+/* ---- the components of the data ---- */
 
 /* All components of a source: those of files with images are not listed there. */
 typedef struct component_list {
@@ -43,7 +43,7 @@ typedef struct search {
     const liana_model *model;
     component_list list;
     bool used[LIANA_MAX_COMPONENTS + 3];
-    bool labels_are_components; /* records have no label besides their components */
+    bool labels_are_components; /* records have no label apart from their components */
     const liana__data_names *names;
     liana__data_match *match;
     liana__error *error;
@@ -92,7 +92,7 @@ static const liana_component *first_free(search *own)
     return NULL;
 }
 
-/* By names alone; NULL: there is none. */
+/* By names alone; NULL: missing. */
 static const liana_component *by_name(search *own, const char *given, const char *port, const char *usual)
 {
     if (given) return find(&own->list, given);

@@ -1,4 +1,4 @@
-/* Reads what a training minimises and measures, and checks it against the model. */
+/* Reads the losses and metrics of a training, and checks them against the model. */
 #include "train/objective/objective.h"
 
 #include "base/named.h"

@@ -1,4 +1,4 @@
-/* objective.h - what a training minimises and measures: for each output of the model a loss, a target and metrics.
+/* objective.h - the objective of a training: for each output of the model a loss, a target and metrics.
  *
  * A shard gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
  * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then

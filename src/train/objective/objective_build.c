@@ -41,7 +41,7 @@ static liana_tensor target_of(const liana__objective *objective, const liana__ob
     return mixed ? share_out(call->shares, target, call->partners[index]) : target;
 }
 
-/* The second targets to compare with; invalid: there are none. */
+/* The second targets to compare with; invalid: missing. */
 static liana_tensor partner_of(const liana__objective *objective, const liana__objective_call *call, size_t index)
 {
     return mixes_targets(&objective->outputs[index]) ? (liana_tensor){0} : call->partners[index];

@@ -1,4 +1,4 @@
-/* prediction_rows.h - what a model predicts for examples, as rows of CSV (RFC 4180). */
+/* prediction_rows.h - the predictions of a model for examples, as rows of CSV (RFC 4180). */
 #ifndef LIANA_TRAIN_PREDICTION_ROWS_H
 #define LIANA_TRAIN_PREDICTION_ROWS_H
 

@@ -49,7 +49,7 @@ typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
     liana__objective_call measured;
-    liana_tensor rows; /* [size, values]: predictions; invalid: there are none */
+    liana_tensor rows; /* [size, values]: predictions; invalid: missing */
 } shard;
 
 liana_tensor liana__build_input(const liana__trainer_options *options, liana_graph *graph,

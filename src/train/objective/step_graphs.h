@@ -1,4 +1,4 @@
-/* step_graphs.h - the graphs of a model's shards, and what they read. */
+/* step_graphs.h - the graphs of a model's shards, and their inputs. */
 #ifndef LIANA_TRAIN_STEP_GRAPHS_H
 #define LIANA_TRAIN_STEP_GRAPHS_H
 
@@ -33,7 +33,7 @@ bool liana__shards_stand_side_by_side(const liana__trainer_options *options);
 
 /* ---- penalty ---- */
 
-/* What the regularisers of weights add to the loss of each example. */
+/* The penalty that the regularisers of weights add to the loss of each example. */
 
 /* Whether they add anything. */
 bool liana__has_penalty(const liana__updated_variable *weights, size_t count);

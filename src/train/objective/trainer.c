@@ -291,7 +291,7 @@ static liana_status check_weights(liana__trainer *trainer, liana__error *error)
 
 /* ---- setting up ---- */
 
-/* What is trained, and what it reads. */
+/* The trained model, and its inputs. */
 static liana_status take_trained(liana__trainer *trainer, liana__error *error)
 {
     const liana__trained_function *function = trainer->options.function;
@@ -449,7 +449,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     free(trainer);
 }
 
-/* ---- what it is ---- */
+/* ---- members ---- */
 
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {

@@ -22,7 +22,7 @@ typedef struct balance {
 
 /* ---- labels ---- */
 
-/* The component that is the label of a table; num_components: there is none. */
+/* The component that is the label of a table; num_components: missing. */
 static size_t label_component(const liana__source *source)
 {
     size_t i = 0;

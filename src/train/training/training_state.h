@@ -44,7 +44,7 @@ void liana__keep_text(liana_callback_state *state, const char *key, const char *
 void liana__keep_array(liana_callback_state *state, const char *key, liana_dtype dtype, const liana_shape *shape,
                        const void *data);
 
-/* Read a value. False or NULL: there is none of that kind; *number and *count then stay as they are. */
+/* Read a value. False or NULL: missing of that kind; *number and *count then stay as they are. */
 bool liana__kept_number(const liana_callback_state *state, const char *key, double *number);
 bool liana__kept_count(const liana_callback_state *state, const char *key, int64_t *count);
 const char *liana__kept_text(const liana_callback_state *state, const char *key);

@@ -3,7 +3,6 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "base/scoped.h"
-#include "cli/command.h"
 #include "cli/findings.h"
 #include "cli/remote_files.h"
 #include "cli/session.h"

@@ -23,9 +23,6 @@
 
 #include "base/value.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 typedef struct liana__option {
@@ -117,7 +114,7 @@ bool liana__invocation_has(const liana__invocation *invocation, const char *name
 /* Fails with INVALID_CONFIG unless the option was given: "give THING as --out DIR". */
 liana_status liana__invocation_require(liana__invocation *invocation, const char *name, const char *thing)
     LIANA_MUST_USE;
-/* Replaces *value if the option was given. Errors: INVALID_CONFIG with what was found and the range. */
+/* Replaces *value if the option was given. Errors: INVALID_CONFIG with the value and the range. */
 liana_status liana__invocation_int(liana__invocation *invocation, const char *name, int64_t minimum, int64_t maximum,
                                    int64_t *value) LIANA_MUST_USE;
 liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,

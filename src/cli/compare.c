@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "report/run_plot.h"
-#include "train/callbacks/callback.h"
 #include "train/config/differences.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "data/convert/convert.h"
 
 #include "base/file.h"
-#include "cli/command.h"
 #include "cli/remote_files.h"
 #include "cli/session.h"
 #include "formats/image.h"

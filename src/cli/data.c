@@ -2,7 +2,6 @@
 #include "base/scoped.h"
 #include "cli/remote_files.h"
 #include "cli/session.h"
-#include "report/canvas.h"
 #include "report/reports.h"
 
 static const liana__option options[] = {

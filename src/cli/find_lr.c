@@ -1,5 +1,4 @@
 /* liana find-lr: sweeps the learning rate, and suggests one. */
-#include "cli/command.h"
 #include "cli/session.h"
 
 #include "base/file.h"

@@ -19,7 +19,6 @@
 #include "models/models.h"
 #include "optimizers/optimizer.h"
 #include "passes/pass.h"
-#include "train/callbacks/callback.h"
 #include "train/config/sweep.h"
 
 LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)

@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "report/run_plot.h"
-#include "train/job/fit.h"
 
 #include <string.h>
 

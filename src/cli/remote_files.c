@@ -1,8 +1,7 @@
-/* Fetches files for subcommands, with their progress, and sends what they wrote. */
+/* Fetches files for subcommands, with their progress, and sends their folders. */
 #include "cli/remote_files.h"
 
 #include "base/file.h"
-#include "cli/command.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "report/canvas.h"
 #include "report/reports.h"
 
 static const liana__option options[] = {

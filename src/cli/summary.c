@@ -122,8 +122,8 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
     return print(invocation, run.model);
 }
 
-/* The error for a file that is neither a configuration nor an architecture: what it is, and where the architecture may
- * be. */
+/* The error for a file that is neither a configuration nor an architecture: its kind, and the place of the
+ * architecture. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {
     bool keras = liana__ends_with(path, ".keras");

@@ -1,5 +1,4 @@
 /* liana synth: a data set of drawn flowers. */
-#include "cli/command.h"
 #include "cli/session.h"
 #include "data/synth/synth_flowers.h"
 

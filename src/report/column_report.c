@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/scoped.h"
 #include "data/source/cast.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ enum {
 };
 static const double scale = 2;
 
-/* A panel on the page: where its plot is, and what its axes show. */
+/* A panel on the page, with the place of its plot and its axes. */
 typedef struct panel_plot {
     liana__canvas *canvas;
     const liana__curve_panel *panel;

@@ -2,7 +2,6 @@
 #include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,8 +1,6 @@
 /* Draws line charts. */
 #include "report/pictures.h"
 
-#include "report/canvas.h"
-
 #include <math.h>
 #include <string.h>
 

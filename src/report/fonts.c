@@ -2,7 +2,6 @@
 #include "report/canvas.h"
 
 #include "base/scoped.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "formats/fontconfig_calls.h"
 

@@ -4,10 +4,6 @@
 
 #include "report/canvas.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- bars ---- */
 
 /* A bar chart of numbers by class: a row of bars for each class. */
@@ -166,7 +162,7 @@ typedef struct liana__grid_item {
 
 typedef struct liana__grid_options {
     const char *title; /* NULL for none */
-    int columns;       /* 0: so many that the picture is about square */
+    int columns;       /* 0: the picture is about square */
     int cell_size;     /* size of an image in pixels; 0: 128. Small images are enlarged; all keep their proportions */
 } liana__grid_options;
 

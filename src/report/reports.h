@@ -2,12 +2,10 @@
 #ifndef LIANA_REPORT_REPORTS_H
 #define LIANA_REPORT_REPORTS_H
 
-#include "base/text.h"
 #include "data/source/source.h"
 #include "report/pictures.h"
 #include "train/config/sweep.h"
 #include "train/run/measure.h"
-#include "train/run/run.h"
 #include "train/training/device_comparison.h"
 #include "train/training/rate_finder.h"
 #include "train/training/tile_plan.h"
@@ -72,11 +70,11 @@ void liana__device_verdict(const liana__device_comparison *comparison, const cha
 /* The curve of a learning-rate sweep as a picture and as numbers. */
 
 /* Draws loss by rate, with rings at the suggested rate and at the lowest loss (.png or .svg). A suggestion of NaN:
- * there is none. Errors: those of liana__figure_write. */
+ * missing. Errors: those of liana__figure_write. */
 liana_status liana__report_rates(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                  const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Writes update, rate, loss and smoothed loss of each update, and to .json also what is suggested. Another ending than
+/* Writes update, rate, loss and smoothed loss of each update, and to .json also the suggestion. Another ending than
  * .json is CSV (RFC 4180). Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__report_rate_numbers(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                         const char *path, liana__error *error) LIANA_MUST_USE;

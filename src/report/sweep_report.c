@@ -5,7 +5,6 @@
 #include "base/format.h"
 #include "base/scoped.h"
 #include "report/run_plot.h"
-#include "train/callbacks/callback.h"
 
 #include <math.h>
 #include <stdio.h>

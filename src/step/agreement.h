@@ -5,7 +5,6 @@
 #define LIANA_STEP_AGREEMENT_H
 
 #include "base/value.h"
-#include "distribute/cluster/cluster.h"
 #include "exec/program.h"
 #include "step/exchange.h"
 
@@ -22,7 +21,7 @@ void liana__facts_add(liana__facts *facts, const char *key, const char *value);
  * are called by their `name`, or by their number. */
 void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree);
 
-/* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */
+/* Compares with the facts of the other processes. *same: all have the same facts. Errors: those of the cluster. */
 liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
     LIANA_MUST_USE;
 /* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's,

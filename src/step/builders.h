@@ -11,22 +11,18 @@
 #include "batch/batch.h"
 #include "distribute/strategy.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- fault ---- */
 
-/* Numbers of a step that are not finite: found before the update is applied, or in what it gives. */
+/* Numbers of a step that are not finite: found before the update is applied, or in its results. */
 
 typedef enum liana__fault_kind {
     LIANA__FAULT_NONE,
     LIANA__FAULT_LOSS,    /* a loss; the update was not applied */
     LIANA__FAULT_SUM,     /* a sum with a name of the program's; the update was not applied */
     LIANA__FAULT_SUMS,    /* a gradient or a statistic; the update was not applied */
-    LIANA__FAULT_PENALTY, /* what the loss has of the weights' regularizers; the update was not applied */
-    LIANA__FAULT_SCALAR,  /* what the update is given; the update was not applied */
-    LIANA__FAULT_UPDATE,  /* what the update gave; the variables are spoilt */
+    LIANA__FAULT_PENALTY, /* the penalty of the weights; the update was not applied */
+    LIANA__FAULT_SCALAR,  /* a scalar of the update; the update was not applied */
+    LIANA__FAULT_UPDATE,  /* a result of the update; the variables are spoilt */
 } liana__fault_kind;
 
 typedef struct liana__fault {
@@ -101,18 +97,18 @@ typedef struct liana__shard_builder {
     size_t num_components;
     size_t num_sums;
     size_t num_losses;         /* of the vector's first sums: they must be finite */
-    size_t num_leaf_variables; /* all that shards read are among the first so many variables */
+    size_t num_leaf_variables; /* shards read only variables before this one */
     /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a
      * component that training reads. */
     size_t num_counts;
     void (*take_counts)(void *user, const liana__batch *batch, const float *counts);
-    /* Builds the graph of what the variables add to the loss of each example: one output, f32 []. It is added to the
+    /* Builds the graph of the penalty that is added to the loss of each example: one output, f32 []. It is added to the
      * sum `penalty_sum`. NULL: nothing. */
     liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
     size_t penalty_sum;
     /* Says in *fault which number of the vector is not finite but must be. False: none is. */
     bool (*find_fault)(void *user, const float *sums, liana__fault *fault);
-    /* Completes the message of a fault: whose it is, and what to do. NULL: it is complete. */
+    /* Completes the message of a fault with its owner, and with advice. NULL: it is complete. */
     void (*explain_fault)(void *user, const liana__fault *fault, liana__error *error);
     /* Whether a batch can be trained on, beside its size. NULL: any can. */
     liana_status (*check_batch)(void *user, const liana__batch *batch, liana__error *error);
@@ -136,7 +132,7 @@ typedef struct liana__update_variable {
 
 typedef struct liana__update_builder {
     liana__update_functions functions;
-    /* What a sum that an input reads is called in messages. NULL: as the input. */
+    /* The name in messages of a sum that an input reads. NULL: as the input. */
     const char *(*name_sum)(void *user, const char *input);
     /* f32: the number of examples, then these. */
     size_t num_scalars;

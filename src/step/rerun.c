@@ -132,7 +132,7 @@ static liana_status read_rows(const liana__rerun *rerun, const liana__leaf_batch
     return LIANA_OK;
 }
 
-/* What an update is given beside sums of shards. */
+/* The inputs of an update that are no sums of shards. */
 typedef struct given {
     float *scalars; /* the number of examples, then the update's; rounds may change them */
     size_t num_scalars;
@@ -175,7 +175,7 @@ static liana__value *example_value(const liana__rerun *rerun, int64_t example, l
     return map;
 }
 
-/* Says what the program is, and examines it. */
+/* Names the program, and examines it. */
 static liana_status examine(const liana__rerun *rerun, const liana__fault *fault, const char *what,
                             const liana__leaf *shard, liana__incident *incident, liana__error *error)
 {

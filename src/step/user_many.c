@@ -10,7 +10,7 @@
 
 /* ---- workers that are in step ---- */
 
-/* The workers that had shards of the last batch, of so many examples. */
+/* The workers that had shards of the last batch, which has `count` examples. */
 static liana_status count_sharing(const liana_step *step, const liana_step_input *batch, int64_t count,
                                   int64_t *sharing, liana__error *error)
 {

@@ -7,7 +7,6 @@
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
-#include "step/exchange.h"
 #include "step/precision.h"
 
 #include <math.h>
@@ -17,7 +16,7 @@
 
 LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
-/* What the program's batches are run as. */
+/* The kind of the program's batches. */
 static liana__step_kind kind_of(const liana_step *step)
 {
     return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;

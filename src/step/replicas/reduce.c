@@ -214,7 +214,7 @@ static double number_at(int dtype, const void *data, size_t index)
     return dtype == LIANA_F64 ? ((const double *)data)[index] : (double)((const float *)data)[index];
 }
 
-/* What one shard adds to the sum: itself, or its rows, for a mean in double. */
+/* The addend of one shard: itself, or its rows, for a mean in double. */
 static void add_leaf(const reducing *own, const liana_array *leaf, int64_t num_examples, void *sum)
 {
     const size_t rows = has_rows(own->reduction) ? (size_t)leaf->shape.dims[0] : 1;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept compiled; of more versions the one that was not used for the longest time goes. */
+/* The compiled versions that are kept. Of more versions the one that was not used for the longest time goes. */
 enum { MAX_VERSIONS = 16 };
 
 /* The program for shards of some shapes. */
@@ -388,7 +388,7 @@ static size_t device_of(const run *own, size_t leaf)
     return device;
 }
 
-/* Finds, builds and compiles what the shards need. */
+/* Finds, builds and compiles the version for the shards. */
 static liana_status prepare(run *own, bool runs)
 {
     liana_replica_program *program = own->program;

@@ -103,7 +103,7 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana_ca
 
 /* ---- reading ---- */
 
-/* What a list or train.control chooses. `where` is its place in messages, `key` that of its options. */
+/* A callback or control that a list or train.control chooses. */
 typedef struct chosen {
     const liana__kind *kind;
     const char *what, *name;

@@ -96,12 +96,12 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
     LIANA_MUST_USE;
 
-/* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
+/* Receives the predictions of the model for a batch: [batch->count, liana__trainer_row_size]. */
 typedef liana_status (*liana__on_predictions)(void *user, const liana__batch *batch, const float *outputs,
                                               liana__error *error);
-/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At
- * the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be
- * read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
+/* The predictions of the model for each training example, once each, in the order of the data and without augmentation.
+ * At the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot
+ * be read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
                                          liana__error *error) LIANA_MUST_USE;
 
@@ -121,8 +121,9 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
 /* Saves the state of the last update, as liana__fit_write_variable needs it. */
 liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
-/* A decision that depends on a clock: `own` is what this process would decide. Returns what the chief of a cluster
- * decides for all. Every process must ask at the same event. In a training of one process the answer is `own`. */
+/* A decision that depends on a clock. `own` is the decision of this process. Returns the decision of the chief of a
+ * cluster, which holds for all. Every process must ask at the same event. In a training of one process the answer is
+ * `own`. */
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own);
 /* The same, where it is so as soon as any process says so: one of them caught a signal. */
 bool liana__fit_any_decision(const liana_fit_context *context, bool own);

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/objective/trainer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * from a checkpoint has no row twice and loses none. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/objective/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,6 @@
 
 #include "remote/store.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- lease text ---- */
 
 /* What stands in the file of a lease: one JSON object, filled up with spaces, so that each has one size. */

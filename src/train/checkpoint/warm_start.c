@@ -7,7 +7,6 @@
 #include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,6 @@
 #include "layers/model.h"
 #include "remote/remote.h"
 
-#include <stdbool.h>
-
 /* A warm start as a configuration or a program's text gives it: {from, map, skip}. */
 typedef struct liana__warm_start {
     const char *from;        /* as liana__warm_source_find takes it; NULL: no warm start */
@@ -68,9 +66,10 @@ typedef struct liana__warm_stars {
     size_t length[LIANA__WARM_MAX_STARS];
 } liana__warm_stars;
 
-/* Whether a pattern is the name of a weight ("encoder/dense/kernel"), or of what it is in: "encoder/dense", "encoder".
- * '*' is any text (as little as fits), '?' any letter. *rest is what is behind the part that matched ("/kernel"), in
- * the name. `stars` and `rest` may be NULL. A pattern has at most LIANA__WARM_MAX_STARS '*'. */
+/* Whether a pattern is the name of a weight ("encoder/dense/kernel"), or of a layer or a model around it:
+ * "encoder/dense", "encoder". '*' is any text (as little as fits), '?' any letter. *rest is what is behind the part
+ * that matched ("/kernel"), in the name. `stars` and `rest` may be NULL. A pattern has at most LIANA__WARM_MAX_STARS
+ * '*'. */
 bool liana__warm_matches(const char *pattern, const char *name, liana__warm_stars *stars, const char **rest);
 
 size_t liana__warm_count_stars(const char *pattern);

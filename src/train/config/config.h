@@ -10,7 +10,6 @@
 #include "distribute/transport/cluster_options.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
-#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 

@@ -2,7 +2,6 @@
 #include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "optimizers/optimizer.h"
-#include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "base/format.h"

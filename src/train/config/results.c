@@ -4,8 +4,6 @@
 #include "base/file.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "train/callbacks/callback.h"
-#include "train/training/history.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* sweep.h - a sweep: runs of one configuration with changes, each over several seeds; what its YAML file says.
+/* sweep.h - a sweep: runs of one configuration with changes, each over several seeds, and the YAML file that describes
+ * them.
  *
  * A sweep's folder has for each setting a folder, and in it for each seed: seed-N.yaml (the configuration), seed-N (the
  * run folder), seed-N.log (what the training printed) and seed-N.done (it has ended well). Beside them are results.csv,

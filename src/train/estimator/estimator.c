@@ -5,7 +5,6 @@
 #include "program/device.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
-#include "train/estimator/function_model.h"
 #include "train/objective/shared_loader.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
-#include "train/job/fit.h"
 #include "train/model/compiled.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const 
     return liana__estimator_restore(own, error);
 }
 
-/* With the other processes, if there are any: what they do, the data, the graph and its weights. */
+/* With the other processes, if there are any: the call, the data, the graph and its weights. */
 static liana_status agree(liana__fn_session *own, const char *key, int64_t steps, liana__error *error)
 {
     liana__cluster *cluster = own->training.cluster;

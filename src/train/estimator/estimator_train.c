@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"

@@ -3,8 +3,6 @@
 #include "ir/graph.h"
 #include "program/device.h"
 #include "program/variables_file.h"
-#include "step/precision.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/estimator/estimator.h"
 
 #include <liana/program.h>

@@ -117,11 +117,11 @@ typedef struct liana__fn_call {
     size_t num_updates;
 } liana__fn_call;
 
-/* Calls the function and checks what it gives. Errors: those of the graph, INVALID_ARGUMENT with the function's name,
+/* Calls the function and checks its results. Errors: those of the graph, INVALID_ARGUMENT with the function's name,
  * OUT_OF_MEMORY; the graph has failed then. */
 liana_status liana__fn_run(liana__fn_call *call, liana__error *error) LIANA_MUST_USE;
 
-/* The same on a graph of its own, to see what the function gives: in *built, texts in the arena. */
+/* The same on a graph of its own, to see the results of the function: in *built, texts in the arena. */
 liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_mode_kind kind,
                              const liana__fn_data *data, liana__arena *arena, liana__fn_built *built,
                              liana__error *error) LIANA_MUST_USE;

@@ -1,7 +1,6 @@
 /* The results of a model function as the sums and rows of a shard. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/objective/objective.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
-#include "train/callbacks/standard.h"
-#include "train/objective/trainer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +22,7 @@ typedef struct saving {
     void *user;
 } saving;
 
-/* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
+/* The chief writes. It gets the slices of the others, also those that it did not ask for because it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {

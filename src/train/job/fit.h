@@ -4,9 +4,7 @@
 #define LIANA_TRAIN_FIT_H
 
 #include "data/loader/loader.h"
-#include "train/callbacks/callback.h"
 #include "train/job/job_options.h"
-#include "train/training/training.h"
 
 typedef struct liana__fit_options {
     liana__loader *training;

@@ -8,8 +8,6 @@
 #include "distribute/strategies/strategies.h"
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
-#include "step/step.h"
-#include "train/objective/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 
 #include "base/scoped.h"
 #include "train/checkpoint/data_state.h"
-#include "train/training/training.h"
 
 /* Which component of the data is which input or output; the first one without a component ends them. */
 static void add_bindings(const char *kind, const liana_binding *bindings, liana__facts *facts)

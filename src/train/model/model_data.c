@@ -7,7 +7,6 @@
 #include "models/preprocessing.h"
 #include "train/model/model_objective.h"
 #include "train/objective/shared_loader.h"
-#include "train/training/training.h"
 
 #include <string.h>
 

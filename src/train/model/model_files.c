@@ -1,7 +1,6 @@
 /* A model in a folder, and weights from files. */
 #include "base/scoped.h"
 #include "formats/json.h"
-#include "step/precision.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"

@@ -9,7 +9,6 @@
 #include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/objective/objective.h"
 
 #include <liana/train.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "train/job/fit.h"
 #include "train/model/model_fit.h"
 #include "train/model/model_objective.h"
-#include "train/objective/objective.h"
 
 #include <stdlib.h>
 #include <string.h>

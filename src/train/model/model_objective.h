@@ -1,5 +1,5 @@
-/* model_objective.h - what a model was trained for: losses and metrics, which evaluations use unless told otherwise,
- * and of which predictions know whether the model gives logits. */
+/* model_objective.h - the losses and metrics that a model was trained with, which evaluations use unless told
+ * otherwise, and of which predictions know whether the model gives logits. */
 #ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
 #define LIANA_TRAIN_MODEL_OBJECTIVE_H
 

@@ -349,7 +349,7 @@ static liana_status save_if_due(liana__training *training, const liana_fit_optio
     return liana__fit_save(training, save, &own, error);
 }
 
-/* The first update of what was compiled goes on from the newest checkpoint. */
+/* The first update of new programs goes on from the newest checkpoint. */
 static liana_status resume(liana__training *training, const liana_fit_options *options, liana__arena *arena,
                            liana__error *error)
 {

@@ -224,8 +224,8 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
-/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have
- * anything. */
+/* Values outside the domain of the loss are found where the record is known. Steps that a mask leaves out may have any
+ * value. */
 static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {
     const liana_loss_type *loss = component->check_options;

@@ -162,7 +162,7 @@ static liana_status choose_target(const reading *own, size_t index)
 
 /* ---- metrics ---- */
 
-/* Whether the output is what the metric is about. */
+/* Whether the metric is about the output. */
 static liana_status check_taken(const reading *own, const liana__objective_output *output,
                                 const liana_metric_type *metric, const liana__value *value, const char *where)
 {
@@ -230,7 +230,7 @@ static liana_status add_metrics(const reading *own, size_t output, const liana__
     return LIANA_OK;
 }
 
-/* Accuracy of what is a probability. */
+/* Accuracy of a probability. */
 static liana_status add_usual_metrics(const reading *own)
 {
     const liana__value *usual = liana__value_string(own->arena, "accuracy");

@@ -76,8 +76,8 @@ typedef struct liana__objective_request {
     const liana__value *metrics;
     /* Where these were written, in messages: "train" for train.loss; NULL: an option of a C function. */
     const char *where;
-    /* What the data have for each output, with the shape of an example; NULL: not known. A loss that takes classes and
-     * values takes what they are. */
+    /* The targets that the data have for each output, with the shape of an example; NULL: not known. A loss that takes
+     * classes and values takes the kind that they have. */
     const liana_component *const *targets;
     /* Measures the classes of each output that has some, beside the metrics: precision_by_class, recall_by_class,
      * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
@@ -106,8 +106,8 @@ typedef struct liana__objective_call {
     liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */
     liana_logits_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
     liana_tensor masks[LIANA__MAX_OUTPUTS];            /* bool, the model's; invalid: none */
-    /* f32 [size, outputs]: what the losses of masked outputs are multiplied by to be differentiated, the same in each
-     * row: examples / elements that count, of the whole update. Invalid: 1, for what is not trained. */
+    /* f32 [size, outputs]: the factors of the losses of masked outputs before they are differentiated, the same in each
+     * row: examples / elements that count, of the whole update. Invalid: 1, where nothing is trained. */
     liana_tensor scales;
     liana_tensor targets[LIANA__MAX_OUTPUTS];
     liana_tensor partners[LIANA__MAX_OUTPUTS]; /* second targets, of mixed examples; invalid: none */

@@ -135,7 +135,7 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
     return sum_counted(output, call, index, each);
 }
 
-/* f32 scalar: what the loss of a masked output is multiplied by. */
+/* f32 scalar: the factor of the loss of a masked output. */
 static liana_tensor scale_of(const liana__objective_call *call, size_t index)
 {
     const int64_t start[2] = {0, (int64_t)index}, limit[2] = {1, (int64_t)index + 1};

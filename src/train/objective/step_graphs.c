@@ -92,7 +92,7 @@ static liana_logits_kind activation_of(liana_logits_kind kind)
     return LIANA_LOGITS_NONE;
 }
 
-/* What the batch says of the examples of a shard beside inputs and targets. */
+/* The facts of the batch about the examples of a shard that are no inputs or targets. */
 static void add_components(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training,
                            liana__objective_call *call)
 {

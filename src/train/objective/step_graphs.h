@@ -3,7 +3,6 @@
 #define LIANA_TRAIN_STEP_GRAPHS_H
 
 #include "step/shard_sums.h"
-#include "step/slice_update.h"
 #include "train/objective/trainer_options.h"
 
 /* "inputs/NAME", "targets/NAME", and those of the partners of mixed examples: "partners/NAME". */

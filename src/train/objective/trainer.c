@@ -326,7 +326,8 @@ static liana_status add_weights(const liana__trainer *trainer, liana__variables 
     return LIANA_OK;
 }
 
-/* What stands in for what a batch does not have. Batches of evaluations may be larger than those of updates. */
+/* The rows that stand in for components that a batch does not have. Batches of evaluations may be larger than those of
+ * updates. */
 static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;

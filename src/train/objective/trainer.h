@@ -40,7 +40,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *ba
 /* The same, shard by shard, so that liana__step_read_sum has its sums on any device. */
 liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                           int64_t iteration, liana__error *error) LIANA_MUST_USE;
-/* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
+/* The rate of the last update: the asked rate, or the rate of a schedule that follows the training. */
 double liana__trainer_learning_rate(const liana__trainer *trainer);
 /* What a batch with these sums was given, for liana__step_find_fault. */
 void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate);
@@ -94,9 +94,9 @@ liana__fault liana__fault_of_validation(const liana__totals *totals);
 /* As configurations spell them, in the order of liana_recompute, NULL-terminated. */
 extern const char *const liana__recompute_names[];
 
-/* The bytes that training may take of a device: `mebibytes` if it is not 0. Else what a plugin's device has free
- * (`on_plugin`, not 0), or on the host three quarters of what the machine, or the control group that the process is
- * in, has beyond `data_bytes`. 0, for no limit, if nothing is to be computed twice. */
+/* The bytes that training may take of a device: `mebibytes` if it is not 0. Else the free memory of a plugin's device
+ * (`on_plugin`, not 0), or on the host three quarters of the memory beyond `data_bytes` of the machine, or of the
+ * control group of the process. 0, for no limit, if nothing is to be computed twice. */
 size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t data_bytes, size_t on_plugin);
 
 typedef struct liana__recompute_result {

@@ -3,7 +3,6 @@
 
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"
-#include "train/objective/batch_components.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>

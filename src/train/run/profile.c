@@ -1,5 +1,4 @@
 /* Runs some steps with a recorder, and adds up what it saw. */
-#include "train/objective/batch_components.h"
 #include "train/run/measure.h"
 #include "train/run/run_internal.h"
 

@@ -3,7 +3,6 @@
 #include "base/scoped.h"
 #include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
-#include "train/training/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>

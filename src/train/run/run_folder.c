@@ -6,7 +6,6 @@
 #include "formats/json.h"
 #include "formats/yaml.h"
 #include "train/config/differences.h"
-#include "train/objective/trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 /* Predictions as CSV files. */
-#include "train/objective/prediction_rows.h"
-#include "train/objective/trainer.h"
 #include "train/run/run_internal.h"
 
 #include "base/format.h"

@@ -3,7 +3,6 @@
  * Processes that are not the chief have a temporary folder in place of the run folder, and all names of files lead
  * through it. So taking over makes a link to the run folder of it. */
 #include "base/scoped.h"
-#include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
 

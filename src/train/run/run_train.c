@@ -4,9 +4,7 @@
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/checkpoint/resume.h"
 #include "train/checkpoint/temporary.h"
-#include "train/objective/trainer.h"
 
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {

@@ -2,7 +2,6 @@
 #include "train/training/training_state.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/value_read.h"
 #include "formats/json.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,6 @@
 #include "data/loader/loader.h"
 #include "train/training/training.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- rate curve ---- */
 
 /* The curve of a learning-rate sweep (loss by rate), and the rate that it suggests. Arithmetic only.

@@ -6,7 +6,6 @@
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"
-#include "step/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "optimizers/schedule.h"
 #include "step/agreement.h"
 #include "step/precision.h"
-#include "train/objective/trainer.h"
 #include "train/training/training_stages.h"
 #include "train/training/training_state.h"
 

@@ -69,32 +69,26 @@ static liana_status check_metric(const sweeper *own, const liana__run *run, cons
 static liana_status check_run(const sweeper *own, const liana__sweep_run *planned)
 {
     liana__error *error = &own->invocation->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__config config;
-    liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     const liana_context_options wanted = {.allow_plugins = own->sweep.allow_plugins};
     liana_status status = liana__context_make(&wanted, &context);
-    if (status != LIANA_OK) liana__fail_memory(error, own->sweep.file);
-    if (status == LIANA_OK) status = liana__sweep_config(&own->sweep, planned, context, &arena, &config, error);
-    if (status == LIANA_OK) {
-        status = liana__context_start(context, 1);
-        if (status != LIANA_OK) liana__fail(error, status, "%s", liana_context_message(context));
+    if (status != LIANA_OK) {
+        liana__fail_memory(error, own->sweep.file);
+        return status;
     }
-    liana__run run;
-    if (status == LIANA_OK) {
-        status = liana__run_open_model(context, &config, &(liana__run_options){.training = true}, &run, error);
+    LIANA_TRY(liana__sweep_config(&own->sweep, planned, context, &arena, &config, error));
+    status = liana__context_start(context, 1);
+    if (status != LIANA_OK) return liana__fail(error, status, "%s", liana_context_message(context));
+    LIANA_TRY(liana__run_open_model(context, &config, &(liana__run_options){.training = true}, &run, error));
+    const liana__objective *objective;
+    LIANA_TRY(liana__run_list_values(&run, &objective, error));
+    for (size_t i = 0; i < own->sweep.metrics.count; i++) {
+        LIANA_TRY(check_metric(own, &run, objective, own->sweep.metrics.items[i]));
     }
-    if (status == LIANA_OK) {
-        const liana__objective *objective;
-        status = liana__run_list_values(&run, &objective, error);
-        for (size_t i = 0; i < own->sweep.metrics.count && status == LIANA_OK; i++) {
-            status = check_metric(own, &run, objective, own->sweep.metrics.items[i]);
-        }
-        liana__run_close(&run);
-    }
-    liana_context_destroy(context);
-    liana__arena_free(&arena);
-    return status;
+    return LIANA_OK;
 }
 
 /* One run of each setting that has something to train. */

@@ -156,7 +156,7 @@ static liana_status inspect_path(const char *path, liana__value *report, liana__
 
 static liana_status inspect_named(liana__invocation *invocation, const char *url, liana__value *report)
 {
-    liana__remote *remote;
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     liana__paths paths;
     liana__arena *arena = &invocation->arena;
     liana__error *error = &invocation->error;
@@ -168,7 +168,6 @@ static liana_status inspect_named(liana__invocation *invocation, const char *url
     }
     if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
-    liana__remote_destroy(remote);
     return status;
 }
 

@@ -3,8 +3,6 @@
 
 #include "base/scoped.h"
 
-LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
-
 /* The shard that they compute with. */
 static liana_status build_shard(liana__training *training, liana_graph **graph, liana__error *error)
 {

@@ -28,6 +28,11 @@ typedef struct device_plan {
     double memory; /* bytes that training may take; 0: all that the device has */
 } device_plan;
 
+static void device_plan_free(device_plan *own)
+{
+    free(own->target);
+}
+
 static liana_status read_target(device_plan *own)
 {
     size_t size;
@@ -317,8 +322,7 @@ static liana_status plan(device_plan *own, const liana__session *session)
 
 liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
 {
-    device_plan own = {.invocation = invocation};
-    const liana_status status = read_options(&own);
-    LIANA__SCOPED_MEMORY char *target = own.target;
-    return status == LIANA_OK ? plan(&own, session) : status;
+    LIANA__SCOPED(device_plan) own = {.invocation = invocation};
+    LIANA_TRY(read_options(&own));
+    return plan(&own, session);
 }

@@ -171,6 +171,11 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
     return LIANA_OK;
 }
 
+static void arrays_batch_free(arrays_batch *made)
+{
+    free(made->positions);
+}
+
 /* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
  * those of the first epoch of a fit in the same order. */
 static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
@@ -178,7 +183,6 @@ static liana_status make_batch(const liana_model *model, const liana_array *arra
 {
     const liana__data_names names = {.weight = weight};
     liana_component components[LIANA_MAX_COMPONENTS];
-    *made = (arrays_batch){0};
     LIANA_TRY(list_components(arrays, num_arrays, components, error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
@@ -412,20 +416,20 @@ static liana_status compile_and_train(liana__compile_request *request, const lia
                                       const liana_array *arrays, size_t num_arrays, liana__arena *arena,
                                       liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     liana_model *model = request->model;
     liana__training *training = NULL;
     const uint64_t batch_size = (uint64_t)request->job->batch_size;
     LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
     request->match = &made.match;
-    LIANA__SCOPED_MEMORY uint64_t *positions = made.positions;
+
     LIANA_TRY(liana__compiled_get(request, &training, error));
     if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
     LIANA_TRY(resume(training, options, arena, error));
     LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
     const uint64_t first = (uint64_t)training->state.iteration * batch_size;
     made.batch.first_position = first;
-    for (int64_t i = 0; i < made.batch.count; i++) positions[i] += first;
+    for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
     liana_status status = train(model, training, options, &made.batch, results, error);
     if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
     if (status != LIANA_OK) liana__compiled_forget(model);
@@ -471,7 +475,7 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
                                         const liana_evaluate_options *options, const liana_array *arrays,
                                         size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     LIANA_TRY(make_batch(request->model, arrays, num_arrays, options->example_weight, !outputs, &made, error));
     if (!options->batch_size) job->batch_size = made.batch.count;
     job->precision = (int)request->model->precision;
@@ -481,7 +485,7 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
     liana__training *training = NULL;
-    LIANA__SCOPED_MEMORY uint64_t *positions = made.positions;
+
     LIANA_TRY(liana__compiled_get(request, &training, error));
     if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
     LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));

@@ -10,6 +10,16 @@
  * it is declared. */
 #define LIANA__SCOPED(type) __attribute__((cleanup(type##_free))) type
 
+/* Before a variable that another function frees, which takes a pointer to it, also of zeros. */
+#define LIANA__SCOPED_BY(function) __attribute__((cleanup(function)))
+
+/* Makes the function destroy##_scoped for LIANA__SCOPED_BY before a pointer to what `destroy` frees. */
+#define LIANA__SCOPED_POINTER(destroy, type)            \
+    static inline void destroy##_scoped(type **pointer) \
+    {                                                   \
+        destroy(*pointer);                              \
+    }
+
 /* Before a pointer to memory of malloc, or NULL. It concerns all variables of the declaration, so no array may be among
  * them. */
 #define LIANA__SCOPED_MEMORY __attribute__((cleanup(liana__scoped_memory_free)))

@@ -1,13 +1,9 @@
 /* Draws pictures of the data of a run. */
-#include "report/data_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "data/image/decode.h"
-#include "report/bars.h"
-#include "report/column_report.h"
-#include "report/grid.h"
-#include "report/scatter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -255,7 +251,7 @@ static liana_status draw_sizes(reporter *own)
 
 /* ---- augmentation ---- */
 
-/* The originals of a page and what becomes of them in one epoch: a shard of its own. */
+/* The originals of a page and their augmented images of one epoch: a shard of its own. */
 typedef struct originals {
     uint64_t count;
     uint64_t records[NUM_ORIGINALS];

@@ -5,10 +5,8 @@
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 #include "train/objective/shared_loader.h"
-#include "train/training/training.h"
 
 #include <string.h>
 

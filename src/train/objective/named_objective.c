@@ -1,5 +1,5 @@
 /* Turns the structs of C options into the values that an objective is read from. */
-#include "train/objective/named_objective.h"
+#include "train/objective/objective.h"
 
 #include "formats/yaml.h"
 

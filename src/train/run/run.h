@@ -7,14 +7,12 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
-#include "remote/outlet.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/objective/batch_components.h"
 #include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>

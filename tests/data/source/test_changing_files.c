@@ -14,7 +14,7 @@
 #include "formats/image.h"
 #include "formats/safetensors.h"
 #include "formats/tfrecord.h"
-#include "train/checkpoint/weight_source.h"
+#include "train/checkpoint/weights.h"
 
 #include <pthread.h>
 #include <signal.h>

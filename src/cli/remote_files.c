@@ -1,7 +1,7 @@
-/* Shows how far remote files have come. */
-#include "cli/fetching.h"
+/* Fetches files for subcommands, with their progress, and sends their folders. */
+#include "cli/remote_files.h"
 
-#include "cli/terminal.h"
+#include "base/file.h"
 
 #include <unistd.h>
 
@@ -40,4 +40,24 @@ liana_status liana__fetching_start(liana__invocation *invocation, const char *ca
                                      .progress = show,
                                      .user = own};
     return liana__remote_create(&options, remote, &invocation->error);
+}
+
+/* ---- sending ---- */
+
+liana_status liana__sending_start(liana__invocation *invocation, const char *folder, liana__sending *sending)
+{
+    liana__error *error = &invocation->error;
+    *sending = (liana__sending){.folder = folder};
+    if (!liana__path_is_remote(folder)) return liana__folder_make(folder, error);
+    LIANA_TRY(liana__outlet_open(&(liana__outlet_options){.url = folder, .fresh = true}, &sending->outlet, error));
+    sending->folder = liana__outlet_folder(sending->outlet);
+    return LIANA_OK;
+}
+
+liana_status liana__sending_end(liana__invocation *invocation, liana__sending *sending, liana_status status)
+{
+    if (sending->outlet && status == LIANA_OK) status = liana__outlet_flush(sending->outlet, &invocation->error);
+    liana__outlet_close(sending->outlet);
+    sending->outlet = NULL;
+    return status;
 }

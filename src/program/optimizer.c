@@ -47,8 +47,9 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
     if (map->kind == LIANA__VALUE_MAP) {
         const liana__value *name = liana__value_get(map, "name");
-        const liana_optimizer_type *known =
-            name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(context, name->string, NULL) : NULL;
+        const liana_optimizer_type *known = name && name->kind == LIANA__VALUE_STRING
+                                                ? liana__part_find(context, &liana__optimizer_kind, name->string, NULL)
+                                                : NULL;
         for (size_t i = 0; i < LIANA_MAX_SETTINGS && options->settings[i].name; i++) {
             const liana_setting *setting = &options->settings[i];
             liana__value_set(arena, map, setting->name, setting_value(known, setting, arena));

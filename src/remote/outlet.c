@@ -4,6 +4,7 @@
 #include "base/descriptor.h"
 #include "base/file_view.h"
 #include "base/scoped.h"
+#include "base/thread_start.h"
 #include "remote/outlet_scan.h"
 #include "remote/remote_internal.h"
 #include "remote/store.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -219,11 +219,7 @@ static void *thread_main(void *user)
 static liana_status start_thread(liana__outlet *outlet, liana__error *error)
 {
     if (outlet->has_thread) return LIANA_OK;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&outlet->thread, NULL, thread_main, outlet);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&outlet->thread, thread_main, outlet);
     outlet->has_thread = code == 0;
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_IO_ERROR, "cannot start a thread to send '%s': %s", outlet->url, strerror(code));

@@ -16,7 +16,7 @@
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "models/models.h"
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "train/run/run.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/scoped.h"
-#include "distribute/transport/endpoint.h"
+#include "base/thread_start.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ static liana_status start_client(liana__served_server *server, server_client *cl
     snprintf(client->who, sizeof client->who, "a client%s%.200s", *host ? " at " : "", host);
     pthread_mutex_init(&client->mutex, NULL);
     pthread_cond_init(&client->changed, NULL);
-    if (liana__endpoint_start_thread(&client->thread, serve, client, NULL) == LIANA_OK) return LIANA_OK;
+    if (liana__thread_start(&client->thread, serve, client) == 0) return LIANA_OK;
     liana__served_session_destroy(client->session);
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "the server cannot start a thread for one more client");
 }

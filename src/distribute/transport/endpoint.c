@@ -1,7 +1,8 @@
 /* The part of a transport that does not depend on how bytes travel. */
 #include "distribute/transport/endpoint.h"
 
-#include <signal.h>
+#include "base/thread_start.h"
+
 #include <string.h>
 
 static liana__endpoint *own_of(const liana__transport_instance *instance)
@@ -101,11 +102,7 @@ void liana__endpoint_counters(const liana__transport_instance *instance, liana__
 
 liana_status liana__endpoint_start_thread(pthread_t *thread, void *(*run)(void *user), void *user, liana__error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int code = pthread_create(thread, NULL, run, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int code = liana__thread_start(thread, run, user);
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
 }

@@ -37,7 +37,7 @@ static liana_status count_labels(const liana__idx *file, int64_t counts[256], li
 static liana_status inspect_idx(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
     LIANA__SCOPED_BY(liana__idx_close) liana__idx file = {0};
-    LIANA_TRY(liana__idx_open(path, 0, &file, error));
+    LIANA_TRY(liana__idx_open(path, 0, false, &file, error));
     int64_t shape[LIANA__IDX_MAX_DIMENSIONS];
     for (int axis = 0; axis < file.num_dimensions; axis++) shape[axis] = (int64_t)file.dimensions[axis];
     liana__findings_text(arena, report, "kind", "IDX");
@@ -88,7 +88,7 @@ static bool is_idx(const char *path, const uint8_t *bytes, size_t size)
     if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
         liana__idx file;
         liana__error error;
-        bool opened = liana__idx_open(path, 0, &file, &error) == LIANA_OK;
+        bool opened = liana__idx_open(path, 0, false, &file, &error) == LIANA_OK;
         if (opened) liana__idx_close(&file);
         return opened;
     }

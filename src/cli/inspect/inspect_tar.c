@@ -34,7 +34,7 @@ liana_status liana__inspect_tar(const char *path, liana__value *report, liana__a
     liana_status status = liana__tar_open(path, &tar, error);
     if (status == LIANA_OK || tar.count) {
         liana__findings_text(arena, report, "kind", "tar archive (WebDataset)");
-        liana__findings_int(arena, report, "bytes", (int64_t)tar.size);
+        liana__findings_int(arena, report, "bytes", (int64_t)tar.mapping.size);
         report_members(&tar, extensions, report, arena);
     }
     if (status != LIANA_OK && tar.count) {

@@ -38,12 +38,10 @@ typedef struct liana__model_data {
     bool skips_bad_records;
     liana__bad_records bad_records;
     liana__data_part fitted, measured;
-    liana__data_part examples; /* the training data once more, each example once; shares the source of `fitted` */
-    liana__data_match match;   /* of the data that it is fitted to, or that are measured */
-    liana__source *whole;      /* the data that these two are parts of; NULL: they are not divided */
-    liana__augment *augment;   /* NULL: none */
-    liana__augmenter augmenter;
-    liana__mixer mixer;
+    liana__data_part examples;    /* the training data once more, each example once; shares the source of `fitted` */
+    liana__data_match match;      /* of the data that it is fitted to, or that are measured */
+    liana__source *whole;         /* the data that these two are parts of; NULL: they are not divided */
+    liana__augment *augment;      /* NULL: none */
     liana__input_workers workers; /* count 0: this process is alone */
 } liana__model_data;
 

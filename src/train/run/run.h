@@ -22,8 +22,6 @@ typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
     liana__augment *augment; /* NULL: no augmentation */
-    liana__augmenter stage;  /* ... as the stage of the loader */
-    liana__mixer mixer;      /* and as its mixer, if examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
     liana__data_match match; /* which of its components are which inputs and targets */
     liana__batch_plan plan;

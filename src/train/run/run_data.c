@@ -220,9 +220,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
         return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
     }
     liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
-    LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
-    run->training.stage = liana__augmenter_of(run->training.augment);
-    return LIANA_OK;
+    return liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error);
 }
 
 /* ---- loaders ---- */
@@ -318,15 +316,12 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
         .memory = part_memory(run, part),
-        .augmenter = part->augment ? &part->stage : NULL,
+        .augment = part->augment,
+        .microbatch = train->microbatch,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
         .part = name_of(run, part),
     };
-    if (part->augment && liana__augment_mixes(part->augment)) {
-        part->mixer = liana__augment_mixer(part->augment, train->microbatch);
-        options.mixer = &part->mixer;
-    }
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
     liana__share_loader(run->core.trainer, &part->workers, &options);

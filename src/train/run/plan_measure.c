@@ -395,7 +395,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
     const double next_turn = two.shards > one.shards ? two.shards - one.shards : two.shards / 2;
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
-                               .lone_leaf = lone.shards,
+                               .lone_shard = lone.shards,
                                .full_turn = two.shards - next_turn,
                                .next_turn = next_turn,
                                .update = two.update,

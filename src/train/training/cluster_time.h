@@ -19,14 +19,14 @@ typedef struct liana__plan_update {
     size_t first_sum;                 /* floats of loss and metrics */
     bool mirrored;     /* the sums of each slice go to one more process, its mirror, which updates it too */
     bool short_sums;   /* gradients travel in bfloat16 */
-    size_t num_counts; /* floats that are counted before the leaves are computed; 0: none are */
+    size_t num_counts; /* floats that are counted before the shards are computed; 0: none are */
 } liana__plan_update;
 
 /* An update in a cluster of `num_workers` that own the slices. The bytes are those of messages, without headers. */
 typedef struct liana__cluster_bytes {
     size_t num_workers;
-    size_t num_leaves;
-    size_t most_leaves;     /* of one worker */
+    size_t num_shards;
+    size_t most_shards;     /* of one worker */
     size_t most_blocks;     /* that a worker sends */
     size_t num_blocks;      /* of all workers */
     uint64_t variables;     /* bytes of all that is updated */
@@ -40,8 +40,8 @@ typedef struct liana__cluster_bytes {
 } liana__cluster_bytes;
 
 /* `sent`: by worker, the bytes that it sends in an update; NULL: not wanted. Errors: OUT_OF_MEMORY, INVALID_ARGUMENT
- * for no leaves or no workers. */
-liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
+ * for no shards or no workers. */
+liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_shards, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error) LIANA_MUST_USE;
 
 /* Bytes that each worker would send in a ring all-reduce of the same variables. */
@@ -59,8 +59,8 @@ enum { LIANA__PLAN_QUANTILES = 32 };
 typedef struct liana__plan_work {
     int64_t microbatch;
     size_t threads;
-    double lone_leaf;                  /* one leaf, alone on the worker */
-    double full_turn;                  /* one leaf for each of the worker's threads */
+    double lone_shard;                 /* one shard, alone on the worker */
+    double full_turn;                  /* one shard for each of the worker's threads */
     double next_turn;                  /* the same again, right after a turn */
     double update;                     /* of all variables */
     double example;                    /* waiting for input, per example; 0: it is ready in time */

@@ -140,7 +140,7 @@ static void write_data(void)
 }
 
 /* The plan of each worker is what it sends. */
-static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors, bool in_bfloat16)
+static void assert_planned_with(const char *const *overrides, size_t num_shards, bool mirrors, bool in_bfloat16)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};
     uint64_t sent[MAX_WORKERS], planned[MAX_WORKERS];
@@ -153,7 +153,7 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         uint64_t most = 0;
         count_sent(overrides, workers[i], mirrors, in_bfloat16, sent);
-        assert_ok(liana__cluster_bytes_of(&own.training.update, num_leaves, workers[i], &bytes, planned, &error),
+        assert_ok(liana__cluster_bytes_of(&own.training.update, num_shards, workers[i], &bytes, planned, &error),
                   &error);
         for (size_t rank = 0; rank < workers[i]; rank++) {
             assert_compare(planned[rank], ==, sent[rank], rank);
@@ -164,11 +164,11 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
     close_plan(&own);
 }
 
-static void assert_planned(const char *const *overrides, size_t num_leaves)
+static void assert_planned(const char *const *overrides, size_t num_shards)
 {
-    assert_planned_with(overrides, num_leaves, false, false);
-    assert_planned_with(overrides, num_leaves, true, false);
-    assert_planned_with(overrides, num_leaves, true, true);
+    assert_planned_with(overrides, num_shards, false, false);
+    assert_planned_with(overrides, num_shards, true, false);
+    assert_planned_with(overrides, num_shards, true, true);
 }
 
 static void test_bytes_are_those_that_clusters_send(void **state)
@@ -243,7 +243,7 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
 
 static const liana__plan_work WORK = {.microbatch = 16,
                                       .threads = 4,
-                                      .lone_leaf = 0.1,
+                                      .lone_shard = 0.1,
                                       .full_turn = 0.13,
                                       .next_turn = 0.12,
                                       .update = 0.04,
@@ -257,8 +257,8 @@ static liana__step_time time_of(const liana__plan_work *work, size_t leaves, siz
 {
     const uint64_t variables = 100 << 20, slice = variables / workers;
     const liana__cluster_bytes bytes = {.num_workers = workers,
-                                        .num_leaves = leaves,
-                                        .most_leaves = (leaves + workers - 1) / workers,
+                                        .num_shards = leaves,
+                                        .most_shards = (leaves + workers - 1) / workers,
                                         .most_blocks = 1,
                                         .num_blocks = workers,
                                         .variables = variables,

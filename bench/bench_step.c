@@ -10,9 +10,9 @@
  * and the optimizer's slots hold denormal numbers, which the report counts. --memory is what training may take, as
  * train.memory. --against runs a program of StableHLO (jax_peer.py --export) on the same device in turn with the steps:
  * the report then also has its seconds, and the median of what a step takes of the run just before it.
- * The report is one JSON line. peak_memory is of the whole process, in bytes. compile_seconds is the time from the model to
- * programs that are ready: graphs, their text, the compiler or the programs on disk. LIANA_THREADS and LIANA_MAX_ISA say
- * what is measured. */
+ * The report is one JSON line. peak_memory is of the whole process, in bytes. compile_seconds is the time from the
+ * model to programs that are ready: graphs, their text, the compiler or the programs on disk. LIANA_THREADS and
+ * LIANA_MAX_ISA choose the threads and the instruction set. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/random.h"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Checks what keeps the house in order: which room may include which, that files do not include each other in circles,
-# what public headers may include, where a library may be named, how long files and functions may be, how many stems a
-# folder may have, that tests lie as the source does and print what they compare, that each file says first what it is,
-# and that no path of somebody's machine is in the tree.
+# Checks the order of the house: which room may include which, that files do not include each other in circles, which
+# headers a public header may include, where a library may be named, how long files, functions and lines of comments may
+# be, how many stems a folder may have, that tests lie as the source does and print both operands of a comparison, that
+# each file says first what it is, and that no path of somebody's machine is in the tree.
 # A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
@@ -23,7 +23,7 @@ if [ -n "$machine_paths" ]; then
     exit 1
 fi
 
-printf '%s\n' "$files" | awk '
+printf '%s\n' "$files" | LC_ALL=C awk '
 function fail(text) {
     print text > "/dev/stderr"
     failures++
@@ -256,19 +256,44 @@ function check_function(file, line, text,    name) {
     body = 0
 }
 
+# clang-format breaks code at 120 columns and leaves comments as they are. A line of a comment begins, ends or goes on
+# with one. Columns are characters, not bytes.
+function check_comment(file, line, text,    columns, commented) {
+    if (length(text) <= 120 && text !~ /\*\/|\/\*/) return
+    commented = in_comment
+    columns = text
+    gsub(/[\200-\277]/, "", columns)
+    gsub(/"([^"\\]|\\.)*"|\047(\\.|[^\\])\047/, "", text)
+    while (match(text, in_comment ? "[*]/" : "/[*/]")) {
+        commented = 1
+        if (substr(text, RSTART, 2) == "//") break
+        in_comment = !in_comment
+        text = substr(text, RSTART + 2)
+    }
+    if (commented && length(columns) > 120)
+        fail(file ":" line ": a line of a comment has " length(columns) " columns; at most 120")
+}
+
 BEGIN { rules() }
 {
     file = $0
     sub(/^\.\//, "", file)
+    if (file ~ /\.def$/) {
+        line = in_comment = 0
+        while ((getline text < file) > 0) check_comment(file, ++line, text)
+        close(file)
+        next
+    }
     if (file !~ /\.[ch]$/) next
     in_source = file ~ /^src\//
     in_tests = file ~ /^tests\//
-    line = body = 0
+    line = body = in_comment = 0
     assertion = ""
     while ((getline text < file) > 0) {
         line++
         if (line == 1 && text !~ /^(\/\*|\/\/) *[A-Za-z0-9]/)
             fail(file ":1: opens with no comment that says what it is")
+        check_comment(file, line, text)
         if (in_source) check_function(file, line, text)
         if (in_tests) check_assertion(file, line, text)
         if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue

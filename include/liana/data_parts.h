@@ -29,8 +29,8 @@ typedef struct liana_stage_type {
     liana_map_function map;     /* makes an element of each */
     liana_filter_function keep; /* says which stay */
     void *user;                 /* passed to the two */
-    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both of
-     * `read` and `begin` with `next`. Elements may borrow from the reader or the cursor until its next element.
+    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both
+     * of `read` and `begin` with `next`. Elements may borrow from the reader or the cursor until its next element.
      *
      * close: releases what the stage holds outside of the arena. NULL: nothing. */
     void (*close)(liana_dataset *dataset);

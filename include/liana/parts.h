@@ -1,6 +1,6 @@
-/* parts.h - what layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers, schedules,
- * callbacks are; those of data are in data_parts.h. Those that liana brings are structs of these types, and so are those of your own,
- * which a program or a plugin registers. Write one if `liana list` does not have what you need.
+/* parts.h - the contracts of layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers,
+ * schedules and callbacks; data_parts.h has those of data. liana's own parts are structs of these types. So are those
+ * that a program or a plugin registers. Write one if `liana list` does not have the part that you need.
  *
  *     typedef struct power_options {
  *         double exponent;

@@ -232,8 +232,8 @@ liana_status liana__model_outputs_from(liana_model *model, const liana__value *n
 
 /* Checks that all layers lead to an output. Errors: INVALID_CONFIG with the layer. */
 liana_status liana__model_check_used(const liana_model *model, liana__error *error) LIANA_MUST_USE;
-/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that was
- * fitted, loaded or used may have got other outputs since, which leave layers out. */
+/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that
+ * was fitted, loaded or used may have got other outputs since, which leave layers out. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers

@@ -1,5 +1,5 @@
-/* liana launch and signals: whoever gets one and whenever, the code is the same; what was stopped is not started again; and what
- * killed processes leave behind is removed. */
+/* liana launch and signals: whoever gets one and whenever, the code is the same; what was stopped is not started again;
+ * and what killed processes leave behind is removed. */
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 #include "harness/wait_until.h"
@@ -143,8 +143,8 @@ static void test_a_killed_worker(void **state)
     assert_int_equal(count_temporary(folder), 0);
 }
 
-/* One that lives keeps its folder; of one that was killed the next one removes it, with all that is in it; what has another name
- * stays. */
+/* One that lives keeps its folder; of one that was killed the next one removes it, with all that is in it; what has
+ * another name stays. */
 static void test_the_next_one_removes_it(void **state)
 {
     (void)state;

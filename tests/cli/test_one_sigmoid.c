@@ -184,7 +184,8 @@ static void test_a_softmax_of_one_value_is_refused(void **state)
     liana__test_free_result(&got);
 }
 
-/* Images in class folders are labelled; of one class there is nothing to tell apart, and of three not with one sigmoid. */
+/* Images in class folders are labelled; of one class there is nothing to tell apart, and of three not with one
+ * sigmoid. */
 static void test_labels_that_do_not_fit(void **state)
 {
     (void)state;

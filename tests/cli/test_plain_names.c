@@ -1,5 +1,5 @@
-/* Names of files that hold control characters, and links that lead nowhere: a terminal shows names as text, in one line each, and
- * messages say what a link is. */
+/* Names of files that hold control characters, and links that lead nowhere: a terminal shows names as text, in one line
+ * each, and messages say what a link is. */
 #include "harness/command_run.h"
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
-/* Bundles of bad numbers: three files in one input. Each is its size in 2 bytes (little-endian) and its bytes: the report,
- * the graph, and what is left are the tensors. They are read as they are; then with a report that fits the tensors, whose
- * facts and finding are the input's report, and with the graph's header and checksums put right. */
+/* Bundles of bad numbers: three files in one input. Each is its size in 2 bytes (little-endian) and its bytes: the
+ * report, the graph, and what is left are the tensors. They are read as they are; then with a report that fits the
+ * tensors, whose facts and finding are the input's report, and with the graph's header and checksums put right. */
 #include "harness/try/try_graph.h"
 
 #include "base/context.h"

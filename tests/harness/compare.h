@@ -1,5 +1,5 @@
-/* compare.h - comparisons that print both operands when they do not hold. Where elements of arrays are compared in a loop,
- * the loop's variables follow, and are printed as well: assert_near(got[i][k], expected[i][k], 1e-6, i, k). */
+/* compare.h - comparisons that print both operands when they do not hold. Where elements of arrays are compared in a
+ * loop, the loop's variables follow, and are printed as well: assert_near(got[i][k], expected[i][k], 1e-6, i, k). */
 #ifndef LIANA_TESTS_COMPARE_H
 #define LIANA_TESTS_COMPARE_H
 

@@ -233,8 +233,8 @@ static void test_predictions_of_each_epoch(void **state)
                    2, "train.callbacks", "the folder is empty");
 }
 
-/* Predictions of the training examples: those of `predict` with the same weights, in the order of the data, and not more than
- * once where classes are oversampled. Training does not notice. */
+/* Predictions of the training examples: those of `predict` with the same weights, in the order of the data, and not
+ * more than once where classes are oversampled. Training does not notice. */
 static void test_predictions_of_training_examples(void **state)
 {
     (void)state;

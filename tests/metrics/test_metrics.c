@@ -420,7 +420,8 @@ static void test_confusion_matrix(void **state)
 
 /* ---- areas ---- */
 
-/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. `label`: among the answers of this number; -1: among all. */
+/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. `label`: among the answers
+ * of this number; -1: among all. */
 static double ranked(const samples *all, const measurement *m, int label)
 {
     double above = 0, pairs = 0;

@@ -287,7 +287,8 @@ static bool answer_for_platform(int function, void *args)
     return true;
 }
 
-/* What a compiler says that refuses an op: the op, and the location at the end of its line. NULL: it refuses nothing. */
+/* What a compiler says that refuses an op: the op, and the location at the end of its line. NULL: it refuses
+ * nothing. */
 static void *refuse(int function, void *args)
 {
     const liana__pjrt_compile_args *compile = args;

@@ -224,8 +224,8 @@ static void test_edges(void **state)
     }
 }
 
-/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their own
- * need options, or rise: test_schedule_kinds.c. */
+/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their
+ * own need options, or rise: test_schedule_kinds.c. */
 static void test_decays_fall(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Nothing that liana brings can do what a registered part cannot: each built-in part, registered again under another name,
- * is accepted, and gives the same graphs and the same weights. */
+/* Nothing that liana brings can do what a registered part cannot: each built-in part, registered again under another
+ * name, is accepted, and gives the same graphs and the same weights. */
 #include "base/file.h"
 #include "harness/tiny_fit.h"
 #include "layers/layer.h"
@@ -416,7 +416,8 @@ static liana_status fit_watcher(const fixture *own, const char *name, int64_t we
     return status;
 }
 
-/* A layer that does not say that it reads `training` is never told; averages are of untrainable weights, in their shape. */
+/* A layer that does not say that it reads `training` is never told; averages are of untrainable weights, in their
+ * shape. */
 static void test_layers_are_held_to_what_they_say(void **state)
 {
     (void)state;

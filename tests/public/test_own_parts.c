@@ -1,5 +1,6 @@
-/* Own parts of a program: they do what liana's own of the same formula do, bit for bit where the graph is the same; they
- * are saved, loaded and resumed; and what cannot be registered is refused with names. Plugins: checks/test_plugins.sh. */
+/* Own parts of a program: they do what liana's own of the same formula do, bit for bit where the graph is the same;
+ * they are saved, loaded and resumed; and what cannot be registered is refused with names. Plugins:
+ * checks/test_plugins.sh. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>

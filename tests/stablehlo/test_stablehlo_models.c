@@ -1,5 +1,5 @@
-/* Whole graphs as StableHLO against the reference device: a training leaf of a convolutional network with its gradients,
- * an update with Adam, and a network of the zoo, run by tests/stablehlo/check.py. */
+/* Whole graphs as StableHLO against the reference device: a training leaf of a convolutional network with its
+ * gradients, an update with Adam, and a network of the zoo, run by tests/stablehlo/check.py. */
 #include "harness/harness.h"
 
 #include "base/random.h"

@@ -1,4 +1,5 @@
-/* What processes of a cluster must have in common: a difference is named, by all of them alike. Processes are threads. */
+/* What processes of a cluster must have in common: a difference is named, by all of them alike. Processes are
+ * threads. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 

@@ -1,5 +1,5 @@
-/* Averages of the weights (use_ema): what SwapEMAWeights measures and saves, and what a training ends with that goes back
- * at its end. */
+/* Averages of the weights (use_ema): what SwapEMAWeights measures and saves, and what a training ends with that goes
+ * back at its end. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
-/* data.cache: device. Updates whose examples stay on the device give the same bytes as updates whose examples are sent, and
- * send where they are instead of them. */
+/* data.cache: device. Updates whose examples stay on the device give the same bytes as updates whose examples are sent,
+ * and send where they are instead of them. */
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
@@ -170,7 +170,8 @@ static void test_oversampling(void **state)
 
 /* ---- what is sent ---- */
 
-/* Of an update: where its examples are, their positions, which of them are there; learning rate and such, and a count. */
+/* Of an update: where its examples are, their positions, which of them are there; learning rate and such, and a
+ * count. */
 static void check_sent(const char *behind, const char *strategy, size_t num_devices)
 {
     begin();

@@ -1,5 +1,5 @@
-/* The doors of the step: a fit, single batches, a step of a program's own, and an estimator. Each does the same updates of one
- * line, and each must be able to do what the others can. Deaths: tests/distribute/cluster/test_deaths.c. */
+/* The doors of the step: a fit, single batches, a step of a program's own, and an estimator. Each does the same updates
+ * of one line, and each must be able to do what the others can. Deaths: tests/distribute/cluster/test_deaths.c. */
 #include "harness/cluster/hub_fit.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
@@ -296,7 +296,8 @@ static void test_the_same_bits(void **state)
     }
 }
 
-/* On an accelerator an update is one execution, or several updates are; the weights are those of the CPU up to rounding. */
+/* On an accelerator an update is one execution, or several updates are; the weights are those of the CPU up to
+ * rounding. */
 static void test_whole_updates_and_groups(void **state)
 {
     (void)state;

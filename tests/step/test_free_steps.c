@@ -1,5 +1,5 @@
-/* Steps of one's own whose workers are not in step (give_batch of liana_step_run). Which worker is slow is decided by a hub that holds
- * messages, and not by the clock. */
+/* Steps of one's own whose workers are not in step (give_batch of liana_step_run). Which worker is slow is decided by a
+ * hub that holds messages, and not by the clock. */
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/free_steps.h"
 
@@ -201,8 +201,8 @@ static void test_single_steps_have_the_synchronous_bits(void **state)
 
 /* ---- slow workers ---- */
 
-/* The bound on staleness is reached and held; and the step whose gradients were stale says so. What only the update reads stays
- * with the server: a worker fetches weights and nothing else. */
+/* The bound on staleness is reached and held; and the step whose gradients were stale says so. What only the update
+ * reads stays with the server: a worker fetches weights and nothing else. */
 static void test_a_slow_worker_comes_to_the_bound(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* steps_per_execution: updates in groups give the same bits as one by one, on the CPU and on a plugin, where a group is one
- * execution. */
+/* steps_per_execution: updates in groups give the same bits as one by one, on the CPU and on a plugin, where a group is
+ * one execution. */
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"

@@ -93,7 +93,8 @@ static void test_detected(void **state)
     liana_context_destroy(context);
 }
 
-/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to predict. */
+/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to
+ * predict. */
 static void test_headers_and_labels(void **state)
 {
     (void)state;

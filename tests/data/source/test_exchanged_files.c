@@ -1,5 +1,5 @@
-/* Files that are exchanged or written to while a source has them open: what is read is what was there at the beginning, or
- * an error with the file's name. */
+/* Files that are exchanged or written to while a source has them open: what is read is what was there at the beginning,
+ * or an error with the file's name. */
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
 
@@ -205,8 +205,8 @@ static bool has_checkpoint(const char *run)
     return liana__folder_exists(liana__test_path(checkpoints)) && *liana__test_newest_checkpoint(run);
 }
 
-/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file back
- * it goes on to the end of a run that nothing happened to. */
+/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file
+ * back it goes on to the end of a run that nothing happened to. */
 static void test_image_exchanged_under_a_run(void **state)
 {
     (void)state;

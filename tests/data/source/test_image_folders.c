@@ -1,5 +1,5 @@
-/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty class
- * folders. And features of tf.Examples that are called as images, or hold raw numbers. */
+/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty
+ * class folders. And features of tf.Examples that are called as images, or hold raw numbers. */
 #include "harness/command_run.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
-/* cluster_job.h - a training of the liana command in several processes, started one by one, which a test may kill and halt. */
+/* cluster_job.h - a training of the liana command in several processes, started one by one, which a test may kill and
+ * halt. */
 #ifndef LIANA_TESTS_CLUSTER_JOB_H
 #define LIANA_TESTS_CLUSTER_JOB_H
 
@@ -45,8 +46,8 @@ void liana__job_assert_ends(const liana__test_job *job, size_t rank, int expecte
 
 void liana__job_pause(double seconds);
 
-/* The test folder with `count` tiny examples and their config.yaml, keys in `keys`, and in `alone` the run of one process
- * with which jobs are compared. `epochs`: train.epochs=N. */
+/* The test folder with `count` tiny examples and their config.yaml, keys in `keys`, and in `alone` the run of one
+ * process with which jobs are compared. `epochs`: train.epochs=N. */
 void liana__job_make_data(uint32_t count, const char *epochs);
 
 #endif

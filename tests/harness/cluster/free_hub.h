@@ -1,5 +1,5 @@
-/* free_hub.h - hubs for workers that are not in step: which worker is slow is decided by messages, and not by the clock.
- * Give the functions to liana__hub_control. hub_death.h has those for deaths. */
+/* free_hub.h - hubs for workers that are not in step: which worker is slow is decided by messages, and not by the
+ * clock. Give the functions to liana__hub_control. hub_death.h has those for deaths. */
 #ifndef LIANA_TESTS_FREE_HUB_H
 #define LIANA_TESTS_FREE_HUB_H
 

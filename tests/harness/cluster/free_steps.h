@@ -1,6 +1,6 @@
-/* free_steps.h - a step of a test's own under strategies whose workers need not be in step. What its weights must be is known
- * in closed form: the gradient of a loss that is linear in the weights does not depend on them, so every order of updates
- * ends in the same sum. The inputs are small integers. */
+/* free_steps.h - a step of a test's own under strategies whose workers need not be in step. What its weights must be is
+ * known in closed form: the gradient of a loss that is linear in the weights does not depend on them, so every order of
+ * updates ends in the same sum. The inputs are small integers. */
 #ifndef LIANA_TESTS_FREE_STEPS_H
 #define LIANA_TESTS_FREE_STEPS_H
 

@@ -19,8 +19,8 @@ enum {
 extern char liana__hub_training[512], liana__hub_validation[512];
 /* Makes the test's folder with the data. */
 void liana__hub_make_data(void);
-/* Data of which 12 records cannot be used: two neighbouring shards, if the order is kept, and single ones. And a mapping
- * that samples from two files, one three times as often. */
+/* Data of which 12 records cannot be used: two neighbouring shards, if the order is kept, and single ones. And a
+ * mapping that samples from two files, one three times as often. */
 extern char liana__hub_odd[512], liana__hub_sampled[1600];
 void liana__hub_make_odd_data(void);
 

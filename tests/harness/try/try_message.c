@@ -1,5 +1,5 @@
-/* Feeds any bytes to the readers of messages between the processes of a training: what loaders tell each other, rows of a
- * stream, facts that are compared, predictions. */
+/* Feeds any bytes to the readers of messages between the processes of a training: what loaders tell each other, rows of
+ * a stream, facts that are compared, predictions. */
 #include "harness/try/try_message.h"
 
 #include "data/loader/row_message.h"

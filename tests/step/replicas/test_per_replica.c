@@ -1,5 +1,6 @@
-/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits of
- * one device, on devices of this process and on processes (which are threads here); each process makes its own examples. */
+/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits
+ * of one device, on devices of this process and on processes (which are threads here); each process makes its own
+ * examples. */
 #include "harness/cluster/hub.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"

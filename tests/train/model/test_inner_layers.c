@@ -1,5 +1,5 @@
-/* Inner layers of a model predict without a loss: of a loaded run, of a saved model, of an architecture, and of one that
- * has just predicted its own outputs. The layers behind the inner one are computed here in double. */
+/* Inner layers of a model predict without a loss: of a loaded run, of a saved model, of an architecture, and of one
+ * that has just predicted its own outputs. The layers behind the inner one are computed here in double. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>

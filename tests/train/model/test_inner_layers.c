@@ -62,8 +62,8 @@ static void test_of_a_run(void **state)
 {
     (void)state;
     const liana__tiny_fit own = liana__tiny_fit_open(2 * COUNT);
-    liana__test_result got =
-        liana__test_command("train", liana__test_path("config.yaml"), "train.epochs=1", "--out", liana__test_path("run"));
+    liana__test_result got = liana__test_command("train", liana__test_path("config.yaml"), "train.epochs=1", "--out",
+                                                 liana__test_path("run"));
     assert_int_equal(got.code, 0);
     liana__test_free_result(&got);
     liana_model *model;

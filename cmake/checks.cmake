@@ -68,9 +68,9 @@ if(NOT LIANA_SANITIZE)
   set_tests_properties(install_shared PROPERTIES DEPENDS builds_without_options)
 endif()
 
-# What takes long begins first, so that no core is idle at the end. Beside the two builds, which take both cores, run tests
-# that mostly wait (for leases, heartbeats and deaths); later one of those between others that compute. A finished run tells
-# CTest how long each takes, and it orders them by that.
+# Long tests begin first, so that no core is idle at the end. During the two builds, which take both cores, run tests
+# that mostly wait (for leases, heartbeats and deaths); later one of those between others that compute. A finished run
+# tells CTest how long each takes, and it orders them by that.
 set(LIANA_LONG_TESTS builds_with_clang builds_without_options test_rejoin test_deaths test_free_deaths
   small_processors test_ops test_cluster_signals docs_commands test_team test_remote_takeover
   test_resume test_model_zoo test_lease mpi test_recompute_segments test_cluster_refused

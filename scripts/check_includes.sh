@@ -29,7 +29,7 @@ function fail(text) {
     failures++
 }
 
-# The one table of the rule: each room, and the rooms it stands on. What those stand on may be included as well.
+# The one table of the rule: each room, and the rooms it stands on. The rooms below these may be included as well.
 function rules(    lines, count, i, parts) {
     count = split( \
         "base:;" \
@@ -80,7 +80,7 @@ function rules(    lines, count, i, parts) {
     }
 }
 function add(room, below) { allowed[room, below] = 1 }
-# The table is in the order of building, so what lies below each direct neighbour is complete already.
+# The table is in the order of building, so the rooms below each direct neighbour are complete already.
 function reach(room, neighbours,    names, count, i, below) {
     count = split(neighbours, names, / +/)
     for (i = 1; i <= count; i++) {
@@ -135,7 +135,7 @@ function check_include(file, line, text,    quoted, header, room, target, place)
         fail(file ": src/" room " is no room of the house; add it to the table in scripts/check_includes.sh")
         return
     }
-    # Samples of ops are tests that lie beside what they test.
+    # Samples of ops are tests that lie in the folder of the op.
     if (file ~ /\.samples\.c$/ && target == "harness") return
     if (header !~ /\//)
         fail(file ":" line ": includes \"" header "\"; write the room as well: \"" room "/" header "\"")
@@ -173,8 +173,8 @@ function check_place_of_test(file,    room) {
         fail(file ": tests/" room " is like no room of src; src/x is tested in tests/x")
 }
 
-# A comparison that fails prints both operands, which assert_true(a < b) cannot: harness/compare.h has what can. An
-# assertion may go on in further lines, up to its semicolon.
+# A comparison that fails prints both operands, which assert_true(a < b) cannot: harness/compare.h has assertions that
+# do. An assertion may go on in further lines, up to its semicolon.
 function check_assertion(file, line, text,    call) {
     if (assertion == "") {
         if (!match(text, /assert_(true|false|null|non_null)\(/)) return
@@ -193,8 +193,7 @@ function check_assertion(file, line, text,    call) {
              "tests/harness/compare.h has assertions that do")
 }
 
-# Circles that are known: those within this folder.
-# Samples are tests of an op, and may include what is made of it.
+# Samples are tests of an op, and may include any user of the op.
 function note_edge(file, text,    from, to) {
     if (file !~ /^src\// || file ~ /\.samples\.c$/ || text !~ /^[ \t]*#[ \t]*include[ \t]*"[^"]*\/[^"]*\.h"/) return
     sub(/^[^"]*"/, "", text)
@@ -206,7 +205,7 @@ function note_edge(file, text,    from, to) {
     edges_from[from] = edges_from[from] " " to
 }
 
-# The first step from a stem to one that is left; what is left are stems from which every way goes on.
+# The first step from a stem to one that is left; stems are left from which every way goes on.
 function next_stem(stem,    names, count, i) {
     count = split(edges_from[stem], names, / +/)
     for (i = 1; i <= count; i++) if (names[i] in left && (stem, names[i]) in edge_file) return names[i]
@@ -221,7 +220,7 @@ function drop_ends(    stem, dropped) {
         }
     } while (dropped)
 }
-# Names a circle, and takes one step out of it, until there is none.
+# Names a circle, and takes one step out of it, until no circle is left.
 function check_circles(    stem, at, text, order, seen, i) {
     for (stem in edges_from) left[stem] = 1
     drop_ends()

@@ -101,8 +101,8 @@ typedef struct liana__strategy {
     const char *doc;
     const liana__fields *options; /* NULL: none */
     bool needs_cluster;           /* it computes in several processes */
-    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
-     * text: nothing does. NULL: as that. */
+    /* The reason why its results differ from those of one process, in a few words for checkpoints and logs. An empty
+     * text, or no function: they do not differ. */
     void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
     /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at
      * the latest; 0: they are in step. NULL: they are always. */

@@ -50,8 +50,8 @@ typedef struct liana__span_result {
     int64_t *totals;         /* [num_steps]: positions of each batch, 0 where nobody is left who knows; as `steps` */
 } liana__span_result;
 
-/* Runs all steps. After a death those that are left do what is left to do, where that repeats no gradient that stays;
- * else the examples that were lost are counted. All processes call it at the same time, and meet after it. Errors:
+/* Runs all steps. After a death the other workers do the remaining steps, where no applied gradient is repeated; else
+ * the lost examples are counted. All processes call it at the same time, and meet after it. Errors:
  * those of the functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by what
  * whole batches have; those of the cluster; the same in all processes. */
 liana_status liana__step_run_span(liana__step *step, const liana__step_span *span, liana__span_result *result,

@@ -130,8 +130,8 @@ liana_status liana__step_build_shard(const liana__step *step, liana__step_kind k
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 /* A sum of the last update, which was one by parts, by the input of the update that reads it. */
 liana_status liana__step_read_sum(liana__step *step, const char *input, void *data, liana__error *error) LIANA_MUST_USE;
-/* The plan of whole updates, whatever device this is, for who writes their program down; false: they are none. Both are
- * borrowed from the step, the plan's shard from `leaf`. */
+/* The plan of whole updates, on any device, for writers of their program. False: the step cannot do whole updates. Both
+ * are borrowed from the step, the plan's shard from `leaf`. */
 bool liana__step_lend_whole_plan(liana__step *step, liana__leaf_plan *leaf, liana__whole_plan *plan);
 
 #endif

@@ -59,7 +59,7 @@ liana_status liana__sliced_update_write(liana__sliced_update *update, liana__err
 /* All processes get the new values of all slices. */
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
-/* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
+/* Counts the numbers of this process's slices that are not finite. `name` is that of the whole variable or sum. */
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error) LIANA_MUST_USE;
 

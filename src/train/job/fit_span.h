@@ -31,8 +31,8 @@ liana_status liana__fit_span_create(liana__training *training, liana__loader *lo
 void liana__fit_span_free(liana__fit_span *own);
 
 /* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts
- * of gradients. After a death those that are left do what is left to do, where that repeats no gradient that stays;
- * else the examples that were lost are counted. Errors: those of liana__loader_next and liana__step_run_span, the same
+ * of gradients. After a death the other workers do the remaining updates, where no applied gradient is repeated; else
+ * the lost examples are counted. Errors: those of liana__loader_next and liana__step_run_span, the same
  * on all processes. */
 liana_status liana__fit_span_run(liana__fit_span *own, size_t num_steps, liana__error *error) LIANA_MUST_USE;
 

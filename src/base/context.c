@@ -1,4 +1,4 @@
-/* Creates a context and answers what is asked of it. */
+/* Creates a context and answers questions about it. */
 #include "base/context.h"
 #include "base/context_end.h"
 

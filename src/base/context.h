@@ -33,8 +33,8 @@ typedef struct liana__registered {
 } liana__registered;
 
 /* Bytes that a node should read and write for a slice of the batch. They should fit into a second-level cache, 1 to 2
- * MB on today's server cores, together with what the neighbouring nodes leave there. Results depend on it in their last
- * bits, so it is no option. */
+ * MB on today's server cores, together with the data that neighbouring nodes leave there. Results depend on it in their
+ * last bits, so it is no option. */
 enum { LIANA__SLICE_BYTES = 1 << 20 };
 
 struct liana_context {
@@ -52,7 +52,7 @@ struct liana_context {
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;
-    liana_context *trunk; /* of a branch; NULL: it is none */
+    liana_context *trunk; /* of a branch; NULL: it is no branch */
     liana__registered *registered;
     liana__arena parts;   /* memory of own parts */
     const char *entering; /* the plugin that registers its parts; NULL: none */
@@ -85,8 +85,8 @@ liana_status liana__context_end(liana_context *context, liana_status status);
         LIANA_TRY(liana__context_begin(context));           \
         return liana__context_end((context), (expression)); \
     } while (0)
-/* Whether an error sticks outside of calls: then nothing is made. Takes over what was not in a call, such as the error
- * of a graph. */
+/* Whether an error sticks outside of calls: then nothing is made. Takes over errors from outside a call, such as the
+ * error of a graph. */
 bool liana__context_stopped(liana_context *context);
 
 /* Whether lines of this topic are logged. Ask before making an expensive line. */

@@ -329,7 +329,7 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
     return LIANA_OK;
 }
 
-/* `besides`: keys that somebody else reads, or NULL. */
+/* `besides`: keys that another reader takes, or NULL. */
 static liana_status fail_unknown(const liana__fields *fields, const liana__value *map, size_t index, const char *where,
                                  const char *const *besides, liana__error *error)
 {

@@ -54,7 +54,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 
 /* Opens the mapped file for reading. -1: it cannot be opened, or another file is at its path now. */
 int liana__mapping_open(const liana__mapping *mapping, const char *path);
-/* Opens a regular file for reading; *version is what it is now. Errors: NOT_FOUND, IO_ERROR. */
+/* Opens a regular file for reading; *version is its present version. Errors: NOT_FOUND, IO_ERROR. */
 liana_status liana__file_open(const char *path, int *descriptor, liana__file_version *version, liana__error *error)
     LIANA_MUST_USE;
 /* Reads [offset, offset + size) of an open file. False: the file ends before, or the disk cannot be read. */
@@ -117,8 +117,7 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* The same in a folder that must be there. */
 liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Whether a path's link leads somewhere. True of what is no link. Errors: NOT_FOUND, that say what is wrong with the
- * link. */
+/* Whether a path's link leads somewhere. True for anything but a link. Errors: NOT_FOUND with the fault of the link. */
 liana_status liana__link_check(const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Syncs a folder, so that renames in it survive a power cut. */
@@ -159,7 +158,7 @@ const char *liana__path_name(const char *path);
 bool liana__file_exists(const char *path);
 bool liana__folder_exists(const char *path);
 
-/* The folder for what can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
+/* The folder for files that can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
  * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or
  * arena->failed. It need not be there. */
 const char *liana__cache_folder(liana__arena *arena);

@@ -18,7 +18,7 @@ typedef struct liana__kind {
     bool any_case;                    /* "adam" finds "Adam" */
     bool any_spelling;                /* "RandomFlip" finds "random_flip", too */
     const char *const *reserved;      /* further names that options cannot have, as `name`; ends with NULL, or NULL */
-    /* Refuses what no part of the kind can be, of a part that is being registered. It may complete its copy. */
+    /* Refuses a part that is being registered and that the kind cannot have. It may complete its copy. */
     liana_status (*accept)(liana_context *context, liana_part *part);
 } liana__kind;
 

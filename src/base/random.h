@@ -1,8 +1,8 @@
 /* random.h - Philox: random numbers that are a pure function of an address.
  *
  * Philox4x32 with 10 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). No
- * generator in liana has a state. Every draw has a key (what it is for) and a counter (where it belongs). So it is the
- * same on any thread, after any resume, on any number of workers. */
+ * generator in liana has a state. Every draw has a key (its purpose) and a counter (its place). So it is the same on
+ * any thread, after any resume, on any number of workers. */
 #ifndef LIANA_BASE_RANDOM_H
 #define LIANA_BASE_RANDOM_H
 

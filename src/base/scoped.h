@@ -1,4 +1,4 @@
-/* scoped.h - variables that are freed when their block is left, by whatever way. What is returned is computed
+/* scoped.h - variables that are freed when their block is left, by whatever way. The returned value is computed
  * before. */
 #ifndef LIANA_BASE_SCOPED_H
 #define LIANA_BASE_SCOPED_H

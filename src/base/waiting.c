@@ -1,4 +1,4 @@
-/* Keeps the program's function among what is registered in the context. */
+/* Keeps the program's function in the context's registry. */
 #include "base/waiting.h"
 
 #include "base/context.h"

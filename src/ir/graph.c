@@ -39,7 +39,7 @@ const void *liana__constant_data(const liana__node *node)
     return node->attributes;
 }
 
-/* A graph, with what few of its readers need to know. */
+/* A graph, with facts that few of its readers need. */
 typedef struct whole_graph {
     liana_graph graph;
     liana__device_scopes scopes;
@@ -339,7 +339,7 @@ liana_dtype liana_tensor_dtype(liana_tensor tensor)
 
 /* ---- nodes made by ops ---- */
 
-/* "add(f32[2, 3], f32[4]) of input 'x', relu": what an inference error was about. */
+/* "add(f32[2, 3], f32[4]) of input 'x', relu": the subject of an inference error. */
 static void describe_call(const liana__op *op, liana__node *const *inputs, size_t num_inputs, liana__text *text)
 {
     liana__text_add(text, "%s(", op->name);

@@ -1,4 +1,4 @@
-/* Compares what the processes of a cluster have: versions, settings, data, arithmetic. */
+/* Compares versions, settings, data and arithmetic of the processes of a cluster. */
 #include "step/agreement.h"
 
 #include "base/crc32c.h"

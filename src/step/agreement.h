@@ -1,4 +1,4 @@
-/* agreement.h - what all processes of a cluster must have in common: compared before the first step.
+/* agreement.h - the facts that all processes of a cluster must have in common: compared before the first step.
  *
  * All processes call these functions in the same order, and each of them comes to the same answer. */
 #ifndef LIANA_STEP_AGREEMENT_H
@@ -23,7 +23,8 @@ void liana__facts_add(liana__facts *facts, const char *key, const char *value);
  * are called by their `name`, or by their number. */
 void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree);
 
-/* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */
+/* Compares the facts with those of the other processes. *same: all have the same facts. Errors: those of the
+ * cluster. */
 liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
     LIANA_MUST_USE;
 /* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's,
@@ -52,7 +53,7 @@ liana_status liana__agree_on_sums(liana__device *device, liana__variables *varia
 enum { LIANA__DIFFERENCE_SIZE = 300 };
 liana_status liana__compare_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                  liana_graph *graph, char *difference, liana__error *error) LIANA_MUST_USE;
-/* What to do about it. */
+/* The remedy. */
 extern const char *const liana__same_processors;
 
 /* ---- numbers ---- */

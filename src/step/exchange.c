@@ -1,4 +1,4 @@
-/* What a strategy's exchange of gradients makes of steps and results. */
+/* The effect of a strategy's exchange of gradients on steps and results. */
 #include "step/exchange.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* exchange.h - what a strategy's exchange of gradients makes of steps and results: whether workers are in step, whose
- * a step is, and why results are other bits than those of one process. */
+/* exchange.h - the effect of a strategy's exchange of gradients on steps and results: whether workers are in step, the
+ * owner of a step, and why results differ in bits from those of one process. */
 #ifndef LIANA_STEP_EXCHANGE_H
 #define LIANA_STEP_EXCHANGE_H
 
@@ -10,7 +10,7 @@
 /* The most updates until all processes meet; 0: the workers are in step. `cluster` NULL: this process is alone. */
 size_t liana__span_steps_of(const liana__strategy *strategy, const void *options, const liana__cluster *cluster);
 
-/* What the exchange of gradients makes of results. */
+/* The effect of the exchange of gradients on results. */
 typedef struct liana__exchange_reason {
     char exchange[96]; /* liana__strategy.describe_arithmetic; empty: they are the bits of one process */
     char text[160];    /* "gradients are exchanged with ...", or empty */

@@ -1,4 +1,4 @@
-/* fault.h - numbers of a step that are not finite: found before the update is applied, or in what it gives. */
+/* fault.h - numbers of a step that are not finite: found before the update is applied, or in its results. */
 #ifndef LIANA_STEP_FAULT_H
 #define LIANA_STEP_FAULT_H
 
@@ -13,9 +13,9 @@ typedef enum liana__fault_kind {
     LIANA__FAULT_LOSS,    /* a loss; the update was not applied */
     LIANA__FAULT_SUM,     /* a sum with a name of the program's; the update was not applied */
     LIANA__FAULT_SUMS,    /* a gradient or a statistic; the update was not applied */
-    LIANA__FAULT_PENALTY, /* what the loss has of the weights' regularizers; the update was not applied */
-    LIANA__FAULT_SCALAR,  /* what the update is given; the update was not applied */
-    LIANA__FAULT_UPDATE,  /* what the update gave; the variables are spoilt */
+    LIANA__FAULT_PENALTY, /* the loss's share of the weights' regularizers; the update was not applied */
+    LIANA__FAULT_SCALAR,  /* an input of the update; the update was not applied */
+    LIANA__FAULT_UPDATE,  /* a result of the update; the variables are spoilt */
 } liana__fault_kind;
 
 typedef struct liana__fault {

@@ -1,4 +1,4 @@
-/* notes.h - sentences about what was found or chosen, for whoever asked to be told. */
+/* notes.h - sentences about findings and choices, for callers that asked for them. */
 #ifndef LIANA_STEP_NOTES_H
 #define LIANA_STEP_NOTES_H
 

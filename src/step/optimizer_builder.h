@@ -14,7 +14,7 @@ enum {
     LIANA__NUM_UPDATE_SCALARS,
 };
 
-/* What the caller says of it. All is borrowed. */
+/* The caller's choices for it. All is borrowed. */
 typedef struct liana__optimizer_plan {
     liana_context *context;
     liana__update_rule rule;
@@ -39,7 +39,7 @@ typedef struct liana__optimizer_builder {
     liana__slice_piece *cut_pieces;
     size_t *first_pieces;
     float *finished[LIANA_MAX_SUM_ROUNDS];
-    double learning_rate; /* of the running update; what a schedule that follows the training made of it */
+    double learning_rate; /* of the running update; after a schedule that follows the training */
 } liana__optimizer_builder;
 
 /* Sets `builder`. Stays where it is. Errors: OUT_OF_MEMORY. Free it in any case. */

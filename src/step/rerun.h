@@ -1,5 +1,5 @@
 /* rerun.h - a step whose numbers went bad, run again node by node: it finds the program, and in that the op, that gave
- * the first number that is not finite. It does so for every step, whatever its builders are. */
+ * the first number that is not finite. It does so for every step, with any builders. */
 #ifndef LIANA_STEP_RERUN_H
 #define LIANA_STEP_RERUN_H
 

@@ -34,7 +34,7 @@ static liana__leaf_batch batch_of(const liana__shard_list *list, size_t count)
                                .worker_ends = list->num_workers ? list->ends : NULL};
 }
 
-/* Who has which of `num_shards` shards. */
+/* Finds the owner of each of `num_shards` shards. */
 static void share(liana__shard_list *list, int64_t num_shards)
 {
     if (list->num_workers == 0) return;
@@ -49,7 +49,7 @@ liana__leaf_batch liana__shard_list_whole(liana__shard_list *list, int64_t count
     for (int64_t i = 0; i < cut.count; i++) {
         list->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
     }
-    /* Who has which is the strategy's to say, once all know who is left. */
+    /* The strategy decides who computes which, once all know who is left. */
     liana__leaf_batch batch = batch_of(list, (size_t)cut.count);
     batch.worker_ends = NULL;
     return batch;

@@ -29,8 +29,8 @@ liana_tensor liana__count_examples(liana_location here, liana_graph *graph, lian
 /* Makes the vector and the sums the outputs. */
 void liana__shard_sums_finish(const liana__shard_sums *own, liana_tensor vector);
 
-/* Keeps what the first shard gives, with texts in the arena, and holds later ones to it: false if they differ. Errors:
- * OUT_OF_MEMORY, in the arena. */
+/* Keeps the sums of the first shard, with texts in the arena, and holds later ones to them: false if they differ.
+ * Errors: OUT_OF_MEMORY, in the arena. */
 bool liana__shard_sums_keep(const liana__shard_sums *own, liana__arena *arena, liana__step_sums *kept);
 
 #endif

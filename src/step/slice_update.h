@@ -34,7 +34,7 @@ typedef struct liana__updated_variable {
     const char *owner_name;
 } liana__updated_variable;
 
-/* What an update changes. */
+/* The items that an update changes. */
 typedef struct liana__update_items {
     const liana__updated_variable *variables;
     size_t count; /* of them */

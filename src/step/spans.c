@@ -31,7 +31,7 @@ typedef struct span_run {
 
 /* ---- a share ---- */
 
-/* Who computes which shards of a batch that every process has. */
+/* Divides the shards of a batch that every process has. */
 static liana_status divide(span_run *own, const liana__leaf_batch *shards, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers, self = own->cluster->place.rank;
@@ -238,7 +238,7 @@ static liana_status share_records(span_run *own, liana__error *error)
     return status;
 }
 
-/* ---- what is lost ---- */
+/* ---- losses by a death ---- */
 
 static void note_lost(span_run *own, size_t worker, int64_t lost)
 {

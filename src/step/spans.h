@@ -7,13 +7,13 @@
 #include "step/exchange.h"
 #include "step/step.h"
 
-/* Who computes in a try of a span. */
+/* The workers that compute in a try of a span. */
 typedef struct liana__span_try {
     bool is_asynchronous; /* an update is one worker's batch; else of the first workers' shares of one batch */
     size_t num_there;     /* workers */
 } liana__span_try;
 
-/* What a process says of a step whose gradients were used. */
+/* A process's record of a step whose gradients were used. */
 typedef struct liana__span_record {
     int64_t total;   /* positions of the whole batch */
     int64_t count;   /* examples of the own share */
@@ -37,17 +37,17 @@ typedef struct liana__step_span {
     liana_status (*scalars)(void *user, size_t update, float *scalars, liana__error *error);
     /* After all tries, in every process. NULL: nothing. */
     liana_status (*end)(void *user, liana__error *error);
-    /* Then what each process said of each step: steps in order, and in a step processes by rank. */
+    /* Then each process's record of each step: steps in order, and in a step processes by rank. */
     void (*add)(void *user, size_t step, const liana__span_record *record, const float *sums);
     void *user;
 } liana__step_span;
 
-/* What came of a span: the same in all processes. */
+/* The results of a span: the same in all processes. */
 typedef struct liana__span_result {
     liana__span_counts counts;
     liana__span_try attempt; /* the last one */
     liana__span_step *steps; /* [num_steps]; the caller's, zeros before; NULL: nobody asks */
-    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where nobody is left who knows; as `steps` */
+    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where no living process knows; as `steps` */
 } liana__span_result;
 
 /* Runs all steps. After a death the other workers do the remaining steps, where no applied gradient is repeated; else

@@ -149,7 +149,7 @@ liana_status liana__step_prepare(liana__step *step, int64_t count, bool training
     return liana__step_name_error(step, prepare(step, count, training, error), error);
 }
 
-/* ---- what it is made of ---- */
+/* ---- its parts ---- */
 
 const liana__step_plan *liana__step_plan_of(const liana__step *step)
 {

@@ -33,7 +33,7 @@ static void join(size_t *firsts, size_t a, size_t b)
     if (b < a) firsts[a] = b;
 }
 
-/* What is found out about the assignments of a graph. */
+/* Facts about the assignments of a graph. */
 typedef struct cutting {
     const liana_graph *graph;
     size_t first, end;        /* the inputs that are sums */
@@ -98,7 +98,7 @@ static void join_readers(cutting *own)
     }
 }
 
-/* What nobody reads is a group of its own. */
+/* A sum that nobody reads is a group of its own. */
 static void find_shared(cutting *own, size_t *list)
 {
     const liana_graph *graph = own->graph;

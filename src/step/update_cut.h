@@ -1,9 +1,10 @@
 /* update_cut.h - cuts any update into slices, each with one owner (distribute/slices.h): which variables are assigned
  * where.
  *
- * Variables whose new values are made of the same sums stay together, so that no sum is sent to two owners; so do
- * those that read each other. An update in which all variables read all sums - gradients clipped by their common norm
- * - is one slice. What is made of no sum, as the number of updates, is assigned wherever it is read: all owners come
+ * Variables whose new values are made of the same sums stay together, so that no sum is sent to two owners; so do those
+ * that read each other. An update in which all variables read all sums - gradients clipped by their common norm
+ * - is one slice. Values that are made of no sum, as the number of updates, are assigned wherever they are read: all
+ *   owners come
  * to the same. */
 #ifndef LIANA_STEP_UPDATE_CUT_H
 #define LIANA_STEP_UPDATE_CUT_H

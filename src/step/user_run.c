@@ -19,8 +19,8 @@ void liana__user_set_results(const liana_step *step, const float *sums, int64_t 
 
 /* ---- one step ---- */
 
-/* Where the first bad number comes from. What an update gave has overwritten what it read; no process has all examples
- * of a batch that is shared. Nothing that fails here hides the fault itself. */
+/* Where the first bad number comes from. The results of an update have overwritten its inputs; no process has all
+ * examples of a batch that is shared. Nothing that fails here hides the fault itself. */
 static void tell_origin(const liana_step *step, const liana__batch *batch, const double *scalars, liana__error *error)
 {
     const liana__fault *fault = liana__step_fault(step->step);

@@ -95,7 +95,7 @@ static liana_status run_span(span_run *own, size_t num_steps, liana__span_result
     LIANA_TRY(liana__user_agree(step, error));
     LIANA_TRY(liana__step_run_span(step->step, &span, result, error));
     for (size_t i = 0; i < num_steps; i++) set_outcome(step, &result->steps[i], &own->outcomes[i]);
-    /* What a dead worker computed alone nobody else knows: it counts as a full batch. */
+    /* Nobody else knows the counts that a dead worker alone computed: it counts as a full batch. */
     for (size_t i = 0; i < num_steps; i++) {
         own->totals[i] = result->totals[i] ? result->totals[i] : step->options.batch_size;
     }

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the program's batches are run as. */
+/* The kind of step for the program's batches. */
 static liana__step_kind kind_of(const liana_step *step)
 {
     return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -126,7 +126,7 @@ static liana_status take_optimizer(liana_step *step, liana__error *error)
     return options->optimizer ? LIANA_OK : liana__fail_memory(error, "a step");
 }
 
-/* Copies what the options point to, and sets the defaults. */
+/* Copies everything that the options point to, and sets the defaults. */
 static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
 {
     liana_step_options *options = &step->options;
@@ -334,7 +334,7 @@ static liana_status make_step(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
-/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not
+/* Keeps the facts of the update for the other processes: its function is called while the step is made, and not
  * later. */
 static liana_status describe_update(liana_step *step, liana__error *error)
 {

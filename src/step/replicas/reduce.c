@@ -17,7 +17,7 @@ typedef struct reducing {
     liana_reduction reduction;
     liana__error *error;
     const liana_array *leaves; /* of this process; NULL: it has none */
-    /* What all agree on. */
+    /* The common facts of all processes. */
     int dtype;
     liana_shape shape;  /* of the result; where shards are concatenated, of a row */
     int64_t total_rows; /* of all shards */
@@ -38,9 +38,9 @@ static bool has_rows(liana_reduction reduction)
     return reduction >= LIANA_REDUCE_CONCATENATE;
 }
 
-/* ---- what is reduced ---- */
+/* ---- the reduced arrays ---- */
 
-/* What a process has of the array. */
+/* A process's share of the array. */
 typedef struct description {
     int32_t dtype, rank; /* dtype -1: no shards */
     int64_t dims[LIANA_MAX_RANK];
@@ -215,7 +215,7 @@ static double number_at(int dtype, const void *data, size_t index)
     return dtype == LIANA_F64 ? ((const double *)data)[index] : (double)((const float *)data)[index];
 }
 
-/* What one shard adds to the sum: itself, or its rows, for a mean in double. */
+/* Adds one shard's term of the sum: itself, or its rows, for a mean in double. */
 static void add_leaf(const reducing *own, const liana_array *leaf, int64_t num_examples, void *sum)
 {
     const size_t rows = has_rows(own->reduction) ? (size_t)leaf->shape.dims[0] : 1;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept compiled; of more versions the one that was not used for the longest time goes. */
+/* The number of compiled versions that are kept; of more, the one that was not used for the longest time goes. */
 enum { MAX_VERSIONS = 16 };
 
 /* The program for shards of some shapes. */
@@ -26,7 +26,7 @@ typedef struct version {
     size_t *outputs;            /* by output of the graph: its result */
     liana__program **compiled;  /* by device; NULL: not yet */
     size_t *places, num_places; /* of its variables, on the first device */
-    size_t num_read;            /* the first so many are read */
+    size_t num_read;            /* the first `num_read` variables are read */
     uint64_t last_run;
 } version;
 
@@ -391,7 +391,7 @@ static size_t device_of(const run *own, size_t leaf)
     return device;
 }
 
-/* Finds, builds and compiles what the shards need. */
+/* Finds, builds and compiles the programs of the shards. */
 static liana_status prepare(run *own, bool runs)
 {
     liana_replica_program *program = own->program;

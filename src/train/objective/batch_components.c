@@ -1,4 +1,4 @@
-/* Finds the components of the data for the inputs and targets of a model, and what a trainer reads of a batch. */
+/* Finds the components of the data for the inputs and targets of a model, and a trainer's inputs in a batch. */
 #include "train/objective/batch_components.h"
 
 #include "base/named.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- what the data have ---- */
+/* ---- components of the data ---- */
 
 /* All components of a source: those of files with images are not listed there. */
 typedef struct component_list {
@@ -42,7 +42,7 @@ typedef struct search {
     const liana_model *model;
     component_list list;
     bool used[LIANA_MAX_COMPONENTS + 3];
-    bool labels_are_components; /* records have no label besides their components */
+    bool labels_are_components; /* records have components and no label */
     const liana__data_names *names;
     liana__data_match *match;
     liana__error *error;
@@ -225,7 +225,7 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
-/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have
+/* Values for which the loss is not defined are found where the record is known. Steps that a mask leaves out may have
  * anything. */
 static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {

@@ -1,5 +1,6 @@
-/* chief_task.h - what the chief of a cluster does for all, such as writing a file. If it dies before all know that it
- * is done, the next chief does it once more: so the task must come to the same whoever does it, and however often. */
+/* chief_task.h - a task of a cluster's chief for all, such as writing a file. If it dies before all know that it is
+ * done, the next chief does it once more: so the task must have the same result, whichever process does it, and however
+ * often. */
 #ifndef LIANA_TRAIN_CHIEF_TASK_H
 #define LIANA_TRAIN_CHIEF_TASK_H
 

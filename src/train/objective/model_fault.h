@@ -5,11 +5,11 @@
 #include "step/fault.h"
 #include "train/objective/objective.h"
 
-/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may be what they like. False:
- * all are finite. */
+/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may have any value. False: all
+ * are finite. */
 bool liana__find_bad_loss(const liana__objective *objective, const float *sums, liana__fault *fault);
 
-/* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
+/* Whether the losses of a validation so far are finite, and the fault if one is not. */
 bool liana__losses_are_finite(const liana__totals *totals);
 liana__fault liana__fault_of_validation(const liana__totals *totals);
 

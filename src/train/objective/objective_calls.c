@@ -66,7 +66,7 @@ static bool take_output(objective_call *call)
     return false;
 }
 
-/* What a softmax or sigmoid of the graph made the output of, and which of them. */
+/* The input of the graph's softmax or sigmoid that gave the output, and which of them it was. */
 static liana_logits_kind trace(liana_tensor output, liana_tensor *logits)
 {
     const char *op = liana_tensor_info(output).op;

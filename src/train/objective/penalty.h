@@ -1,4 +1,4 @@
-/* penalty.h - what the regularisers of weights add to the loss of each example. */
+/* penalty.h - the share of weights' regularisers in the loss of each example. */
 #ifndef LIANA_TRAIN_PENALTY_H
 #define LIANA_TRAIN_PENALTY_H
 

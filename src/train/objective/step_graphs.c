@@ -44,7 +44,7 @@ liana__component_name liana__partner_component(const liana__objective *objective
     return name_component("partners/", objective->outputs[output].name);
 }
 
-/* What training and evaluation have in common: the model's results for a shard, and the sums that describe them. */
+/* The common part of training and evaluation: the model's results for a shard, and the sums that describe them. */
 typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
@@ -92,7 +92,7 @@ static liana_logits_kind activation_of(liana_logits_kind kind)
     return LIANA_LOGITS_NONE;
 }
 
-/* What the batch says of the examples of a shard beside inputs and targets. */
+/* Other components of the examples of a shard than inputs and targets. */
 static void add_components(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training,
                            liana__objective_call *call)
 {

@@ -1,4 +1,4 @@
-/* step_graphs.h - the graphs of a model's shards, and what they read. */
+/* step_graphs.h - the graphs of a model's shards, and their inputs. */
 #ifndef LIANA_TRAIN_STEP_GRAPHS_H
 #define LIANA_TRAIN_STEP_GRAPHS_H
 

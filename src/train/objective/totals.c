@@ -1,4 +1,4 @@
-/* Sums over batches, and what they come to. */
+/* Sums over batches, and their results. */
 #include "train/objective/objective.h"
 
 #include "base/format.h"
@@ -31,7 +31,7 @@ void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, 
     totals->bad_records += bad_records;
 }
 
-/* ---- what they come to ---- */
+/* ---- results ---- */
 
 /* The mean of a sum over the elements of an output that count. */
 static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)

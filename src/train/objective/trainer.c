@@ -292,7 +292,7 @@ static liana_status check_weights(liana__trainer *trainer, liana__error *error)
 
 /* ---- setting up ---- */
 
-/* What is trained, and what it reads. */
+/* Lists the trained weights, and the inputs. */
 static liana_status take_trained(liana__trainer *trainer, liana__error *error)
 {
     const liana__trained_function *function = trainer->options.function;
@@ -327,7 +327,8 @@ static liana_status add_weights(const liana__trainer *trainer, liana__variables 
     return LIANA_OK;
 }
 
-/* What stands in for what a batch does not have. Batches of evaluations may be larger than those of updates. */
+/* Values that stand in for components that a batch does not have. Batches of evaluations may be larger than those of
+ * updates. */
 static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -452,7 +453,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     free(trainer);
 }
 
-/* ---- what it is ---- */
+/* ---- its parts ---- */
 
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {

@@ -17,7 +17,7 @@ liana_status liana__averaged_weights_return(liana__training *training, liana__er
 /* Averages begin anew from the weights as they are. */
 liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
-/* Somebody wrote other weights over the averages: these are what a training goes on from, and where averages begin. */
+/* Somebody wrote other weights over the averages: a training goes on from these weights, and averages begin there. */
 liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
-/* decisions.h - what a control of a training (train.control) decided, and why: part of the training's state and
- * history. */
+/* decisions.h - the decisions of a control of a training (train.control), and the reasons: part of the training's state
+ * and history. */
 #ifndef LIANA_TRAIN_DECISIONS_H
 #define LIANA_TRAIN_DECISIONS_H
 

@@ -1,4 +1,4 @@
-/* incident_report.h - what was found out about a step of a training, for people. */
+/* incident_report.h - the findings about a step of a training, for people. */
 #ifndef LIANA_TRAIN_INCIDENT_REPORT_H
 #define LIANA_TRAIN_INCIDENT_REPORT_H
 

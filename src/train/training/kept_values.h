@@ -1,4 +1,4 @@
-/* kept_values.h - numbers, texts and arrays by name: what parts of a training keep in its checkpoints.
+/* kept_values.h - numbers, texts and arrays by name: the state of parts of a training in its checkpoints.
  *
  * Each name is OWNER/KEY: "EarlyStopping/wait". In a checkpoint it stands below "callbacks". */
 #ifndef LIANA_TRAIN_KEPT_VALUES_H

@@ -1,4 +1,4 @@
-/* Compares what the processes of a training have compiled. */
+/* Compares the compiled trainings of the processes. */
 #include "train/training/training_agreement.h"
 
 /* The shard that they compute with. */

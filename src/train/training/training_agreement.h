@@ -1,5 +1,5 @@
-/* training_agreement.h - what the processes of a training must have in common: compared before the first step. A
- * difference is an error on all of them, which names it. */
+/* training_agreement.h - the facts that the processes of a training must have in common: compared before the first
+ * step. A difference is an error on all of them, which names it. */
 #ifndef LIANA_TRAIN_TRAINING_AGREEMENT_H
 #define LIANA_TRAIN_TRAINING_AGREEMENT_H
 

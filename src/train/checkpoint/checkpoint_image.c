@@ -251,7 +251,7 @@ liana_status liana__checkpoints_remove_old(const char *folder, const liana__trai
     return remove_old(folder, state->best_checkpoint, keep, &arena, error);
 }
 
-/* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
+/* Puts the written files in their place. Another process may have saved the same meanwhile (see write_folder). */
 static liana_status put_in_place(const liana__checkpoint_image *image, const char *written, const char *final,
                                  liana__error *error)
 {

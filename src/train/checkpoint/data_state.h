@@ -52,7 +52,8 @@ void liana__data_file_read_contents(liana__data_file *file, bool samples);
  * "others": [...]} */
 liana__value *liana__data_state_value(const liana__data_state *state, liana__arena *arena);
 /* Compares with the recorded state (NULL: none; an older liana recorded less). Contents are read if times differ, and
- * copied from the record if not. INVALID_DATA names the first file that differs, with what it was and what it is. */
+ * copied from the record if not. INVALID_DATA names the first file that differs, with its former and its present
+ * facts. */
 liana_status liana__data_state_check(const liana__value *recorded, liana__data_state *now, liana__error *error)
     LIANA_MUST_USE;
 

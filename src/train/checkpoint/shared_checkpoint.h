@@ -1,5 +1,4 @@
-/* shared_checkpoint.h - what the chief of a cluster has of checkpoints, on all processes: only it reaches the
- * folder. */
+/* shared_checkpoint.h - the chief's checkpoints, on all processes of a cluster: only the chief reaches the folder. */
 #ifndef LIANA_TRAIN_SHARED_CHECKPOINT_H
 #define LIANA_TRAIN_SHARED_CHECKPOINT_H
 

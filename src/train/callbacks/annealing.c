@@ -1,6 +1,6 @@
-/* annealing: every so many updates a metric is measured, and the training goes on from there, or back to the last
- * accepted state to try another learning rate. Whether a worse state is accepted is drawn, less often as the energy
- * falls: the Metropolis rule of simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
+/* annealing: at regular numbers of updates a metric is measured, and the training goes on from there, or back to the
+ * last accepted state to try another learning rate. Whether a worse state is accepted is drawn, less often as the
+ * energy falls: the Metropolis rule of simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
  * annealing", Science 220, 1983), where a worsening d is accepted with probability exp(-d / energy).
  *
  * A decision is made at the begin of the next step, so a checkpoint after the update before it has the decision still

@@ -1,4 +1,4 @@
-/* What a training keeps of its watch on numbers that are not finite: counts for the history, and, where the last good
+/* The state of a training's watch on numbers that are not finite: counts for the history, and, where the last good
  * state is restored, that state. */
 #include "train/callbacks/standard.h"
 

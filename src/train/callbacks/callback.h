@@ -1,9 +1,9 @@
-/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To
- * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
- * context->error.
+/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: they run at the events of a training. To
+ * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. A failing function leaves its
+ * message in context->error.
  *
- * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
- * clock is decided by the chief (liana__fit_clock_decision), a signal that any process caught is one of all
+ * Callbacks run in every process, with the same values. So each process comes to the same decisions. The chief decides
+ * everything that depends on a clock (liana__fit_clock_decision), a signal that any process caught is one of all
  * (liana__fit_any_decision), and only the chief writes files. */
 #ifndef LIANA_TRAIN_CALLBACK_H
 #define LIANA_TRAIN_CALLBACK_H
@@ -42,8 +42,8 @@ struct liana_fit_context {
     int64_t step;                /* updates done in this epoch; in a validation, its batches */
     int64_t steps;               /* of this epoch, or this validation */
     const liana__totals *totals; /* of the epoch so far */
-    /* At the end of a step: the updates since the end of the step before, and what of them was applied, in order. There
-     * are several with steps_per_execution. Where workers are not in step one entry is of all. */
+    /* At the end of a step: the updates since the end of the step before, and those of them that were applied, in
+     * order. There are several with steps_per_execution. Where workers are not in step one entry is of all. */
     int64_t updates;
     const liana__update_sums *each;
     size_t num_each;
@@ -54,8 +54,8 @@ struct liana_fit_context {
     double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
-    /* In a validation: the batch that was evaluated, and what the model predicts for it,
-     * [batch->count, liana__trainer_row_size]. NULL elsewhere. */
+    /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
+     * liana__trainer_row_size]. NULL elsewhere. */
     const liana__batch *batch;
     const float *outputs;
     const char *folder; /* for files of the training; NULL: none */
@@ -96,10 +96,10 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
     LIANA_MUST_USE;
 
-/* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
+/* Receives the model's predictions for a batch: [batch->count, liana__trainer_row_size]. */
 typedef liana_status (*liana__on_predictions)(void *user, const liana__batch *batch, const float *outputs,
                                               liana__error *error);
-/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At
+/* The model's predictions for each training example, once each, in the order of the data and without augmentation. At
  * the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be
  * read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
@@ -121,8 +121,8 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
 /* Saves the state of the last update, as liana__fit_write_variable needs it. */
 liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
-/* A decision that depends on a clock: `own` is what this process would decide. Returns what the chief of a cluster
- * decides for all. Every process must ask at the same event. In a training of one process the answer is `own`. */
+/* A decision that depends on a clock: `own` is this process's decision. Returns the decision of the cluster's chief,
+ * which counts for all. Every process must ask at the same event. In a training of one process the answer is `own`. */
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own);
 /* The same, where it is so as soon as any process says so: one of them caught a signal. */
 bool liana__fit_any_decision(const liana_fit_context *context, bool own);

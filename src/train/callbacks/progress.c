@@ -1,4 +1,4 @@
-/* Tells a display what a training does. */
+/* Tells a display about the progress of a training. */
 #include "train/callbacks/progress.h"
 
 /* A stop depends on a signal or on a display, which only one process has. */

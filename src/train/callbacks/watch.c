@@ -36,7 +36,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     return liana__fail_memory(error, "a copy of the weights");
 }
 
-/* `whole`: also what other processes hold. */
+/* `whole`: also the values of other processes. */
 static liana_status read_values(const liana__variables *variables, bool whole, void **values, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {
@@ -155,7 +155,7 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     watch->unfit = NULL;
     if (!liana__watch_fits(watch, variables)) LIANA_TRY(retire(watch, error));
     LIANA_TRY(allocate_values(variables, &values, error));
-    /* A snapshot that goes into checkpoints is whole; else each process keeps what it holds. */
+    /* A snapshot that goes into checkpoints is whole; else each process keeps its own values. */
     const bool whole = watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE;
     liana_status status = read_values(variables, whole, values, error);
     bool bad = status == LIANA_OK && !are_finite(variables, values);

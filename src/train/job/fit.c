@@ -26,7 +26,7 @@ typedef struct saving {
     void *user;
 } saving;
 
-/* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
+/* The chief writes. It gets the values of the others, also where it did not ask for them, since it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
@@ -359,7 +359,7 @@ static liana_status end_updates(liana__fit_run *fit)
     return status;
 }
 
-/* Calls what may put weights of its own in place of those that training came to. */
+/* Calls the callbacks that may replace the trained weights by others. */
 static liana_status call_end(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;

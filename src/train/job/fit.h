@@ -47,7 +47,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
     LIANA_MUST_USE;
 
 /* Calls `save` where the checkpoints are: in the process itself, or in the chief of its cluster, while the others give
- * what they hold. All fail if it fails. */
+ * their values. All fail if it fails. */
 liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
                              void *user, liana__error *error) LIANA_MUST_USE;
 

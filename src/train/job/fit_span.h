@@ -23,9 +23,9 @@ typedef struct liana__fit_span {
     double wait;          /* seconds for input in it */
 } liana__fit_span;
 
-/* Before the loader begins: it makes what the workers then need. In step: nothing but span_steps 0. Free it in any
- * case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and options that
- * need workers in step; OUT_OF_MEMORY. */
+/* Call it before the loader begins: it tells the loader which batches are whose. In step: only span_steps, 0. Free
+ * it in any case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and
+ * options that need workers in step; OUT_OF_MEMORY. */
 liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana_learning_rate *schedule,
                                     bool recovers, liana__fit_span *own, liana__error *error) LIANA_MUST_USE;
 void liana__fit_span_free(liana__fit_span *own);

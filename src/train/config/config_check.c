@@ -1,4 +1,4 @@
-/* Checks what the parts of a configuration say together. */
+/* Checks the parts of a configuration against each other. */
 #include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "optimizers/optimizer.h"

@@ -1,4 +1,4 @@
-/* Reads what the runs of a sweep measured. */
+/* Reads the results of the runs of a sweep. */
 #include "train/config/results.h"
 
 #include "base/file.h"

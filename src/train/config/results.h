@@ -1,4 +1,4 @@
-/* results.h - what the runs of a sweep measured: a table of mean and spread over the seeds of each setting. */
+/* results.h - the results of the runs of a sweep: a table of mean and spread over the seeds of each setting. */
 #ifndef LIANA_TRAIN_SWEEP_RESULTS_H
 #define LIANA_TRAIN_SWEEP_RESULTS_H
 

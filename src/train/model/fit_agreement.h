@@ -1,4 +1,4 @@
-/* fit_agreement.h - what the processes of a cluster must have in common before liana_fit trains, or
+/* fit_agreement.h - the facts that the processes of a cluster must have in common before liana_fit trains, or
  * liana_evaluate and liana_predict measure, in them. */
 #ifndef LIANA_TRAIN_FIT_AGREEMENT_H
 #define LIANA_TRAIN_FIT_AGREEMENT_H

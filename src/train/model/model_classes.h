@@ -6,7 +6,7 @@
 #include "data/dataset/dataset.h"
 #include "layers/model.h"
 
-/* Whether data say what their classes are, and the classes' names; none if they are numbers. */
+/* Whether data name their classes, and the classes' names; none if they are numbers. */
 bool liana__classes_of(const liana_dataset *dataset, liana__strings *names);
 
 /* Checks that validation data use the same class numbers as the training data, as far as both say it. INVALID_ARGUMENT

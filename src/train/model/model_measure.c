@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tells the caller what the metrics with several numbers are. */
+/* Tells the caller the values of metrics with several numbers. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

@@ -1,4 +1,4 @@
-/* Keeps, writes and reads what a model was trained for. */
+/* Keeps, writes and reads the losses and metrics of a model. */
 #include "train/model/model_objective.h"
 
 #include "base/scoped.h"

@@ -1,4 +1,4 @@
-/* Learns, writes and reads what a model knows of its images and classes. */
+/* Learns, writes and reads a model's facts about its images and classes. */
 #include "train/model/model_preprocessing.h"
 
 #include "base/file.h"

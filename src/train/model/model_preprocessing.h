@@ -1,4 +1,4 @@
-/* model_preprocessing.h - what a model knows about its images and classes: learning, writing and reading it. */
+/* model_preprocessing.h - a model's facts about its images and classes: learning, writing and reading them. */
 #ifndef LIANA_TRAIN_MODEL_PREPROCESSING_H
 #define LIANA_TRAIN_MODEL_PREPROCESSING_H
 
@@ -7,7 +7,7 @@
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena);
 
-/* The key of that line in the metadata of a weight file; and setting it, and what the model was trained for
+/* The key of that line in the metadata of a weight file; and setting it, and the model's losses and metrics
  * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */
 extern const char *const liana__preprocessing_key;
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)

@@ -328,7 +328,7 @@ static liana_status train_apart(liana__training *training, const liana__batch *b
 
 /* ---- checkpoints ---- */
 
-/* Who saves, and with which options. */
+/* The saver, and its options. */
 typedef struct saver {
     const liana__training *training;
     const liana_fit_options *options;
@@ -343,7 +343,7 @@ static liana_status save(void *user, liana__error *error)
     return liana__checkpoint_save(folder, &own->training->variables, &own->training->state, own->keep, error);
 }
 
-/* After so many updates, or after each. */
+/* After every checkpoint_steps updates; 0: after each. */
 static liana_status save_if_due(liana__training *training, const liana_fit_options *options,
                                 const liana__job_options *job, liana__error *error)
 {
@@ -353,7 +353,7 @@ static liana_status save_if_due(liana__training *training, const liana_fit_optio
     return liana__fit_save(training, save, &own, error);
 }
 
-/* The first update of what was compiled goes on from the newest checkpoint. */
+/* The first update of a compiled training goes on from the newest checkpoint. */
 static liana_status resume(liana__training *training, const liana_fit_options *options, liana__arena *arena,
                            liana__error *error)
 {

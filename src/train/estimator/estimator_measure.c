@@ -30,7 +30,7 @@ static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const 
     return liana__estimator_restore(own, error);
 }
 
-/* With the other processes, if there are any: what they do, the data, the graph and its weights. */
+/* With the other processes, if there are any: their calls, the data, the graph and its weights. */
 static liana_status agree(liana__fn_session *own, const char *key, int64_t steps, liana__error *error)
 {
     liana__cluster *cluster = own->training.cluster;

@@ -1,4 +1,4 @@
-/* What an estimator gives to other programs: a graph with its variables, and the variables themselves. */
+/* An estimator's exports to other programs: a graph with its variables, and the variables themselves. */
 #include "ir/graph.h"
 #include "program/device.h"
 #include "program/variables_file.h"
@@ -125,7 +125,7 @@ static liana_status write_files(export_run *own, const char *folder, liana__erro
     return liana_variables_save(own->variables, weights);
 }
 
-/* The graph is sent last: who finds it finds its variables too. */
+/* The graph is sent last: a reader that finds it finds its variables too. */
 static liana_status send_files(export_run *own, const char *url, liana__error *error)
 {
     liana__outlet *outlet;

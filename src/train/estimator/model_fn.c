@@ -13,7 +13,7 @@
 
 /* ---- features and labels ---- */
 
-/* What the state of liana_features is. */
+/* The state behind liana_features. */
 typedef struct side {
     liana__fn_call *call;
     bool labels;

@@ -1,4 +1,4 @@
-/* plan_measure.h - measures on this machine what a worker of a cluster needs for its part of a step. */
+/* plan_measure.h - measures on this machine a worker's part of a step of a cluster. */
 #ifndef LIANA_TRAIN_PLAN_MEASURE_H
 #define LIANA_TRAIN_PLAN_MEASURE_H
 

@@ -1,5 +1,5 @@
-/* profile.h - a profile: some measured steps of a run, with the time of each node and its share of what the machine can
- * do. */
+/* profile.h - a profile: some measured steps of a run, with the time of each node and its share of the machine's
+ * limits. */
 #ifndef LIANA_TRAIN_PROFILE_H
 #define LIANA_TRAIN_PROFILE_H
 

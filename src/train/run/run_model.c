@@ -83,7 +83,7 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
                        (long long)data->channels);
 }
 
-/* The files of liana_model_save beside the weights. */
+/* The files of liana_model_save other than the weights. */
 static liana_status take_preprocessing(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;

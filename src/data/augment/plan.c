@@ -164,7 +164,7 @@ const char *liana__augment_stage_name(const liana__augment *augment, size_t i)
     return augment->stages[i].kind->part.name;
 }
 
-/* Two images and what a stage needs. */
+/* Two images and a stage's working memory. */
 size_t liana__augment_scratch_size(const liana__augment *augment)
 {
     return 2 * liana__align_up(augment->image_size) + liana__align_up(augment->stage_scratch);
@@ -246,7 +246,7 @@ static void flush(journey *own)
     flush_colour(own);
 }
 
-/* Whether one sampling is enough for both mappings. What one leaves open, the other decides. */
+/* Whether one sampling is enough for both mappings. A setting that one mapping leaves open is the other's. */
 static bool agrees(const journey *own, const liana_point_mapping *next, const liana_augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
@@ -301,7 +301,7 @@ static void add_mapping(journey *own, const stage *which, const liana_augment_ca
     join_mapping(own, which, &next);
 }
 
-/* The means of the image after all changes, ignoring what is cut off at black and white. */
+/* The means of the image after all changes, ignoring values cut off at black and white. */
 static void find_means(journey *own, double means[3])
 {
     if (!own->has_means) {
@@ -393,7 +393,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
     return LIANA_OK;
 }
 
-/* ---- what is looked at ---- */
+/* ---- the pixels that are read ---- */
 
 /* The pixels [*begin, *begin + *count) of an axis that sampling between two points may look at. */
 static void find_range(double low, double high, int64_t size, int64_t *begin, int64_t *count)
@@ -405,7 +405,7 @@ static void find_range(double low, double high, int64_t size, int64_t *begin, in
     *count = (int64_t)to - *begin + 1;
 }
 
-/* The rectangle around what a mapping takes from an image. */
+/* The rectangle around the pixels that a mapping takes from an image. */
 static void find_footprint(const journey *own, liana__image_region *region)
 {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};

@@ -3,7 +3,8 @@
  * The file has a header of one page, then an entry for each record: label, id and pixels, with a CRC-32C over all of
  * them. An entry counts once its first word is written, which is written last. An empty entry is a hole in the file. So
  * any number of threads and processes may read and write one file, a writer may be killed at any moment, and the
- * checksum finds what a power cut left half written. Numbers are in the machine's byte order, which the header records.
+ * checksum finds an entry that a power cut left half written. Numbers are in the machine's byte order, which the header
+ * records.
  *
  * System calls read and write entries, from and to the page cache. So a full disk, or a file that somebody cuts, is an
  * error and not a signal. */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FULL: only in memory; in a file others may have written what is EMPTY here. DAMAGED: only in a file, and told. */
+/* FULL: only in memory; in a file others may have written an entry that is EMPTY here. DAMAGED: only in a file, and
+ * told. */
 typedef enum entry_state { ENTRY_EMPTY, ENTRY_FILLING, ENTRY_FULL, ENTRY_DAMAGED } entry_state;
 
 /* An entry is written by the thread that moved its state to filling. */

@@ -35,7 +35,7 @@ typedef struct liana__image_cache_file_options {
     const char *settings;
     const liana__decode_options *image;
     size_t values_size;          /* bytes of values that are kept with each image */
-    const char *values_settings; /* what they depend on; NULL without values */
+    const char *values_settings; /* the settings on which they depend; NULL without values */
     liana__strings files;        /* further files that labels depend on: a list of labels, ... */
 } liana__image_cache_file_options;
 

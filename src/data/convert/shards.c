@@ -57,7 +57,7 @@ static bool is_shard(const char *name, const char *prefix)
     return (!slash || in_split) && is_shard_name(slash ? slash + 1 : name, prefix);
 }
 
-/* Finds what a bucket's folder has, and makes the local one. */
+/* Lists the files of a bucket's folder, and makes the local one. */
 static liana_status begin_remote(liana__shards *shards, bool overwrite, const char *how, liana__error *error)
 {
     const char *url = shards->folder;

@@ -76,7 +76,7 @@ void liana__dataset_call(liana_dataset *dataset, const char *name);
 /* Bytes used by a dataset and all that it is made of (the stages' memory). */
 size_t liana__dataset_memory(const liana_dataset *dataset);
 
-/* Adds what the elements of a dataset are made of, and how. Functions count by their names. */
+/* Adds the facts from which the elements of a dataset are made. Functions count by their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
 /* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; those of all inputs,

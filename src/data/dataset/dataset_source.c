@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a model reads of an element ---- */
+/* ---- a model's components of an element ---- */
 
 void liana__dataset_image(const liana_element *element, size_t component, liana_source_record *record)
 {
@@ -552,7 +552,7 @@ static liana_status check_static(const view *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* The components that have a meaning of their own, where they are what that needs. */
+/* The components with a meaning of their own, where dtype and shape fit it. */
 static void find_components(view *own)
 {
     const liana__spec *spec = &own->dataset->spec;

@@ -88,7 +88,7 @@ static liana_status find_values(const liana__source *source, liana__batch_rows *
     return check_values(wanted, component, error);
 }
 
-/* Fills in what the maker says. */
+/* Fills in the maker's dtypes and shapes. */
 static liana_status find_component_of_batch(const liana__source *source, const liana__loader_options *options,
                                             liana__batch_rows *rows, size_t i, liana__error *error)
 {

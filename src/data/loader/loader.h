@@ -5,11 +5,11 @@
  * whole data set is shuffled, without a buffer. If the source is read in blocks, blocks are permuted, and records in
  * windows of them (data/loader/block_order.h).
  *
- * An epoch is epoch_length positions, whatever the size of the data. Step k of epoch e is the positions [e *
- * epoch_length + k * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes
- * anywhere without replaying, and the number of threads changes nothing.
+ * An epoch is epoch_length positions, for data of any size. Step k of epoch e is the positions [e * epoch_length + k *
+ * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes anywhere without
+ * replaying, and the number of threads changes nothing.
  *
- * With a sampler, the sampler decides what a pass is; its length differs from pass to pass. Without steps_per_epoch an
+ * With a sampler, the sampler decides the length of a pass; it differs from pass to pass. Without steps_per_epoch an
  * epoch is then one pass.
  *
  * The loader's own threads read, decode and resize ahead, directly into the batches of a ring.
@@ -52,7 +52,7 @@ typedef struct liana__loader_counts {
     uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
 } liana__loader_counts;
 
-/* While threads are at work: what they have done by now. */
+/* While threads are at work: their counts by now. */
 liana__loader_counts liana__loader_count(const liana__loader *loader);
 
 /* Goes to a step of an epoch; `next` continues from there, over epochs. All batches must have been released. May be

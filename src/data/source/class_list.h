@@ -33,11 +33,11 @@ liana__class_number liana__class_number_read(const char *text, int64_t *number);
 typedef struct liana__alike {
     const char *one; /* NULL: there are none */
     const char *other;
-    bool looks_same; /* they differ only in what is not seen */
+    bool looks_same; /* they differ only in invisible characters */
 } liana__alike;
 
-/* Finds two names that are written differently but mean the same (name_key.h; numbers are compared by value).
- * `listed`: somebody has written the list, so names that differ in what is seen are two classes: "a" and "A". Errors:
+/* Finds two names that are written differently but mean the same (name_key.h; numbers are compared by value). `listed`:
+ * somebody has written the list, so names that differ in visible characters are two classes: "a" and "A". Errors:
  * OUT_OF_MEMORY. */
 liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
                                           liana__error *error) LIANA_MUST_USE;
@@ -51,8 +51,8 @@ typedef struct liana__class_name_text {
 } liana__class_name_text;
 liana__class_name_text liana__class_name_show(const char *name, bool with_bytes);
 
-/* The end of a message about a name that is none of the list: the one that it is alike, or nearest to; empty if there
- * is none. */
+/* The end of a message about a name that is not in the list: the one that it is alike, or nearest to; empty without
+ * such a name. */
 typedef struct liana__class_hint_text {
     char text[640];
 } liana__class_hint_text;

@@ -1,4 +1,4 @@
-/* Reads what is said of columns, and makes values of components from cells. */
+/* Reads descriptions of columns, and makes values of components from cells. */
 #include "data/source/columns.h"
 
 #include "base/format.h"
@@ -17,7 +17,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- what is written of a column ---- */
+/* ---- the description of a column ---- */
 
 static const char *const dtype_names[] = {"auto", "f32", "f64", "s32", "s64", "u8", "u32", "bool", "string", NULL};
 static const int dtypes[] = {

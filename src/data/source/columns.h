@@ -36,7 +36,7 @@ liana_status liana__columns_read(const liana__value *map, const char *where, lia
                                  liana__columns *columns, liana__error *error) LIANA_MUST_USE;
 /* The map that reads to the same columns; NULL: out of memory. */
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena);
-/* Takes what was found for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
+/* Takes over the facts for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
  * borrowed. */
 void liana__columns_inherit(liana__columns *columns, const liana__columns *found);
 /* The table of the keys of one column, for lists of keys. */
@@ -77,7 +77,8 @@ typedef struct liana__cell {
     double real;
 } liana__cell;
 
-/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is none. "nan" and "inf" are none. */
+/* The kind of number that a text is, with its value; LIANA__CELL_TEXT for other texts. "nan" and "inf" are no
+ * numbers. */
 liana__cell liana__cell_read(const char *text, size_t size);
 /* Whether a text stands for a value that is missing, as other programs write it: "", "NA", "nan", "null", "?", ... */
 bool liana__cell_is_missing(const char *text, size_t size);

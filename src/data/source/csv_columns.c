@@ -200,7 +200,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
     return LIANA_OK;
 }
 
-/* ---- what the cells are ---- */
+/* ---- the kinds of cells ---- */
 
 /* A walk over the values of a column in all files. */
 typedef void (*visitor)(void *user, const char *text, size_t size);

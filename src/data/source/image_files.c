@@ -96,7 +96,7 @@ static liana_status fetch(liana__image_files *files, liana__remote_file_of_many 
         if (!file->reason) file->reason = got->reason;
         if (num_missing++ == 0) *failed = i;
     }
-    /* Where there is none at all, it is not the files that are at fault. */
+    /* Where there is no file at all, the files are not at fault. */
     if (!num_missing || (options->skip_damage && num_missing < count)) return LIANA_OK;
     const liana__image_file *first = &files->items[*failed];
     return liana__fail(error, first->status, "%s", first->reason);

@@ -294,7 +294,7 @@ static liana_status check_source(const liana__source *source, const char *patter
         return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it%s%s", pattern, why ? ": " : "",
                            why ? why : "");
     }
-    /* Components may be what is learnt. */
+    /* Components may be the targets. */
     const bool lacks = options->need_labels && !source->has_labels && !source->num_components;
     if (lacks && source->instead_of_labels) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no labels, which are needed here: %s", pattern,

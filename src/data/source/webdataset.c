@@ -20,7 +20,7 @@ typedef struct example_place {
 
 typedef struct webdataset_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_files;
     liana__tar *files;
     uint64_t *starts; /* [num_files + 1] index of each file's first example */
@@ -102,8 +102,8 @@ typedef struct member_buffers {
     liana__file_buffer label;
 } member_buffers;
 
-/* Copies a member of a mapped file, so that nobody who shortens the file can end the process; a member of an inflated
- * file is used in place. */
+/* Copies a member of a mapped file, so that a shortened file cannot end the process; a member of an inflated file is
+ * used in place. */
 static liana_status copy_member(const liana__tar *tar, const liana__tar_member *member, liana__file_buffer *buffer,
                                 const uint8_t **bytes, liana__error *error)
 {
@@ -177,7 +177,7 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
 /* The members of one name, which are an example: members[first, end), with their extensions. */
 typedef struct member_group {
     const liana__tar *tar;
-    const char **extensions; /* [number of members of the archive]; NULL: the member is none of the example */
+    const char **extensions; /* [number of members of the archive]; NULL: the member belongs to no example */
     size_t first;
     size_t end;
 } member_group;

@@ -209,7 +209,7 @@ static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *d
     if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
 }
 
-/* What the other execution may wait for is told before this one waits for anything. */
+/* Results that the other execution may wait for are told before this one waits for anything. */
 static void deliver(const liana__cpu_run *run, size_t first, size_t end, const liana__cpu_buffers *given,
                     liana_status status)
 {

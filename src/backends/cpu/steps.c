@@ -58,7 +58,7 @@ static const liana__node *make_part_node(liana__arena *arena, const liana__node 
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         inputs[i] = whole->inputs[i];
         if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], cut);
-        /* What a node reads twice is one tensor for its part, too. */
+        /* A tensor that a node reads twice is one tensor for its part, too. */
         for (uint32_t k = 0; k < i; k++) {
             bool same = whole->inputs[k] == whole->inputs[i];
             if (same && liana__parts_is_whole(parts, k) == liana__parts_is_whole(parts, i)) inputs[i] = inputs[k];
@@ -84,7 +84,7 @@ static size_t advance_of(const liana__cpu_executable *executable, const liana__n
     return internal ? 0 : liana__byte_size(node->dtype, &node->shape) / liana__segment_num_slices(segment);
 }
 
-/* What adds up the parts of a step. */
+/* The node that adds up the parts of a step. */
 static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana__arena *arena = &executable->arena;

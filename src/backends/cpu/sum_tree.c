@@ -1,6 +1,6 @@
-/* The CPU's sums of leaves. Its workers claim leaves in order; whoever completes the second half of a pair adds the
- * pair. Where the last leaves would leave half of the workers idle or more, all workers compute them together, one leaf
- * after the other. */
+/* The CPU's sums of leaves. Its workers claim shards in order; the worker that completes the second half of a pair adds
+ * the pair. Where the last leaves would leave half of the workers idle or more, all workers compute them together, one
+ * leaf after the other. */
 #include "backends/cpu/sum_tree.h"
 
 #include "backends/cpu/cpu.h"
@@ -273,7 +273,7 @@ static void climb_early(void *user, size_t output)
         climb(own, running->leaf, output, running->worker, LIANA__EVENT_ADD, &own->errors[running->worker]);
 }
 
-/* What has not gone up before. */
+/* The sums that have not gone up before. */
 static liana_status climb_rest(const running_leaf *running, liana__error *error)
 {
     liana__sum_tree *own = running->tree;

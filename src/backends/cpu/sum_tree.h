@@ -4,7 +4,7 @@
 
 #include "backends/replica.h"
 
-/* Who computes a leaf: one worker, while others compute other leaves; or all of them together. */
+/* The workers of a shard: one worker, while others compute other shards; or all of them together. */
 enum { LIANA__ALL_WORKERS = -1 };
 
 /* Where a leaf's sums go. */
@@ -28,7 +28,7 @@ liana_status liana__sum_tree_create(liana__device *device, const liana_graph *gr
                                     bool of_parts, liana__sum_tree **tree, liana__error *error) LIANA_MUST_USE;
 void liana__sum_tree_destroy(liana__sum_tree *tree);
 
-/* How many of so many leaves, the last ones, all workers compute together. */
+/* How many of `num_leaves` shards, the last ones, all workers compute together. */
 size_t liana__sum_tree_num_together(const liana__device *device, size_t num_leaves);
 
 /* Computes the leaves [first, end) of the batch and adds them. The blocks are borrowed until the next call. The error

@@ -1,4 +1,4 @@
-/* survey.h - which devices a plugin has, and why there are none. */
+/* survey.h - the devices of a plugin, and the reasons for missing ones. */
 #ifndef LIANA_BACKENDS_PJRT_SURVEY_H
 #define LIANA_BACKENDS_PJRT_SURVEY_H
 
@@ -17,8 +17,8 @@ typedef struct liana__pjrt_survey {
 } liana__pjrt_survey;
 
 /* Looks at the devices that `name` stands for, with its options. Where it has none, a client that the context has open
- * is asked; a GPU's memory is not taken to look at it. All memory is the arena's. Errors: why there are none: those of
- * liana__pjrt_find_hardware, liana__pjrt_find_plugin and liana__pjrt_client_open. */
+ * is asked; a GPU's memory is not taken to look at it. All memory is the arena's. Errors: the reasons for missing
+ * devices: those of liana__pjrt_find_hardware, liana__pjrt_find_plugin and liana__pjrt_client_open. */
 liana_status liana__pjrt_look(liana_context *context, const char *name, liana__arena *arena, liana__pjrt_survey *survey,
                               liana__error *error) LIANA_MUST_USE;
 

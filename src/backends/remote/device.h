@@ -34,7 +34,7 @@ typedef struct liana__served_device {
     uint32_t *dropped; /* buffers that the server has not been told of yet */
     size_t num_dropped, dropped_capacity;
     size_t count; /* devices that the name means */
-    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is none */
+    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is no CPU */
 } liana__served_device;
 
 typedef struct liana__served_buffer {
@@ -45,14 +45,14 @@ typedef struct liana__served_buffer {
 /* Connects to a server, and opens no device yet. `name` is what messages call it. The backend's `close` closes it. */
 liana_status liana__served_connect(liana_context *context, const liana__service_place *place, const char *name,
                                    liana__served_device **device, liana__error *error);
-/* Who asks, as OPEN and DEVICES begin. */
+/* The client, at the head of OPEN and DEVICES. */
 void liana__served_put_client(liana__text *text);
 
 /* Begins a request; `more` follows its bytes, which the call frees. *number (NULL: nobody waits) is for
  * liana__served_await. Errors: UNAVAILABLE with the device and where it is. */
 liana_status liana__served_ask(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
                                const void *more, size_t num_more, uint64_t *number, liana__error *error);
-/* Waits for an answer. `answer` (NULL: only the status is wanted) is what it gives; the caller frees answer->bytes.
+/* Waits for an answer. `answer` (NULL: only the status is wanted) is the result; the caller frees answer->bytes.
  * Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
 liana_status liana__served_await(liana__served_device *device, uint64_t number, liana__service_message *answer,
                                  liana__wire *wire, liana__error *error);

@@ -1,4 +1,4 @@
-/* cluster_keys.h - the secret of a cluster: who holds it gets in, and nobody else reads what is sent.
+/* cluster_keys.h - the secret of a cluster: its holders get in, and nobody else reads their messages.
  *
  * A cluster has one secret, a CURVE25519 key in the file cluster.secret of a folder of mode 0700. Every process uses it
  * at both ends of its connections; each connection then has session keys of its own. docs/cluster.md says why there is

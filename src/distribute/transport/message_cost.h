@@ -15,7 +15,7 @@ typedef struct liana__message_cost {
 /* Sends messages over the transport `zmq` from this process to itself, for about a second. Errors: those of the
  * transport; UNIMPLEMENTED without libzmq. */
 liana_status liana__message_cost_measure(liana__message_cost *cost, liana__error *error) LIANA_MUST_USE;
-/* The copies alone: where a network's own hardware moves what is sent (mpi). */
+/* The copies alone: where a network's own hardware moves messages (mpi). */
 liana_status liana__copy_cost_measure(double *copied, liana__error *error) LIANA_MUST_USE;
 
 #endif

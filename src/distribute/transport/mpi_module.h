@@ -1,4 +1,4 @@
-/* mpi_module.h - what liana calls of an MPI library: the table that a loadable module has.
+/* mpi_module.h - the calls of an MPI library: the table that a loadable module has.
  *
  * Open MPI and MPICH differ in their binary interface, so one module for each is compiled from module/mpi_module.c, and
  * the one that fits is loaded. A module knows nothing of liana. All functions are called by one thread. */

@@ -22,7 +22,7 @@ static size_t own_blocks(const liana__block_sender *own)
 
 /* ---- sending ---- */
 
-/* Who gets this worker's blocks of a slice; SIZE_MAX: nobody, since it adds them itself. */
+/* The receiver of this worker's blocks of a slice; SIZE_MAX: none, since the worker adds them itself. */
 static size_t find_receiver(const liana__block_sender *own, size_t slice)
 {
     const size_t rank = own->cluster->place.rank, owner = liana__sliced_update_owner(own->update, slice);

@@ -62,7 +62,7 @@ liana_status liana__strategy_cluster(liana_context *context, const liana_strateg
     if (!options->name) return LIANA_OK;
     liana__arena arena = {0};
     liana__strategy_choice choice;
-    /* What is wrong with the options is said where they are used. */
+    /* A fault of the options is told where they are used. */
     const bool is_known = liana__strategy_of(options, &arena, &choice, NULL) == LIANA_OK;
     const liana__strategy *strategy = is_known ? choice.strategy : NULL;
     liana__arena_free(&arena);

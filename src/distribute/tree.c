@@ -51,7 +51,7 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
     return count;
 }
 
-/* ---- who computes which leaves ---- */
+/* ---- assignment of shards ---- */
 
 /* The replicas with their weights; the greatest weight counts as 1, so that no product leaves the range of doubles. */
 typedef struct team {

@@ -1,4 +1,4 @@
-/* liana check: reads data whole and lists what is wrong with them. */
+/* liana check: reads data whole and lists their faults. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* liana compare: what differs between runs. */
+/* liana compare: the differences between runs. */
 #include "cli/session.h"
 
 #include "base/format.h"
@@ -28,7 +28,7 @@ typedef struct comparison {
     liana__differences settings;
 } comparison;
 
-/* ---- what is compared ---- */
+/* ---- the compared values ---- */
 
 typedef struct best {
     double value;

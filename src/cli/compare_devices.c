@@ -41,7 +41,7 @@ static liana_status find_names(liana__invocation *invocation, const liana__confi
     return names[0] ? LIANA_OK : liana__fail_memory(&invocation->error, "names of devices");
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void note(void *user, const char *text)
 {

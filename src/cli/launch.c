@@ -72,7 +72,7 @@ static liana_status place_processes(launch *own)
                        room, count);
 }
 
-/* ---- what a process is told ---- */
+/* ---- the environment of a process ---- */
 
 static liana_status make_folder(launch *own)
 {
@@ -116,7 +116,7 @@ static const char *describe_place(const launch *own, int64_t rank, bool returns)
     return json;
 }
 
-/* The cores of this machine are shared out; what another machine has is its own affair. */
+/* The cores of this machine are shared out; those of another machine are its own affair. */
 static const char *describe_threads(const launch *own, int64_t rank)
 {
     if (getenv("LIANA_THREADS") || own->hosts[rank]) return NULL;
@@ -139,7 +139,7 @@ static const char *const *make_environment(const launch *own, int64_t rank, bool
     return variables;
 }
 
-/* ---- what a process runs ---- */
+/* ---- the command of a process ---- */
 
 /* The first operand, if it is a command that several processes share; NULL: they train. */
 static const char *find_command(const liana__invocation *invocation)

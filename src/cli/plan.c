@@ -1,4 +1,4 @@
-/* liana plan: measures a few steps here, and says what a step takes in a cluster. */
+/* liana plan: measures a few steps here, and predicts a step in a cluster. */
 #include "base/cpu.h"
 #include "cli/plan_device.h"
 #include "distribute/cluster/worker_devices.h"
@@ -62,7 +62,7 @@ typedef struct answer {
     liana__step_time time;
 } answer;
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 typedef struct unit {
     const char *name;

@@ -1,4 +1,4 @@
-/* plan_device.h - `liana plan --device tpu` or gpu: what a TPU or a GPU makes of a training, known without one. */
+/* plan_device.h - `liana plan --device tpu` or gpu: a training compiled for a TPU or a GPU, known without one. */
 #ifndef LIANA_CLI_PLAN_DEVICE_H
 #define LIANA_CLI_PLAN_DEVICE_H
 

@@ -1,4 +1,4 @@
-/* liana predict: what a model says of each example, as lines or as a file. */
+/* liana predict: a model's predictions for each example, as lines or as a file. */
 #include "cli/session.h"
 
 #include "base/format.h"
@@ -38,7 +38,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
     liana__invocation_print_json(invocation, event);
 }
 
-/* ---- what is printed of each example ---- */
+/* ---- output for each example ---- */
 
 typedef struct printer {
     liana__invocation *invocation;

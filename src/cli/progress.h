@@ -32,7 +32,7 @@ typedef struct liana__progress {
     int64_t global_step; /* updates done in all, over all stages */
     double seconds;      /* seconds since the phase began; when it is done, of the whole epoch */
     int64_t examples;    /* in that time */
-    bool no_images;      /* the model has no image input: what is counted is called examples */
+    bool no_images;      /* the model has no image input: the counted elements are called examples */
     double loss;         /* the mean over the epoch so far */
     liana__progress_metric metrics[LIANA__PROGRESS_MAX_METRICS];
     size_t num_metrics;

@@ -14,7 +14,7 @@ static const liana__option options[] = {
     {0},
 };
 
-/* ---- what it is told ---- */
+/* ---- settings ---- */
 
 /* The section `cluster` of the configuration, or its defaults. */
 static liana_status read_cluster(liana__invocation *invocation, liana__cluster_options *cluster)
@@ -47,7 +47,7 @@ static liana_status read_options(liana__invocation *invocation, liana_server_opt
     return LIANA_OK;
 }
 
-/* ---- what it says ---- */
+/* ---- messages ---- */
 
 static void print_event(liana__invocation *invocation, const char *name, const char *key, const char *text)
 {

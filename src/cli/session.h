@@ -23,7 +23,7 @@ void liana__session_close(liana__session *session);
 liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
     LIANA_MUST_USE;
 
-/* Opens what a command works with: the run folder that is its first operand, or with --model a model and its weights;
+/* Opens a command's run or model: the run folder that is its first operand, or with --model a model and its weights;
  * *folder is then NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */
 liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
     LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* liana summary: the layers of a model, or what a file of weights holds. */
+/* liana summary: the layers of a model, or the contents of a file of weights. */
 #include "base/file.h"
 #include "cli/session.h"
 #include "formats/hdf5.h"
@@ -131,7 +131,7 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
     return status;
 }
 
-/* The error for a file that is neither a configuration nor an architecture: what it is, and where the architecture may
+/* The error for a file that is neither a configuration nor an architecture: its kind, and where the architecture may
  * be. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {

@@ -63,7 +63,7 @@ static liana_status check_metric(const sweeper *own, const liana__run *run, cons
                        own->sweep.file, metric, own->sweep.base, liana__hint(nearest.nearest).text);
 }
 
-/* Opens the data and builds the model of a run, so that what is missing is found now. */
+/* Opens the data and builds the model of a run, so that missing parts are found now. */
 static liana_status check_run(const sweeper *own, const liana__sweep_run *planned)
 {
     liana__error *error = &own->invocation->error;

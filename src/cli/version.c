@@ -1,4 +1,4 @@
-/* liana version: the version, and what it was built with. */
+/* liana version: the version, and the libraries that it was built with. */
 #include "cli/command.h"
 
 #include <liana/context.h>

@@ -1,4 +1,4 @@
-/* liana inspect: says what a file is and what it holds. */
+/* liana inspect: the kind of a file, and its contents. */
 #include "cli/inspect/inspect.h"
 
 #include "base/file.h"
@@ -185,7 +185,7 @@ static liana_status run(liana__invocation *invocation)
     liana__findings_text(arena, report, "path", liana__path_shown(arena, path));
     liana_status status = inspect_named(invocation, path, report);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
-    /* A damaged file's report says what was found before and around the damage. */
+    /* A damaged file's report has the findings before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;
     if (liana__invocation_has(invocation, "json")) {
         liana__invocation_print_json(invocation, report);

@@ -7,8 +7,8 @@
 #include "cli/findings.h"
 #include "formats/tfrecord.h"
 
-/* Adds the contents of a file to a map that already names it. Everything is in the arena. What was found before an
- * error stays in the map. Errors: those of the format's reader. */
+/* Adds the contents of a file to a map that already names it. Everything is in the arena. Findings before an error stay
+ * in the map. Errors: those of the format's reader. */
 typedef liana_status (*liana__inspect)(const char *path, liana__value *report, liana__arena *arena,
                                        liana__error *error);
 
@@ -21,7 +21,7 @@ liana_status liana__inspect_safetensors(const char *path, liana__value *report, 
 /* For a cut archive, the members before the cut. */
 liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
-/* Any table, and what training would read of it. Reads all of its images. */
+/* Any table, and its columns for training. Reads all of its images. */
 liana_status liana__inspect_csv(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 /* A checkpoint folder, or any other folder: its files, with the contents of known ones. */

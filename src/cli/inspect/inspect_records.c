@@ -219,7 +219,7 @@ static void report_survey(survey *all, liana__value *report)
     liana__value_set(arena, report, "labels", labels);
 }
 
-/* Opens a file, or of a cut one what is whole of it: `damage` is why then. */
+/* Opens a file, or of a cut one the whole records: `damage` is the reason then. */
 static liana_status open_file(const char *path, liana__tfrecord **file, liana__error *damage, liana__error *error)
 {
     liana_status status = liana__tfrecord_open(path, NULL, file, damage);

@@ -26,7 +26,7 @@ static liana_status fail(int code, liana__error *error)
                        why ? why : "it ends before its first picture");
 }
 
-/* Goes to the first picture, past what stands before it. */
+/* Goes to the first picture, past everything before it. */
 static liana_status find_picture(GifFileType *file, liana__error *error)
 {
     for (;;) {
@@ -50,7 +50,7 @@ static const ColorMapObject *palette_of(const GifFileType *file)
     return file->Image.ColorMap ? file->Image.ColorMap : file->SColorMap;
 }
 
-/* The picture's part of a row of the image. What the picture leaves free is black. */
+/* The picture's part of a row of the image. Pixels that the picture leaves free are black. */
 static void place_row(const GifFileType *file, const GifPixelType *indices, int64_t y, int64_t height, int64_t width,
                       uint8_t *pixels)
 {

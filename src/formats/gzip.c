@@ -178,7 +178,7 @@ liana_status liana__gzip_begin(liana__gzip_writer *writer, const char *path, lia
     return status;
 }
 
-/* Deflates what is in the stream's input; with Z_FINISH up to the end. */
+/* Deflates the stream's input; with Z_FINISH up to the end. */
 static liana_status deflate_input(liana__gzip_writer *writer, int flush, liana__error *error)
 {
     z_stream *stream = &writer->state->stream;

@@ -91,9 +91,9 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are dropped,
  * not blended, and 16-bit samples keep their high byte.
  *
- * GIF: the first picture; what it leaves free is black. BMP: without compression. WebP: no animation. TIFF: the first
- * image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and WebP,
- * and TIFF's own, are applied too.
+ * GIF: the first picture; pixels that it leaves free are black. BMP: without compression. WebP: no animation. TIFF: the
+ * first image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and
+ * WebP, and TIFF's own, are applied too.
  *
  * Grey from colour: 0.299 R + 0.587 G + 0.114 B; the JPEG's own luma if it has one.
  *
@@ -101,8 +101,8 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * read if the file ends with its end marker. So damage there is not noticed, but a cut file is. A PNG is decoded as a
  * whole, since its checksums cover all rows.
  *
- * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg alone would paint the missing part grey), INVALID_DATA if
- * it is none of these (the message says what it looks like), UNIMPLEMENTED where the library of its kind is not
+ * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg alone would paint the missing part grey), INVALID_DATA for
+ * another kind of file (the message says what it looks like), UNIMPLEMENTED where the library of its kind is not
  * installed, OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY. After a failure the image is empty (height 0). */
 liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
                                  liana__image *image, liana__error *error) LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* Says what the first bytes of a file look like. */
+/* Guesses the kind of a file from its first bytes. */
 #include "formats/sniff.h"
 
 #include <stdbool.h>

@@ -56,7 +56,7 @@ uint64_t liana__tfrecord_offset(const liana__tfrecord *file, size_t record);
 liana_status liana__tfrecord_get(const liana__tfrecord *file, size_t record, const uint8_t **bytes, size_t *size,
                                  liana__error *error) LIANA_MUST_USE;
 
-/* The same, but copies a mapped file's bytes into the buffer first. Then nobody who shortens the file meanwhile can end
+/* The same, but copies a mapped file's bytes into the buffer first. Then a file that is shortened meanwhile cannot end
  * the process (SIGBUS). The bytes are borrowed from the buffer, or from the file if it is in memory. */
 liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, liana__file_buffer *buffer,
                                   const uint8_t **bytes, size_t *size, liana__error *error) LIANA_MUST_USE;

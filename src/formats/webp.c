@@ -39,7 +39,7 @@ static liana_status fail(VP8StatusCode code, liana__error *error)
 liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                 liana__image *image, liana__error *error)
 {
-    enum { WORKING_BYTES = 4 + 2 }; /* a pixel: what libwebp needs besides, of lossless images */
+    enum { WORKING_BYTES = 4 + 2 }; /* a pixel: libwebp's further memory for lossless images */
     WebPBitstreamFeatures found;
     LIANA_TRY(liana__library_load(&liana__webp_library.library, error));
     VP8StatusCode code = WebPGetFeaturesInternal(bytes, size, &found, WEBP_DECODER_ABI_VERSION);

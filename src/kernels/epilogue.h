@@ -14,7 +14,7 @@ typedef enum liana__fused_activation {
     LIANA__NUM_FUSED_ACTIVATIONS,
 } liana__fused_activation;
 
-/* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe what is added. */
+/* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe a residual to add. */
 enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };
 
 /* Whether a convolution has one: ops without take two inputs. */

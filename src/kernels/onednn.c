@@ -21,7 +21,7 @@ typedef enum buffer {
     BUFFER_SRC1,
     BUFFER_DST,
     BUFFER_SCRATCH,
-    BUFFER_PACKED, /* a kernel as oneDNN wants it: scratch memory, or what was packed before */
+    BUFFER_PACKED, /* a kernel in oneDNN's layout: scratch memory, or packed before */
     NUM_BUFFERS,
 } buffer;
 
@@ -625,7 +625,7 @@ static const char *implementation_of(const_dnnl_primitive_desc_t description)
     return name;
 }
 
-/* What all tiles of a plan share. */
+/* The common part of all tiles of a plan. */
 typedef struct whole_conv {
     const conv_problem *problem;
     conv_cut cut;

@@ -26,8 +26,8 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     const vector_float shift = vector_set(0x1.8p23f);
     vector_float shifted = vector_fma(x, vector_set(0x1.715476p+0f), shift);
     vector_float whole = shifted - shift;
-    /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is; what rounding takes from r is kept.
-     */
+    /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is exact; the rounding error of r is
+     * kept. */
     vector_float exact = vector_fma(whole, vector_set(-0x1.62ep-1f), x), low = whole * 0x1.0bfbe8p-15f;
     vector_float r = exact - low, lost = exact - r - low;
 

@@ -27,8 +27,8 @@ extern const liana__kind liana__layer_kind;
  * (may be NULL) is then the nearest name, or NULL. */
 const liana_layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest);
 
-/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and looks at
- * what the layer has built. */
+/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and checks
+ * the layer's result. */
 liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call);
 
 /* name, trainable and training: the options of every layer. */

@@ -119,7 +119,7 @@ static void check_update(const liana_layer_type *type, const liana_layer_call *c
                              &shape);
 }
 
-/* What a layer has built. */
+/* Checks a layer's result. */
 static liana_tensor look_at(const liana_layer_type *type, liana_layer_call *call, liana_tensor result)
 {
     liana_graph *graph = call->inputs[0].graph;

@@ -174,8 +174,8 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: what the option is, or NULL:
- * none of these. */
+/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: the kind of the option, or
+ * NULL: none of these. */
 static const char *text_from_keras(const liana_context *context, liana__arena *arena, const char *key,
                                    const liana__value *value, const char **expected)
 {

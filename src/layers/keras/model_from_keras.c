@@ -8,7 +8,7 @@
 
 typedef struct reader {
     liana_model *model;
-    const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
+    const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* the file is of Keras 3 */
     liana__arena arena;
@@ -292,8 +292,8 @@ static size_t find_result(const liana_model *model, const reference *wanted)
 }
 
 /* Whether a call says training=False, which Keras 2 writes behind the call's first input: [name, 0, 0, {...}]. Keras 3
- * has other forms. It writes what a call was made with, also its default, and then computes as the model is called; so
- * there the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
+ * has other forms. It writes the arguments of a call, also defaults, and then computes as the model is called; so there
+ * the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
 static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
 {
     while (call && call->kind == LIANA__VALUE_LIST && call->count && !is_reference(call)) call = call->items[0];

@@ -31,7 +31,7 @@ typedef struct entry {
     char where[DOTTED_KEY];         /* its dotted key */
 } entry;
 
-/* What a list is read into. */
+/* The state of reading a list. */
 typedef struct reading {
     liana_model *model;
     liana__arena *arena;
@@ -46,7 +46,7 @@ typedef struct reading {
 /* Nodes that an entry reads. */
 typedef struct joints {
     size_t nodes[LIANA_MAX_LAYER_INPUTS];
-    size_t count; /* 0: what was added last */
+    size_t count; /* 0: the last addition */
 } joints;
 
 static liana_status find_named(const reading *own, const liana__value *value, const char *where, size_t *index)
@@ -105,7 +105,7 @@ static const liana_option nested_rows[] = {
 static const liana_options sequential_table = LIANA__FIELD_TABLE("Sequential", nested_options, nested_rows);
 static const liana_options functional_table = LIANA__FIELD_TABLE("Functional", nested_options, nested_rows);
 
-/* What the entry's own list needs besides: the shape and dtype of what it reads. */
+/* The further needs of the entry's own list: the shape and dtype of its input. */
 static liana_status read_inner(reading *own, const nested_options *options, const char *where, size_t node,
                                liana_model *inner)
 {

@@ -73,7 +73,7 @@ static liana_status check_request(const liana_model *model, const liana__nest_re
 
 /* ---- copying ---- */
 
-/* What a copy begins with. */
+/* The state of a copy. */
 typedef struct copying {
     liana_model *model;
     const liana_model *inner;
@@ -81,7 +81,7 @@ typedef struct copying {
     const size_t *inputs;
     size_t nested;      /* index of the nested model */
     size_t use;         /* index of the use */
-    size_t first_layer; /* offsets of what is copied */
+    size_t first_layer; /* offsets of the copied layers and nodes */
     size_t first_node;
     size_t first_nested;
     size_t first_use;
@@ -94,7 +94,7 @@ static size_t moved(size_t index, size_t first, size_t otherwise)
     return index == LIANA__NONE ? otherwise : first + index;
 }
 
-/* The nodes from which a node's copy reads: those of the use, or, for an InputLayer, what is given. */
+/* The nodes from which a node's copy reads: those of the use, or, for an InputLayer, the given ones. */
 static size_t copy_inputs(const copying *own, size_t node, size_t *inputs)
 {
     const liana__layer_node *from = &own->inner->nodes[node];

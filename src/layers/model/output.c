@@ -1,4 +1,4 @@
-/* liana__model_check_output: whether an output of a model is what a loss is of. */
+/* liana__model_check_output: whether an output of a model fits a loss. */
 #include "layers/activations.h"
 #include "layers/model.h"
 

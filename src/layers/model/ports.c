@@ -277,7 +277,7 @@ static liana_status check_uses(const liana_model *model, liana__error *error)
     return LIANA_OK;
 }
 
-/* Some outputs of a nested model may stay unused: what leads only to them is not the user's to remove. */
+/* Some outputs of a nested model may stay unused: the user cannot remove nodes that lead only to them. */
 static liana_status check_nodes(const liana_model *model, bool *used, liana__error *error)
 {
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) used[liana__model_output_node(model, i)] = true;

@@ -1,4 +1,4 @@
-/* What programs ask of models and do with them: inputs, outputs, weights, and calls on tensors of a graph. */
+/* A program's questions to models and its calls: inputs, outputs, weights, and calls on tensors of a graph. */
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "layers/model.h"
@@ -116,7 +116,7 @@ static void tell_constraints(liana_location here, const liana_model *model, cons
     }
 }
 
-/* Gives them to the caller, and to whoever listens to the mode. */
+/* Gives them to the caller, and to the listener of the mode. */
 static void tell_effects(liana_location here, const liana_model *model, const liana_call_mode *mode,
                          const liana__model_results *results, size_t first, liana_call_effects *effects)
 {
@@ -159,7 +159,7 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     tell_effects(here, model, mode, &results, 0, effects);
 }
 
-/* What is wrong with the handle; NULL: nothing. */
+/* The fault of the handle; NULL: there is none. */
 static const char *refuse_layer(liana_layer layer)
 {
     const liana_model *model = layer.model;

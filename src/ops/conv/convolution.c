@@ -1,4 +1,4 @@
-/* What dense and depthwise convolutions (cross-correlations) of images and their gradients share. */
+/* The common code of dense and depthwise convolutions (cross-correlations) of images and their gradients. */
 #include "ops/conv/convolution.h"
 
 #include "ops/linear/product.h"

@@ -197,7 +197,7 @@ static void swish_gradient_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
 }
 
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 static bool is_signed(liana_dtype dtype)
 {
@@ -260,7 +260,7 @@ static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, 
 
 /* ---- the table ---- */
 
-/* What an op accepts. */
+/* The dtypes that an op accepts. */
 enum { FLOATS = LIANA__FLOATS, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS, ANY = LIANA__ANY_DTYPE };
 
 typedef struct binary_row {

@@ -153,7 +153,7 @@ static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor d
     return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
 }
 
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 /* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
 static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)
@@ -199,7 +199,7 @@ static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
 
 /* ---- the table ---- */
 
-/* What an op accepts. */
+/* The dtypes that an op accepts. */
 enum { FLOATS = LIANA__FLOATS, SIGNED = LIANA__SIGNED, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS };
 
 typedef struct unary_row {

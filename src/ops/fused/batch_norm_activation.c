@@ -83,7 +83,7 @@ static double pass_gradient(int activation, double z, double dy)
     }
 }
 
-/* What one channel is normalised with. */
+/* The factors and terms of one channel's normalisation. */
 typedef struct channel {
     double mean, r, scale, beta;
 } channel;

@@ -1,4 +1,4 @@
-/* batch_norm.h - what the ops of batch normalisation and their kernels share.
+/* batch_norm.h - the common code of the ops of batch normalisation and their kernels.
  *
  * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All
  * tensors but x, dy and those of their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number

@@ -66,7 +66,7 @@ size_t liana__optimizer_num_slots(const liana_optimizer_type *optimizer, const v
 /* Builds the optimizer's update, and looks at its results. */
 void liana__optimizer_update(const liana_optimizer_type *optimizer, liana_optimizer_step *step);
 
-/* What the optimizer itself reads beyond an element. */
+/* The optimizer's own inputs beyond an element. */
 liana_update_reads liana__optimizer_reads(const liana_optimizer_type *optimizer, const void *options);
 
 #endif

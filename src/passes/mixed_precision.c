@@ -83,7 +83,7 @@ static bool main_input_is_narrow(const liana__node *node, const decision *decisi
     return narrow;
 }
 
-/* Forwards: what becomes bf16. */
+/* Forwards: the nodes that become bf16. */
 static void decide(const liana__node *node, decision *decisions)
 {
     decision *own = &decisions[node->id];

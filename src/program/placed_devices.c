@@ -42,7 +42,7 @@ static liana_status read_plain(const char *text, plain_name *name, liana__arena 
     liana__pjrt_device_name read;
     liana__error ignored;
     if (read_host(text, name, arena)) return LIANA_OK;
-    /* What is not understood is told by opening it. */
+    /* A name that is not understood is told by opening it. */
     name->text = liana__arena_string(arena, text);
     if (strcmp(text, "auto") == 0 || liana__pjrt_device_name_read(text, arena, &read, &ignored) != LIANA_OK) {
         return LIANA_OK;

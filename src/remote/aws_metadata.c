@@ -92,7 +92,7 @@ static const char *text_of(const liana__value *map, const char *key)
     return value && value->kind == LIANA__VALUE_STRING && *value->string ? value->string : NULL;
 }
 
-/* "2026-11-21T08:00:00Z"; 0 if it is none. */
+/* "2026-11-21T08:00:00Z"; 0 for another text. */
 static time_t read_time(const char *text)
 {
     struct tm parts = {0};

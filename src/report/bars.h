@@ -19,7 +19,7 @@ typedef struct liana__bars {
     const liana__bar_series *series;
     size_t num_series;
     double mark;            /* draws a line across all bars at this value; 0: none */
-    const char *mark_label; /* what it is */
+    const char *mark_label; /* its meaning */
     bool percent;           /* values are shares, written in percent; false: whole numbers */
 } liana__bars;
 

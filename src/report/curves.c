@@ -23,7 +23,7 @@ enum {
 };
 static const double scale = 2;
 
-/* A panel on the page: where its plot is, and what its axes show. */
+/* A panel on the page: the place of its plot, and the ranges of its axes. */
 typedef struct panel_plot {
     liana__canvas *canvas;
     const liana__curve_panel *panel;
@@ -170,7 +170,7 @@ static void draw_ends(const panel_plot *plot)
 {
     double last_train = last_of(plot, plot->panel->train), last_validation = last_of(plot, plot->panel->validation);
     double train = y_of(plot, last_train), validation = y_of(plot, last_validation);
-    /* Beside the plot; two numbers at one height would cover each other. */
+    /* Next to the plot; two numbers at one height would cover each other. */
     double overlap = 15 - fabs(train - validation);
     if (overlap > 0) {
         double direction = train < validation ? -0.5 : 0.5;

@@ -13,7 +13,7 @@ typedef void (*liana__on_picture)(void *user, const char *path);
  * - `labels`: the number of examples of each class in training and validation;
  * - `sampling`: the same before and after oversampling or weighted sampling;
  * - `sizes`: sizes of the images in the files;
- * - `augmented`: originals beside their augmented images;
+ * - `augmented`: originals next to their augmented images;
  * - of tables, `labels` and `column-01`, ...: the values of each column.
  *
  * The run is open with its training data. Errors: those of the data, of augmentation and of the pictures. */

@@ -24,8 +24,8 @@ typedef struct liana__fonts {
 cairo_font_face_t *liana__fonts_find(liana__fonts *fonts, const char *text, size_t size, uint32_t code, bool *found);
 void liana__fonts_free(liana__fonts *fonts);
 
-/* Writes into `note` a sentence about the first of some names that no installed font can draw completely, and what to
- * install; "" if there is none. */
+/* Writes into `note` a sentence about the first of some names that no installed font can draw completely, and the
+ * package to install; "" without such a name. */
 void liana__fonts_note(const char *const *names, size_t count, char *note, size_t size);
 
 #endif

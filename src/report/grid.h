@@ -20,7 +20,7 @@ typedef struct liana__grid_item {
 
 typedef struct liana__grid_options {
     const char *title; /* NULL for none */
-    int columns;       /* 0: so many that the picture is about square */
+    int columns;       /* 0: as many as make the picture about square */
     int cell_size;     /* size of an image in pixels; 0: 128. Small images are enlarged; all keep their proportions */
 } liana__grid_options;
 

@@ -9,7 +9,7 @@
 liana_status liana__report_rates(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                  const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Writes update, rate, loss and smoothed loss of each update, and to .json also what is suggested. Another ending than
+/* Writes update, rate, loss and smoothed loss of each update, and to .json also the suggested rate. Another ending than
  * .json is CSV (RFC 4180). Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__report_rate_numbers(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                         const char *path, liana__error *error) LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* run_files.h - what a run folder says of a run: its settings, its history, its times. */
+/* run_files.h - the files of a run folder: its settings, its history, its times. */
 #ifndef LIANA_REPORT_RUN_FILES_H
 #define LIANA_REPORT_RUN_FILES_H
 

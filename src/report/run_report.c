@@ -159,7 +159,7 @@ static void add_marks(const liana__value *history, liana__curve_panel *panels, s
     }
 }
 
-/* An epoch that was not validated gets what an evaluator measured at its end, if there was one. */
+/* An epoch that was not validated gets an evaluator's results at its end, if there are any. */
 static void add_evaluation(const liana__value *evaluation, const liana__value *epochs, liana__arena *arena)
 {
     static const char *const no_measures[] = {"checkpoint", "iteration", "epoch", "step", "examples", "bad_records"};

@@ -10,7 +10,7 @@
  * liana__grid_write. */
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Draws loss and metrics of a run folder's history.json, by epoch. `arena` is for what is read. Errors: NOT_FOUND,
+/* Draws loss and metrics of a run folder's history.json, by epoch. `arena` is for the file's values. Errors: NOT_FOUND,
  * INVALID_DATA (with the history's path), and those of liana__curves_write. */
 liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;

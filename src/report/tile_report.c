@@ -1,4 +1,4 @@
-/* Prints what a TPU makes of a training. */
+/* Prints a training's use of a TPU's tiles. */
 #include "report/tile_report.h"
 
 #include "train/training/tile_advice.h"

@@ -1,4 +1,4 @@
-/* What ops write themselves with: values of nodes, constants, element-wise ops. */
+/* The words of ops: values of nodes, constants, element-wise ops. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"

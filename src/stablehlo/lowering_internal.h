@@ -1,4 +1,4 @@
-/* lowering_internal.h - how StableHLO ops become text: what the functions of lowering.h are made of. */
+/* lowering_internal.h - how StableHLO ops become text: the base of the functions of lowering.h. */
 #ifndef LIANA_STABLEHLO_LOWERING_INTERNAL_H
 #define LIANA_STABLEHLO_LOWERING_INTERNAL_H
 

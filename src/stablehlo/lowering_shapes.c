@@ -1,4 +1,4 @@
-/* What ops write themselves with: other shapes, parts of tensors, indices. */
+/* The words of ops: other shapes, parts of tensors, indices. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"

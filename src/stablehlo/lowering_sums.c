@@ -1,4 +1,4 @@
-/* What ops write themselves with: sums over axes and windows, products, convolutions. */
+/* The words of ops: sums over axes and windows, products, convolutions. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"

@@ -55,7 +55,7 @@ static void add_result_types(liana__lowering *l, const liana_graph *graph)
 
 /* ---- the return ---- */
 
-/* What is written under a condition: the parts of the graph, and the condition. */
+/* The text under a condition: the parts of the graph, and the condition. */
 typedef struct conditional {
     liana__graph_parts parts;
     liana__hlo assigns;

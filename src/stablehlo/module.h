@@ -11,7 +11,7 @@ typedef struct liana__stablehlo_options {
     /* Only the function, private, without a module around it: for a caller that writes a larger module. */
     bool function_only;
     /* The function has one more argument, behind the others: a bool, whether the assignments are made. Where it is
-     * false, each one gives its variable's old value, and what reads the new value of a variable reads that. */
+     * false, each one gives its variable's old value, and readers of the new value of a variable read that. */
     bool assigns_if;
     /* With assigns_if: each part of the graph (parts.h) is a function of its own, called "<function>_1" and so on. XLA
      * is told not to inline it. XLA on CPUs joins loops over values of one shape that read the same scalar, up to four

@@ -49,7 +49,7 @@ liana__leaf_batch liana__shard_list_whole(liana__shard_list *list, int64_t count
     for (int64_t i = 0; i < cut.count; i++) {
         list->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
     }
-    /* The strategy decides who computes which, once all know who is left. */
+    /* The strategy decides which worker computes which shard, once all know the dead. */
     liana__leaf_batch batch = batch_of(list, (size_t)cut.count);
     batch.worker_ends = NULL;
     return batch;

@@ -414,7 +414,8 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
                                   .columns = options->columns,
                                   .used = used,
                                   .num_used = num_used,
-                                  .labelled = first->label >= 0,
+                                  .has_label = first->label >= 0,
+                                  .has_id = first->id >= 0,
                                   .optional = options->columns_optional,
                                   .skip_damage = options->skip_damage};
     LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));

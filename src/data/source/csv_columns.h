@@ -21,9 +21,9 @@ typedef struct liana__csv_request {
     const liana__columns *columns;
     const int *used; /* columns of the first file with rows that are no values: label, id, image */
     size_t num_used;
-    bool labelled;    /* the rows have labels: no component is called so by itself */
-    bool optional;    /* leave out components whose columns are missing: data to predict may lack targets */
-    bool skip_damage; /* most cells decide what kind a column is of, not all */
+    bool has_label, has_id; /* `used` has one: no other column can be a component of that name by itself */
+    bool optional;          /* leave out components whose columns are missing: data to predict may lack targets */
+    bool skip_damage;       /* most cells decide what kind a column is of, not all */
 } liana__csv_request;
 
 /* Zero-initialise; free with liana__csv_columns_free. */

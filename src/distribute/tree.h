@@ -1,11 +1,11 @@
-/* tree.h - the fixed tree in which the leaves of a step are added: pure arithmetic.
+/* tree.h - the fixed tree in which the shards of a step are added: pure arithmetic.
  *
- * A leaf is a shard that has examples; leaves are numbered from 0. Neighbours are added first, then pairs of
- * neighbours, and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from index
- * * 2^level on, or the fewer that exist, and the sum of all leaves has the same bits, whichever device added which.
+ * Its leaves are the shards that have examples, numbered from 0. Neighbours are added first, then pairs of neighbours,
+ * and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from index * 2^level
+ * on, or the fewer that exist, and the sum of all leaves has the same bits, whichever device added which.
  *
- * A replica computes a contiguous range of leaves. It gives the sums of the blocks of its range: the largest nodes that
- * lie in it. A plan says in which order the blocks of all replicas are added. */
+ * A replica computes a contiguous range of leaves: these shards. It gives the sums of the blocks of its range: the
+ * largest nodes that lie in it. A plan says in which order the blocks of all replicas are added. */
 #ifndef LIANA_DISTRIBUTE_TREE_H
 #define LIANA_DISTRIBUTE_TREE_H
 

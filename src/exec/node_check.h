@@ -44,7 +44,7 @@ typedef struct liana__node_check {
 typedef struct liana__node_check_options {
     const void *const *inputs;    /* by input of the graph: host data */
     const void *const *variables; /* by variable */
-    int64_t num_rows;             /* examples of the leaf; 0: rows do not matter */
+    int64_t num_rows;             /* examples of the shard; 0: rows do not matter */
     bool fused;                   /* with all passes, not only with those that the graph asks for */
     bool keep_results;
 } liana__node_check_options;

@@ -1,7 +1,8 @@
 /* worker_share.h - which worker of a cluster reads and computes which positions of a batch: pure arithmetic.
  *
  * The shards of a batch are shared out before anybody knows which examples are missing, so each worker can read its own
- * positions only. The leaves are the shards that have examples; a worker's leaves are those of its shards. */
+ * positions only. Only shards that have examples count, as leaves of the tree; a worker's leaves are those of its
+ * shards. */
 #ifndef LIANA_STEP_WORKER_SHARE_H
 #define LIANA_STEP_WORKER_SHARE_H
 

@@ -171,8 +171,8 @@ static liana_model *make_strange(liana_context *context)
     return model;
 }
 
-/* The CPU runs it. On the plugin the error names the layer, its file and line, the op, and what to do; in a whole
- * update, leaf by leaf, and with a limit for memory. */
+/* The CPU runs it. On the plugin the error names the layer, its file and line, the op, and the remedy; in a whole
+ * update, shard by shard, and with a limit for memory. */
 static void test_op_without_lowering(void **state)
 {
     (void)state;

@@ -147,7 +147,7 @@ static void test_nothing_is_compiled_again(void **state)
 
 /* ---- losses ---- */
 
-/* Replicas and leaves side by side add in another order than the CPU. */
+/* Replicas and shards side by side add in another order than the CPU. */
 static void test_losses_are_the_cpus(void **state)
 {
     (void)state;

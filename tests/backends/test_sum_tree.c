@@ -1,4 +1,4 @@
-/* The CPU's sums of leaves: one fixed tree whatever the threads do, errors in the order of leaves, bounded memory; and
+/* The CPU's sums of shards: one fixed tree whatever the threads do, errors in the order of shards, bounded memory; and
  * the blocks of any range of leaves. */
 #include "harness/peers.h"
 
@@ -23,7 +23,7 @@ enum { MAX_THREADS = 4, NUM_SUMS = 3, VECTOR = 37 };
 static const liana_shape shapes[NUM_SUMS] = {{0, {0}}, {2, {1, VECTOR}}, {1, {1}}};
 enum { SET_SIZE = (1 + VECTOR + 1) * sizeof(float) };
 
-/* A device with so many workers, and the tree of a leaf whose sums these are. */
+/* A device with this number of workers, and the tree of shards with these sums. */
 typedef struct setting {
     liana_context *context;
     liana__device *device;
@@ -37,7 +37,7 @@ static size_t num_sets(const setting *s)
     return atomic_load(&s->device->bytes_held) / SET_SIZE;
 }
 
-/* `adds`: leaves add to what their neighbour wrote, as those with a gradient do. */
+/* `adds`: shards add to their neighbour's sums, as those with a gradient do. */
 static setting set_up_tree(int num_threads, size_t max_leaves, bool adds, bool of_parts)
 {
     setting s = {0};
@@ -236,7 +236,7 @@ static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves
         assert_int_equal(blocks[i].first, next);
         assert_int_equal(blocks[i].count, largest_block(next, end, num_leaves));
         assert_block(s, &blocks[i]);
-        /* Only leaves that add up as they are made tell of their sums, each once. */
+        /* Only shards that add up as they are made tell of their sums, each once. */
         for (size_t sum = 0; sum < NUM_SUMS && next < 64; sum++) {
             assert_int_equal(atomic_load(&b->told[next][sum]), s->leaf->first_gradient > 0);
             atomic_store(&b->told[next][sum], 0);

@@ -89,7 +89,7 @@ static void test_replicas_give_the_bits_of_one_device(void **state)
         {.name = "mirrored", .replicas = 2, .threads = 2, .bind = LIANA_BIND_NODES},
         {.name = "mirrored", .replicas = 3, .bind = LIANA_BIND_NONE},
         {.name = "mirrored", .replicas = 7, .threads = 1},
-        {.name = "mirrored", .replicas = 11, .threads = 1}, /* more than there are leaves */
+        {.name = "mirrored", .replicas = 11, .threads = 1}, /* more than there are shards */
     };
     static const int64_t expected[] = {0, 1, 2, 2, 3, 7, 11};
     liana__tiny_fit own = liana__tiny_fit_open(COUNT);

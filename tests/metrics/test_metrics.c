@@ -1,4 +1,4 @@
-/* Metrics that are sums: cut into leaves of any sizes, they are what counting one by one gives. */
+/* Metrics that are sums: cut into shards of any sizes, they are equal to counting one by one. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -100,7 +100,7 @@ static void add_leaf(const measurement *m, liana__device *device, const samples 
 
 enum { MOST_SUMS = 4096 };
 
-/* The metric's sums over all examples, in leaves of `leaf`. */
+/* The metric's sums over all examples, in shards of `leaf`. */
 static void measure(const measurement *m, liana__device *device, const samples *all, int64_t leaf, double *sums,
                     double *value)
 {

@@ -107,7 +107,7 @@ static void test_bad_numbers(void **state)
     assert_true(liana__folder_exists(liana__test_path("four/bad-numbers-5")));
 }
 
-/* A device whose memory is too small for all leaves side by side computes them one after the other. */
+/* A device whose memory is too small for all shards side by side computes them one after the other. */
 static void test_rounds(void **state)
 {
     (void)state;

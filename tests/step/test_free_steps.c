@@ -45,7 +45,7 @@ static void test_in_step_it_is_a_loop(void **state)
         assert_string_equal(liana__free_shared.first_sum[0], "loss");
         assert_int_equal(counts->num_done, liana__free_shared.num_steps);
         assert_int_equal(counts->used,
-                         (int64_t)layouts[k].workers * liana__free_shared.num_steps); /* 3 leaves are the fewest */
+                         (int64_t)layouts[k].workers * liana__free_shared.num_steps); /* 3 shards are the fewest */
         assert_int_equal(counts->dropped + counts->skipped + counts->largest_staleness, 0);
         assert_string_equal(liana__free_shared.reason[0], "");
         assert_int_equal(liana__free_shared.position[0],

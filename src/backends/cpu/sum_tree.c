@@ -1,6 +1,6 @@
-/* The CPU's sums of leaves. Its workers claim shards in order; the worker that completes the second half of a pair adds
- * the pair. Where the last leaves would leave half of the workers idle or more, all workers compute them together, one
- * leaf after the other. */
+/* The CPU's sums of shards. Its workers claim shards in order; the worker that completes the second half of a pair adds
+ * the pair. Where the last shards would leave half of the workers idle or more, all workers compute them together, one
+ * shard after the other. */
 #include "backends/cpu/sum_tree.h"
 
 #include "backends/cpu/cpu.h"
@@ -18,11 +18,11 @@
 typedef struct slot {
     liana__buffer **sums;
     atomic_bool in_use;
-    atomic_int *arrivals; /* by sum: of two leaves that write here */
+    atomic_int *arrivals; /* by sum: of two shards that write here */
     atomic_size_t passed; /* strands that were added to another slot */
 } slot;
 
-/* A leaf that is being computed. */
+/* A shard that is being computed. */
 typedef struct running_leaf {
     liana__sum_tree *tree;
     size_t leaf;
@@ -44,7 +44,7 @@ struct liana__sum_tree {
     size_t *slot_of; /* by leaf; the sums of a tree node are in the slot of its first leaf */
     atomic_uchar
         *arrived;  /* by tree node and strand: how many of its children are done; level 0, the leaves, comes first */
-    bool *climbed; /* by worker and strand: of the leaf that it computes */
+    bool *climbed; /* by worker and strand: of the shard that it computes */
     atomic_size_t *slot_of_pair; /* by half the leaf's index: 1 more than its slot, which one of the two claims; 0:
                                   * none has; TAKEN: it is just being claimed */
     bool run_adds;
@@ -53,13 +53,13 @@ struct liana__sum_tree {
     /* The running call. */
     size_t num_leaves;
     size_t first, end;
-    size_t end_alone; /* leaves [first, end_alone) are each computed by one worker */
+    size_t end_alone; /* shards [first, end_alone) are each computed by one worker */
     const liana__sum_watch *watch;
     liana__run_leaf run;
     void *user;
     liana__error *errors;       /* by worker */
     size_t *failed_leaf;        /* by worker; it fails at most once in a call */
-    atomic_size_t first_failed; /* the least failed leaf so far; SIZE_MAX: none */
+    atomic_size_t first_failed; /* the least failed shard so far; SIZE_MAX: none */
 };
 
 void liana__sum_tree_destroy(liana__sum_tree *own)
@@ -96,9 +96,9 @@ size_t liana__sum_tree_num_together(const liana__device *device, size_t num_leav
     return 2 * rest <= workers ? rest : 0;
 }
 
-/* Leaves are claimed in order, so a finished subtree waits only for one that holds a running leaf or lies at the
- * frontier: at most `levels` for each. The blocks of a range that is not all leaves stay: at most two of each level.
- * And there are no more than each pair of leaves, or each leaf, needs. */
+/* Shards are claimed in order, so a finished subtree waits only for one that holds a running shard or lies at the
+ * frontier: at most `levels` for each. The blocks of a range that is not all shards stay: at most two of each level.
+ * And there are no more than each pair of shards, or each shard, needs. */
 static size_t slots_needed(const liana__device *device, size_t max_leaves, bool in_pairs, bool of_parts)
 {
     size_t workers = (size_t)liana__cpu_num_workers(device), most = 0;
@@ -235,7 +235,7 @@ static void tell(const liana__sum_tree *own, size_t first_leaf, size_t strand)
     own->watch->made(own->watch->user, first_leaf, strand, liana__host_data(held->sums[strand]));
 }
 
-/* Takes a strand of a leaf up the tree as far as it is complete. `kind`: of the event that additions are. */
+/* Takes a strand of a shard up the tree as far as it is complete. `kind`: of the event that additions are. */
 static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int worker, liana__event_kind kind,
                           liana__error *error)
 {
@@ -262,7 +262,7 @@ static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int 
     return LIANA_OK;
 }
 
-/* While the leaf is computed: one of its outputs is there. */
+/* While the shard is computed: one of its outputs is there. */
 static void climb_early(void *user, size_t output)
 {
     running_leaf *running = user;

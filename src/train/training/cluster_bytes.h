@@ -14,7 +14,7 @@ typedef struct liana__plan_update {
     size_t first_sum;                 /* floats of loss and metrics */
     bool mirrored;     /* the sums of each slice go to one more process, its mirror, which updates it too */
     bool short_sums;   /* gradients travel in bfloat16 */
-    size_t num_counts; /* floats that are counted before the leaves are computed; 0: none are */
+    size_t num_counts; /* floats that are counted before the shards are computed; 0: none are */
 } liana__plan_update;
 
 /* An update in a cluster of `num_workers` that own the slices. The bytes are those of messages, without headers. */
@@ -35,7 +35,7 @@ typedef struct liana__cluster_bytes {
 } liana__cluster_bytes;
 
 /* `sent`: by worker, the bytes that it sends in an update; NULL: not wanted. Errors: OUT_OF_MEMORY, INVALID_ARGUMENT
- * for no leaves or no workers. */
+ * for no shards or no workers. */
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error) LIANA_MUST_USE;
 

@@ -19,7 +19,7 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* At most one leaf for each thread, all at once. */
+/* At most one shard for each thread, all at once. */
 static double turn_of(const liana__plan_work *work, size_t leaves)
 {
     if (leaves == 0) return 0;

@@ -15,8 +15,8 @@ enum { LIANA__PLAN_QUANTILES = 32 };
 typedef struct liana__plan_work {
     int64_t microbatch;
     size_t threads;
-    double lone_leaf;                  /* one leaf, alone on the worker */
-    double full_turn;                  /* one leaf for each of the worker's threads */
+    double lone_leaf;                  /* one shard, alone on the worker */
+    double full_turn;                  /* one shard for each of the worker's threads */
     double next_turn;                  /* the same again, right after a turn */
     double update;                     /* of all variables */
     double example;                    /* waiting for input, per example; 0: it is ready in time */

@@ -20,7 +20,7 @@ typedef struct liana__training {
     liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
-    size_t num_replicas;   /* in sync: devices that compute leaves */
+    size_t num_replicas;   /* in sync: devices that compute shards */
     const char *strategy;
     liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;

@@ -182,7 +182,7 @@ static void test_weights_are_of_the_label(void **state)
 
 /* ---- mixing ---- */
 
-/* The sums of a leaf of three examples: loss and metric, of outputs and two targets that are given. */
+/* The sums of a shard of three examples: loss and metric, of outputs and two targets that are given. */
 static void mix_sums(const fixture *own, liana_model *model, const char *loss, const char *metrics, int64_t units,
                      const float *p, const void *targets, const void *partners, const float *shares, double sums[2])
 {

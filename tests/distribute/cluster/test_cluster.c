@@ -25,7 +25,7 @@ static void test_any_number_of_workers(void **state)
     (void)state;
     static const size_t counts[] = {1, 3, 4, 7};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) liana__hub_assert_same_on(&ADAM, counts[i], 0);
-    /* More than there are shards: some have no leaves. */
+    /* More than there are shards: some have none. */
     liana__hub_assert_same_on(&(recipe){.optimizer = "Adam", .microbatch = 16}, 7, 0);
 }
 
@@ -87,8 +87,8 @@ static void test_what_else_happens_in_a_fit(void **state)
     }
 }
 
-/* Records that cannot be used leave gaps: a shard without any example is no leaf, and a worker may have none. Classes
- * that are drawn more often than others. */
+/* Records that cannot be used leave gaps: a shard without any example is no leaf of the tree, and a worker may have
+ * none. Classes that are drawn more often than others. */
 static void test_gaps_and_draws(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void test_sums_are_sent_while_others_are_computed(void **state)
     free(alone.weights);
 }
 
-/* So does a worker whose leaves are computed by two devices; their sums meet before. */
+/* So does a worker whose shards are computed by two devices; their sums meet before. */
 static void test_sums_of_several_devices_are_sent_early_too(void **state)
 {
     (void)state;

@@ -190,7 +190,7 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
     return status;
 }
 
-/* The sum of a feature's gradient over some leaves, from weights of zero; it is exact. */
+/* The sum of a feature's gradient over some shards, from weights of zero; it is exact. */
 static double sum_leaves(size_t feature, size_t begin, size_t end)
 {
     double sum = 0;

@@ -176,7 +176,7 @@ static void test_bytes_are_those_that_clusters_send(void **state)
     (void)state;
     write_data();
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=8", NULL}, 8);
-    /* A leaf for some workers only; an optimizer whose update reads sums over chunks. */
+    /* A shard for some workers only; an optimizer whose update reads sums over chunks. */
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=22",
                                          "train.optimizer={name: Adam, global_clipnorm: 1}", NULL},
                    3);
@@ -288,7 +288,7 @@ static void test_computing_goes_by_turns(void **state)
         assert_close(liana__exchange_share(&one), 0);
         assert_close(one.memory, 1000);
     }
-    /* Two workers: half of the leaves and of the update each. */
+    /* Two workers: half of the shards and of the update each. */
     const liana__step_time two = time_of(&WORK, 8, 2, &FAST, &FREE_MESSAGES);
     assert_close(two.computing, 0.13);
     assert_close(two.update, 0.02);
@@ -386,7 +386,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(time_of(&work, 8, 2, &slower, &messages).sums, 0.1 + 0.5 * 50.0 * (1 << 20) * 1e-9 / 2);
 }
 
-/* ---- sums while a leaf is computed ---- */
+/* ---- sums while a shard is computed ---- */
 
 enum { MOST_SUMS = 32 };
 

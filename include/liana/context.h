@@ -10,7 +10,7 @@
  * Each declaration says which arguments may be NULL. Anything else that is NULL is no crash: a function with a status
  * returns INVALID_ARGUMENT, one that makes an object returns NULL, others return 0, NULL or false, or do nothing. The
  * message names the function and the argument, if another argument leads to a context. Members of option structs may be
- * NULL where their comment says what NULL means. */
+ * NULL where their comment gives NULL a meaning. */
 #ifndef LIANA_CONTEXT_H
 #define LIANA_CONTEXT_H
 

@@ -53,7 +53,7 @@ typedef struct liana_stage_type {
      * apply). */
     size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
     /* Elements depend on the inputs, the stage's names and components, on the first options_size bytes of dataset->own
-     * (options without gaps), and on what `describe` adds (settings, the state of files; NULL: nothing). */
+     * (options without gaps), and on the facts that `describe` adds (settings, the state of files; NULL: nothing). */
     size_t options_size;
     void (*describe)(const liana_dataset *dataset, struct liana__fingerprint *settings,
                      struct liana__fingerprint *sources);

@@ -142,7 +142,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_data
  * - `id`: a string, empty if there is none. */
 
 /* The rows of CSV or TSV tables. A column is s64 if all its cells are whole numbers, f32 if all are numbers, else a
- * string; or what options->columns says. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
+ * string; options->columns may say otherwise. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
  * names is the class label: `label` (s64), as in files of images. A column `id` or `image_id` is the `id`. An empty
  * cell is an error, unless `columns` gives a value for it; messages name file, line and column. `options` may be NULL.
  * Random-access. */

@@ -33,7 +33,7 @@ LIANA_API const char *liana_device_name(const liana_device *device);
 
 /* ---- which devices there are ----
  *
- * Of this machine, and of servers. It is what `liana devices` prints.
+ * Of this machine, and of servers. `liana devices` prints it.
  *
  *     const liana_device_facts *facts;
  *     liana_device_list_create(context, NULL, &list);

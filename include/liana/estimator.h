@@ -252,10 +252,10 @@ typedef struct liana_export_spec {
     int64_t batch_size;          /* examples of each run of the graph; 0: 1 */
 } liana_export_spec;
 
-/* Writes what predicts: folder/graph.liana and folder/variables.safetensors. The graph (liana_graph_load) has the
- * features as inputs and the predictions as outputs, by name; images are u8 and enter by their scale within the graph.
- * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder;
- * the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
+/* Writes the graph of predictions and its variables: folder/graph.liana and folder/variables.safetensors. The graph
+ * (liana_graph_load) has the features as inputs and the predictions as outputs, by name; images are u8 and enter by
+ * their scale within the graph. A program runs it with the variables of the other file. The folder may be
+ * gs://bucket/folder or s3://bucket/folder; the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *estimator, const char *folder,
                                                              const liana_export_spec *spec);
 

@@ -616,11 +616,11 @@ typedef liana_status liana_event_function(liana_callback_item *own, liana_fit_co
 typedef struct liana_callback_type {
     liana_part part;
     size_t self_size; /* of self, in bytes */
-    /* The part of it that is state: saved, restored and compared with the training's. NULL: nothing. `load` gets what
-     * `save` stored, or nothing at all in the first training with this callback. */
+    /* The part of it that is state: saved, restored and compared with the training's. NULL: nothing. `load` gets the
+     * state that `save` stored, or nothing at all in the first training with this callback. */
     void (*save)(const liana_callback_item *own, liana_callback_state *state);
     liana_status (*load)(liana_callback_item *own, const liana_fit_context *context, const liana_callback_state *state);
-    void (*close)(liana_callback_item *own);             /* frees what self refers to; NULL: nothing */
+    void (*close)(liana_callback_item *own);             /* frees all that self refers to; NULL: nothing */
     liana_event_function *on[LIANA_NUM_CALLBACK_EVENTS]; /* NULL: not called */
 } liana_callback_type;
 

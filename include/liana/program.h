@@ -44,7 +44,7 @@ LIANA_API liana_variables *liana_program_variables(liana_program *program);
 
 /* A result that is wanted: by name, as liana_graph_tensor finds it, or the tensor itself. */
 typedef struct liana_fetch {
-    const char *name;    /* NULL: `tensor` says what */
+    const char *name;    /* NULL: `tensor` names it */
     liana_tensor tensor; /* used only without a name */
     void *data;          /* receives the result, row-major */
     size_t size;         /* of `data` in bytes: exactly that of the result */

@@ -155,10 +155,10 @@ typedef struct liana_step_options {
     liana_replicas *replicas;
 } liana_step_options;
 
-/* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. The
- * variables get values afterwards, as those of a program do: liana_variables_initialize (the optimizer's begin at zero)
- * and liana_model_to_variables. Errors: those of the graphs, and of opening the device; INVALID_ARGUMENT (no shard
- * function, a component of another kind, an update that assigns nothing), OUT_OF_MEMORY. */
+/* Makes a step. It calls both functions, adds their variables to the set, and compiles the programs for full batches.
+ * The variables get values afterwards, as those of a program do: liana_variables_initialize (the optimizer's begin at
+ * zero) and liana_model_to_variables. Errors: those of the graphs, and of opening the device; INVALID_ARGUMENT (no
+ * shard function, a component of another kind, an update that assigns nothing), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_context *context, const liana_step_options *options,
                                                         liana_step **step);
 /* NULL is allowed. */
@@ -243,8 +243,8 @@ typedef struct liana_step_input {
      * called where the update is computed. If workers are in step, update and step are the same. */
     liana_status (*give_scalars)(void *user, int64_t update, liana_setting scalars[LIANA_MAX_SETTINGS]);
     void *user;
-    liana_step_outcome *outcomes; /* [num_steps]: set to what became of each step; NULL: not wanted */
-    liana_step_counts *counts;    /* set to what became of all; NULL: not wanted */
+    liana_step_outcome *outcomes; /* [num_steps]: set to the outcome of each step; NULL: not wanted */
+    liana_step_counts *counts;    /* set to the outcome of all; NULL: not wanted */
 } liana_step_input;
 
 /* Runs a step on a batch, or on several, one after the other. `results` (may be NULL) are the sums over all of it.
@@ -259,7 +259,7 @@ typedef struct liana_step_input {
  *
  * Under parameter servers whose workers are not in step (strategy.h) a program runs several steps in one call. Each
  * worker runs its own steps, and the servers apply the gradients that arrive. After at most `pause_steps` of the
- * strategy all meet: everybody hears what became of each step, and has the new values of all variables. After a run of
+ * strategy all meet: everybody hears the outcome of each step, and has the new values of all variables. After a run of
  * one batch all meet, and asynchronous updates are computed by one worker after the other. Of several asynchronous
  * workers none knows the sizes of the others' batches, so positions of examples count each batch since all met last as
  * a full one. A batch by replica is an error there. The variables should be loaded again after a failure. Under any

@@ -216,7 +216,7 @@ typedef struct liana_evaluate_options {
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes
- * the first one's error in all of them, INVALID_CONFIG with what differs between them; UNAVAILABLE if one is gone. */
+ * the first one's error in all of them, INVALID_CONFIG with the difference between them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 

@@ -2,9 +2,9 @@
  *
  * A program takes batches that are already on the devices. For each it computes the shards - as many side by side as
  * the memory allows, the others one after the other - adds their sums over shards and devices, looks whether these are
- * finite, and updates the variables. Only what describes the updates comes back. The graphs are those that a replica
- * (replica.h) and an update (distribute/replica_update.h) run one by one. So both ways compute the same, but this one
- * adds in the order that the device likes best: sums agree up to rounding.
+ * finite, and updates the variables. Only the description of the updates comes back. The graphs are those that a
+ * replica (replica.h) and an update (distribute/replica_update.h) run one by one. So both ways compute the same, but
+ * this one adds in the order that the device likes best: sums agree up to rounding.
  *
  * All shards have the static size of the plan. Rows without examples are masked, and so are shards that a batch does
  * not have. One program serves all batches. */

@@ -75,7 +75,7 @@ const liana__registered *liana__context_registered(const liana_context *context,
 liana__error *liana__context_error(liana_context *context);
 
 /* The two ends of a public call that does work: liana__context_begin returns the first error if it sticks, and then the
- * call must not be made; else liana__context_end keeps what came of it, and returns `status`. Calls within it (of its
+ * call must not be made; else liana__context_end keeps the call's error, and returns `status`. Calls within it (of its
  * own, or of callbacks) are not looked at: they are its affair. */
 liana_status liana__context_begin(liana_context *context) LIANA_MUST_USE;
 liana_status liana__context_end(liana_context *context, liana_status status);

@@ -82,7 +82,8 @@ typedef struct liana__file_buffer {
     size_t capacity;
     liana__memory_share *share; /* the memory counts for this share; NULL: no limit */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the previous contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
+/* Makes room for `size` bytes; the previous contents are lost. `what` names the file in the message. Errors:
+ * OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
 /* Frees the bytes. The share stays. */

@@ -37,8 +37,8 @@ typedef struct liana__memory_share {
 void liana__memory_pool_init(liana__memory_pool *pool, size_t most);
 void liana__memory_pool_destroy(liana__memory_pool *pool);
 
-/* Asks for `bytes` more, for `what`. Never waits. OUT_OF_MEMORY: they are not available now; `wanted` is then set, and
- * the work must be thrown away. Without a share (NULL) there is no limit. */
+/* Asks for `bytes` more; `what` names their use. Never waits. OUT_OF_MEMORY: they are not available now; `wanted` is
+ * then set, and the work must be thrown away. Without a share (NULL) there is no limit. */
 liana_status liana__memory_share_ask(liana__memory_share *share, size_t bytes, const char *what, liana__error *error)
     LIANA_MUST_USE;
 /* Reports that `bytes` are in use now. Memory that they do not need goes back to the pool. */

@@ -1,5 +1,5 @@
-/* part.h - what parts of all kinds have in common (<liana/parts.h>): finding one by its name among those that liana
- * brings and those that a context has, checking its options, and registering one.
+/* part.h - the common code of parts of all kinds (<liana/parts.h>): finding one by its name among liana's own and those
+ * of a context, checking its options, and registering one.
  *
  * A room that has parts of a kind defines its liana__kind, with the list of those that it brings. */
 #ifndef LIANA_BASE_PART_H

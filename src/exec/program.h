@@ -32,8 +32,8 @@ void liana__program_destroy(liana__program *program);
 liana_status liana__program_find_feed(const liana__program *program, const char *name, size_t *feed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Copies host data to an input. They are what runs read until the input is fed again. Errors: INVALID_ARGUMENT for
- * another dtype or shape than the graph's. */
+/* Copies host data to an input. Runs read them until the input is fed again. Errors: INVALID_ARGUMENT for another dtype
+ * or shape than the graph's. */
 liana_status liana__program_feed(liana__program *program, size_t feed, liana_dtype dtype, const liana_shape *shape,
                                  const void *data, liana__error *error) LIANA_MUST_USE;
 /* Lets an input read a buffer that is on the device already, and stays the caller's. */

@@ -234,7 +234,7 @@ static liana_status bring_input(splitter *own, liana__part *part, const liana__n
     return LIANA_OK;
 }
 
-/* Lets a part read what another part, a device or the caller gives. */
+/* Lets a part read a value of another part, a device or the caller. */
 static liana_status bring(splitter *own, liana__part *part, const liana__node *node)
 {
     if (own->map[node->id].id || part->graph->status != LIANA_OK) return LIANA_OK;

@@ -30,7 +30,7 @@ struct liana__node {
     const char *name;        /* of an input or a variable; of another node the name that it was given, or NULL */
     const char *initializer; /* of a variable, or NULL */
     bool keep_wide;          /* stays in f32 in mixed precision */
-    bool recomputed;         /* computes again what another node gave and did not keep (plan/recompute.h) */
+    bool recomputed;         /* computes again a result that another node gave and did not keep (plan/recompute.h) */
     liana_location where;
 };
 
@@ -206,7 +206,7 @@ struct liana__op {
     /* A node as a product of two matrices (ops/linear/product.h), for the kernels of such products. false: the node
      * is no such product, and *reason says why. NULL: no node of the op is. */
     bool (*product)(const liana__node *node, struct liana__product *product, const char **reason);
-    /* For functions that several ops share: a struct of their file, which says what differs. */
+    /* For functions that several ops share: a struct of their file, with the differences. */
     const void *details;
 };
 

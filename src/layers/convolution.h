@@ -1,4 +1,4 @@
-/* convolution.h - what Conv2D, DepthwiseConv2D and SeparableConv2D share. */
+/* convolution.h - the common code of Conv2D, DepthwiseConv2D and SeparableConv2D. */
 #ifndef LIANA_LAYERS_CONVOLUTION_H
 #define LIANA_LAYERS_CONVOLUTION_H
 

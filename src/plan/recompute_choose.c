@@ -54,7 +54,7 @@ static bool is_alias(const liana__node *node)
     return node->op->placement == LIANA__PLACE_ALIAS;
 }
 
-/* ---- what holds of the graph, whatever is chosen ---- */
+/* ---- facts of the graph, for every choice ---- */
 
 static void find_turn(chooser *c)
 {

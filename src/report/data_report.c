@@ -255,7 +255,7 @@ static liana_status draw_sizes(reporter *own)
 
 /* ---- augmentation ---- */
 
-/* The originals of a page and what becomes of them in one epoch: a shard of its own. */
+/* The originals of a page and their augmented images of one epoch: a shard of its own. */
 typedef struct originals {
     uint64_t count;
     uint64_t records[NUM_ORIGINALS];

@@ -34,7 +34,7 @@ typedef struct liana__stablehlo_options {
      * Folds are over short axes only, since XLA makes trees of windows for long ones (lowering_sums.c). The kernel's
      * gradient of a depthwise convolution is a sum for each place of the window (conv2d.stablehlo.c). */
     bool for_cpus;
-    /* Ops have no location at all. Otherwise what reads the text gives each its line there, and a compiled program
+    /* Ops have no location at all. Otherwise the reader of the text gives each its line there, and a compiled program
      * keeps that: 5% more bytes on disk for XLA on CPUs, and 7% more time to load them. */
     bool no_locations;
 } liana__stablehlo_options;

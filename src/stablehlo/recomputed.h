@@ -1,5 +1,5 @@
-/* recomputed.h - nodes that compute again what others gave and did not keep (plan/recompute.h), so that the compiler
- * does not see that: it would compute once, and keep the result. */
+/* recomputed.h - nodes that compute again results that others gave and did not keep (plan/recompute.h), so that the
+ * compiler does not see that: it would compute once, and keep the result. */
 #ifndef LIANA_STABLEHLO_RECOMPUTED_H
 #define LIANA_STABLEHLO_RECOMPUTED_H
 

@@ -22,11 +22,11 @@ typedef struct liana__graph_agreement {
 } liana__graph_agreement;
 
 /* Compares the graph, its ops and the values of its variables, and then each process's results for made-up examples.
- * The graph is freed. `facts` are compared too. Errors: INVALID_CONFIG with what differs; UNAVAILABLE for a process
+ * The graph is freed. `facts` are compared too. Errors: INVALID_CONFIG with the difference; UNAVAILABLE for a process
  * that computes other bits; those of compiling. */
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,
                                    liana__error *error) LIANA_MUST_USE;
-/* `facts`, the graph and its ops alone. Errors: INVALID_CONFIG with what differs. */
+/* `facts`, the graph and its ops alone. Errors: INVALID_CONFIG with the difference. */
 liana_status liana__agree_on_ops(const liana__graph_agreement *own, const liana_graph *graph, liana__facts *facts,
                                  liana__error *error) LIANA_MUST_USE;
 

@@ -20,7 +20,7 @@ void liana__shard_sums_free(liana__shard_sums *own);
 /* Adds the gradients of a sum with respect to variables of the graph. */
 void liana__shard_sums_add_gradients(liana_location here, liana__shard_sums *own, liana_tensor loss,
                                      const liana_tensor *variables, size_t count);
-/* Adds what averages follow, each times the number of examples. */
+/* Adds the statistics of moving averages, each times the number of examples. */
 void liana__shard_sums_add_statistics(liana_location here, liana__shard_sums *own, liana_tensor examples,
                                       const liana_variable_update *updates, size_t count);
 /* The number of a shard's examples; `present` [size] is 1 for those that are there, invalid: all are. */

@@ -51,9 +51,9 @@ typedef struct liana__span_result {
 } liana__span_result;
 
 /* Runs all steps. After a death the other workers do the remaining steps, where no applied gradient is repeated; else
- * the lost examples are counted. All processes call it at the same time, and meet after it. Errors:
- * those of the functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by what
- * whole batches have; those of the cluster; the same in all processes. */
+ * the lost examples are counted. All processes call it at the same time, and meet after it. Errors: those of the
+ * functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by counts of whole
+ * batches; those of the cluster; the same in all processes. */
 liana_status liana__step_run_span(liana__step *step, const liana__step_span *span, liana__span_result *result,
                                   liana__error *error) LIANA_MUST_USE;
 

@@ -36,7 +36,7 @@ liana_status liana__step_create(const liana__step_plan *plan, liana__variables *
                                 liana__error *error) LIANA_MUST_USE;
 void liana__step_destroy(liana__step *step);
 
-/* Compiles what batches of `count` examples need, so that no step has to. Errors: those of the builders, of
+/* Compiles the programs for batches of `count` examples, so that no step has to. Errors: those of the builders, of
  * compiling. */
 liana_status liana__step_prepare(liana__step *step, int64_t count, bool training, liana__error *error) LIANA_MUST_USE;
 
@@ -75,7 +75,7 @@ liana_status liana__step_stage(liana__step *step, const liana__batch *batch, lia
  * copied. */
 liana_status liana__step_launch(liana__step *step, const float *scalars, liana__error *error) LIANA_MUST_USE;
 /* Waits until it is done. `counts` are the examples of each. `sums` [launched, num_sums] and `statuses`
- * (liana__whole_status) receive what came of it. Updates behind one that was not done were not done either. */
+ * (liana__whole_status) receive the results. Updates behind one that was not done were not done either. */
 liana_status liana__step_collect(liana__step *step, const int64_t *counts, float *sums, int *statuses,
                                  liana__error *error) LIANA_MUST_USE;
 /* Forgets batches that are staged and not launched. */

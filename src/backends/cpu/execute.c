@@ -86,7 +86,7 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 }
 
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
- * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
+ * several workers share an execution, only tensors of one slice at a time are in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
                               char *shared)
 {

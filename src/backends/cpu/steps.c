@@ -142,7 +142,7 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     return prepare(executable, step, error);
 }
 
-/* Lets steps of a sliced segment give what others would have to read again. */
+/* Lets steps of a sliced segment compute results that others would have to read again. */
 static void find_companions(liana__cpu_executable *executable, const liana__cpu_segment *segment)
 {
     for (size_t k = segment->first_step; k < segment->end_step; k++) {

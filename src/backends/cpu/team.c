@@ -1,6 +1,6 @@
 /* All workers in one execution. They go through its phases side by side, claim work in each, and wait where a phase
  * needs results that another worker has not finished. Nobody waits for a worker that has not begun: a late worker finds
- * the phases done. Which worker did what leaves no trace in the result. */
+ * the phases done. The assignment of work to workers leaves no trace in the result. */
 #include "backends/cpu/cpu.h"
 
 #include "base/denormals.h"

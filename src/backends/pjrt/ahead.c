@@ -64,7 +64,7 @@ static void add_text(liana__pjrt_topology_args *topology, liana__pjrt_named_valu
                                                                  .value_size = strlen(text)};
 }
 
-/* Of the options of the device's name, and of what describes a GPU. */
+/* Of the options of the device's name, and of the description of a GPU. */
 static liana_status create_topology(const liana__pjrt_plugin *plugin, const liana__pjrt_device_name *name,
                                     const liana__pjrt_ahead_request *request, const void **made, liana__error *error)
 {

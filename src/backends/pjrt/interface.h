@@ -257,7 +257,7 @@ typedef struct liana__pjrt_execute_options {
     size_t num_tasks;
     int32_t *tasks;
     int64_t *incarnations;
-    void *reserved[16]; /* zeros for what newer interfaces have here */
+    void *reserved[16]; /* zeros for the members of newer interfaces */
 } liana__pjrt_execute_options;
 
 typedef struct liana__pjrt_execute_args {

@@ -18,7 +18,7 @@ typedef struct liana__pjrt_optimized {
     int64_t loops;
     double written;      /* bytes with padding, without copies between kinds of memory */
     double padding;      /* of them the part that only fills tiles */
-    double copied;       /* of them what copies write */
+    double copied;       /* of them the part that copies write */
     double device_bytes; /* that are added over devices */
     double flops;        /* of an execution, as the plugin counts them; 0: it does not say */
     double accessed;     /* bytes that are read and written, likewise */

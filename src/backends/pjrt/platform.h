@@ -1,4 +1,4 @@
-/* platform.h - what kind of devices a plugin has. */
+/* platform.h - the kind of a plugin's devices. */
 #ifndef LIANA_BACKENDS_PJRT_PLATFORM_H
 #define LIANA_BACKENDS_PJRT_PLATFORM_H
 

@@ -1,6 +1,6 @@
 /* program_cache.h - compiled programs on disk, so that the next process need not compile them again.
  *
- * A file holds what made the program (liana, plugin, platform, kind of device, flags, options, StableHLO) and the
+ * A file holds the identity of the program (liana, plugin, platform, kind of device, flags, options, StableHLO) and the
  * program. Only an equal one is taken: all of it is compared. A file that is damaged, cut off or of another version
  * counts as missing, and is written anew. A program is code that will run, so the folder must belong to this user
  * alone. */

@@ -11,8 +11,8 @@
 
 enum { LIANA__MOST_RECOMPUTED = 4 };
 
-/* Chooses what level `level` (1 to LIANA__MOST_RECOMPUTED) computes twice: with each level more, and the last one all
- * that saves memory. made->graph is NULL if that is nothing. Free with liana__recomputation_free. Errors:
+/* Chooses the nodes that level `level` (1 to LIANA__MOST_RECOMPUTED) computes twice: with each level more, and the last
+ * one all that saves memory. made->graph is NULL if that is nothing. Free with liana__recomputation_free. Errors:
  * OUT_OF_MEMORY. */
 liana_status liana__pjrt_recompute(const liana_graph *graph, int level, liana__recomputation *made, liana__error *error)
     LIANA_MUST_USE;

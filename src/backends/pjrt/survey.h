@@ -27,7 +27,7 @@ liana_status liana__pjrt_look(liana_context *context, const char *name, liana__a
 liana_status liana__pjrt_list_devices(liana_device_list *list, liana_context *context, const char *name,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Adds what explains that a client cannot be opened: which driver there is, which process has taken the device. `kind`
+/* Adds the reasons why a client cannot be opened: the driver's version, the process that has taken the device. `kind`
  * may be NULL. Returns the status of the error. */
 liana_status liana__pjrt_explain(const char *kind, liana__error *error);
 

@@ -344,7 +344,7 @@ static liana_status copy_variable(whole_update *own, size_t number, liana__error
     return status;
 }
 
-/* Copies what others than this program have changed. */
+/* Copies variables that others than this program have changed. */
 static liana_status copy_variables(whole_update *own, liana__error *error)
 {
     for (size_t i = 0; own->count > 1 && i < own->variables.count; i++) {

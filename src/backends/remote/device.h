@@ -42,7 +42,7 @@ typedef struct liana__served_buffer {
     uint32_t number;
 } liana__served_buffer;
 
-/* Connects to a server, and opens no device yet. `name` is what messages call it. The backend's `close` closes it. */
+/* Connects to a server, and opens no device yet. `name` is its name in messages. The backend's `close` closes it. */
 liana_status liana__served_connect(liana_context *context, const liana__service_place *place, const char *name,
                                    liana__served_device **device, liana__error *error);
 /* The client, at the head of OPEN and DEVICES. */

@@ -22,7 +22,7 @@ liana_status liana__served_server_open(const liana__served_server_options *optio
 const char *liana__served_server_address(const liana__served_server *server);
 /* Serves the messages of the next `seconds`. */
 void liana__served_server_turn(liana__served_server *server, double seconds);
-/* Waits for what clients have running, and frees all they held. */
+/* Waits for running requests of clients, and frees all they held. */
 void liana__served_server_close(liana__served_server *server);
 
 #endif

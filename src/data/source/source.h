@@ -68,7 +68,7 @@ typedef struct liana__source_options {
     liana__remote *remote;
     /* Treat the data as if they had no labels. */
     bool ignore_labels;
-    /* Go on without what cannot be read: files that cannot be opened, and records after damage that hides where records
+    /* Go on without unreadable parts: files that cannot be opened, and records after damage that hides where records
      * begin. The source lists it as lost. */
     bool skip_damage;
     /* Find the names of features in the first record that can be read, since the first records may be left out

@@ -81,7 +81,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
     return status;
 }
 
-/* Also what cannot be sent counts as sent: the step fails. */
+/* A block that cannot be sent counts as sent too: the step fails. */
 static void send_now(liana__block_sender *own, size_t block, size_t number)
 {
     liana__error error = {0};

@@ -108,7 +108,8 @@ typedef struct liana__operation {
 /* Begins an operation and runs it: until it has been done in all that are left. In a section it is tried once. */
 liana_status liana__cluster_operate(liana__cluster *cluster, const liana__operation *operation, liana__error *error)
     LIANA_MUST_USE;
-/* Begins a new generation, and gets what others have completed. Errors: those of liana__members_agree, INTERNAL. */
+/* Begins a new generation, and gets the results that others have completed. Errors: those of liana__members_agree,
+ * INTERNAL. */
 liana_status liana__cluster_recover(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
 #endif

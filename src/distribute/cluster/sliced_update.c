@@ -442,7 +442,7 @@ liana_status liana__sliced_update_check(const liana__sliced_update *update, lian
     return LIANA_OK;
 }
 
-/* ---- what owners hold ---- */
+/* ---- held variables ---- */
 
 static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t thing, size_t element,
                       const char *from, char *data)

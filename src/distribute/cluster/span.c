@@ -33,7 +33,7 @@ typedef struct span_run {
     liana__span_server *server;
 } span_run;
 
-/* ---- what servers had before ---- */
+/* ---- former values of servers ---- */
 
 static liana_status keep_states(span_run *own, liana__error *error)
 {
@@ -162,7 +162,7 @@ static liana_status work_or_serve(span_run *own, liana__error *error)
     return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void write_report(span_run *own, liana_status status)
 {

@@ -1,5 +1,5 @@
-/* span_inbox.h - what others send to a server, in the order in which it comes: a thread for each of them waits for its
- * requests, and one thread, the server's own, takes them out. */
+/* span_inbox.h - the messages of others to a server, in the order in which they come: a thread for each of them waits
+ * for its requests, and one thread, the server's own, takes them out. */
 #ifndef LIANA_DISTRIBUTE_SPAN_INBOX_H
 #define LIANA_DISTRIBUTE_SPAN_INBOX_H
 

@@ -1,4 +1,4 @@
-/* message_cost.h - what messages between processes cost this machine's processors, measured. */
+/* message_cost.h - the cost of messages between processes for this machine's processors, measured. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_MESSAGE_COST_H
 #define LIANA_DISTRIBUTE_TRANSPORT_MESSAGE_COST_H
 

@@ -20,7 +20,7 @@ typedef struct liana__mpi_module {
     int (*init)(int *rank, int *size, bool *is_one_machine);
     /* Begins to send bytes, which must stay as they are until `is_done` says so, once. */
     int (*send)(const void *bytes, size_t size, int to, void **request);
-    /* Whether a message has come: *message is NULL, or what `take` needs to receive it. Never waits. */
+    /* Whether a message has come: *message is NULL, or the handle with which `take` receives it. Never waits. */
     int (*look)(int *from, size_t *size, void **message);
     /* Begins to receive it, until `is_done` says that all of it is there, once. It may never be: the sender may die. */
     int (*take)(void *message, void *bytes, size_t size, void **request);

@@ -118,8 +118,8 @@ static bool is_model_class(const char *name)
 
 static liana_status read_model(reader *r, const char *class_name, const liana__value *config);
 
-/* Reads the model that a layer is. `given` is the node that it is called on, if it does not say itself what examples
- * are; LIANA__NONE: there is none. */
+/* Reads the model that a layer is. `given` is the node that it is called on, if it has no shape of examples itself;
+ * LIANA__NONE: there is none. */
 static liana_status read_inner(reader *r, const liana__value *layer, size_t given, liana_model **inner)
 {
     const liana__value *class_value, *config = liana__value_get(layer, "config");
@@ -195,7 +195,7 @@ static liana_status add_input(reader *r, const liana__value *layer, const liana_
     return add_input_of(r, place_of(config), dims, NULL, type && type->num_ids);
 }
 
-/* A model that is the first layer says what examples are. */
+/* A model that is the first layer gives the shape of examples. */
 static liana_status add_input_like(reader *r, const liana__value *layer, const liana_model *inner)
 {
     liana__model_port port = liana__model_input(inner, 0);

@@ -1,4 +1,4 @@
-/* convolution.h - what dense and depthwise convolutions and their gradients share. */
+/* convolution.h - the common code of dense and depthwise convolutions and their gradients. */
 #ifndef LIANA_OPS_CONVOLUTION_H
 #define LIANA_OPS_CONVOLUTION_H
 

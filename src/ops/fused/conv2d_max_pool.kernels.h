@@ -627,7 +627,7 @@ static void unpack_filters(const liana__geometry *g, const division *cut, const 
 static division kernel_cut_of(const liana__geometry *g)
 {
     if (runs_over_channels(g)) return cut_of(g);
-    liana__geometry turned = *g; /* filters are what fills the vectors */
+    liana__geometry turned = *g; /* filters fill the vectors */
     turned.channels = g->filters;
     return cut_of(&turned);
 }

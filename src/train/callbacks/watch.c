@@ -121,7 +121,7 @@ static liana_status retire(liana__watch *watch, liana__error *error)
 }
 
 /* Saved states refer to the values (kept_values.h), so whole ones stay where they are. Others change places with the
- * old ones: copying would make memory of what others hold. */
+ * old ones: copying would allocate memory for variables that others hold. */
 static liana_status keep(liana__watch *watch, const liana__variables *variables, bool whole, void **values,
                          liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* checkpoint_format.h - what writing and reading checkpoints share. */
+/* checkpoint_format.h - the common part of writing and reading checkpoints. */
 #ifndef LIANA_TRAIN_CHECKPOINT_FORMAT_H
 #define LIANA_TRAIN_CHECKPOINT_FORMAT_H
 

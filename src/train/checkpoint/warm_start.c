@@ -1,4 +1,4 @@
-/* Finds each weight of a model in a file of weights, and tells what matched. */
+/* Finds each weight of a model in a file of weights, and tells the matches. */
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"

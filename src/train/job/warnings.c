@@ -1,4 +1,4 @@
-/* Finds what looks like a mistake and says it once. */
+/* Finds probable mistakes and says each once. */
 #include "train/job/warnings.h"
 
 #include "base/format.h"

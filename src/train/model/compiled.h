@@ -1,5 +1,5 @@
-/* compiled.h - what fit, evaluate and predict compiled of a model, which keeps it: the next call that asks for the same
- * compiles nothing, and a fit goes on where the last one ended. */
+/* compiled.h - the compiled programs of fit, evaluate and predict, which the model keeps: the next call that asks for
+ * the same compiles nothing, and a fit goes on where the last one ended. */
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
@@ -41,7 +41,7 @@ liana_results liana__results_of(const liana__totals *totals);
  * puts the others back. */
 void *liana__compiled_set_aside(liana_model *model);
 void liana__compiled_put_back(liana_model *model, void *aside);
-/* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */
+/* Forgets the programs of fits: after a failed one, whose variables are not the model's weights. */
 void liana__compiled_forget(liana_model *model);
 
 #endif

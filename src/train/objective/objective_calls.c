@@ -35,7 +35,7 @@ static liana__shape_text expected_target(const objective_call *call)
     return liana__type_print(LIANA_S32, &shape);
 }
 
-/* Finds out what kind the target is. */
+/* Finds the kind of the target. */
 static bool take_target(objective_call *call, liana_tensor target)
 {
     const bool in_graph = target.graph == call->graph && liana__tensor_node(target);

@@ -1,5 +1,5 @@
-/* recompute.h - what `train.recompute: auto` means on this machine: how much memory training may take. The backend
- * finds the nodes that are computed twice to stay below it (plan/recompute.h). */
+/* recompute.h - `train.recompute: auto` on this machine: how much memory training may take. The backend finds the nodes
+ * that are computed twice to stay below it (plan/recompute.h). */
 #ifndef LIANA_TRAIN_RECOMPUTE_H
 #define LIANA_TRAIN_RECOMPUTE_H
 

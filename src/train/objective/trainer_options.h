@@ -29,7 +29,7 @@ typedef struct liana__trained_function {
     const liana__step_sums *sums;    /* as the first training shard gives them */
     const liana__model_port *inputs; /* [num_inputs] */
     size_t num_inputs;
-    const liana__updated_variable *weights; /* [num_weights] what shards read; they begin at zero */
+    const liana__updated_variable *weights; /* [num_weights] the weights that shards read; they begin at zero */
     size_t num_weights;
     bool gives_rows; /* in an evaluation */
     /* An update of its own, with the scalars learning rate and iteration. NULL: the optimizer's. */

@@ -141,7 +141,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Does what model.warm_start says, after model.weights; without it nothing happens. Errors: those of
+/* Starts from the weights of model.warm_start, after model.weights; without it nothing happens. Errors: those of
  * liana__warm_start_read. */
 liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;

@@ -45,7 +45,7 @@ liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *
 /* run_cache.c: sets where the loader of a part keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);
-/* Reports to options->on_note where they are, and later what happened to them. */
+/* Reports to options->on_note where they are, and later their events. */
 void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
 void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 

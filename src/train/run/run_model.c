@@ -175,7 +175,7 @@ static bool are_imagenets(const char *path)
     return found;
 }
 
-/* The resolved configuration records what `auto` means. */
+/* The resolved configuration records the choice of `auto`. */
 static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
 {
     liana__model_config *config = &run->config->model;

@@ -1,4 +1,5 @@
-/* gradient_counts.h - what history and checkpoints say of gradients where the workers of a cluster are not in step. */
+/* gradient_counts.h - the counts of gradients in history and checkpoints where the workers of a cluster are not in
+ * step. */
 #ifndef LIANA_TRAIN_GRADIENT_COUNTS_H
 #define LIANA_TRAIN_GRADIENT_COUNTS_H
 

@@ -13,8 +13,7 @@
 typedef struct liana__group_member {
     liana__device *device;
     cpu_set_t group;             /* where it computes; empty: anywhere */
-    liana__variables *variables; /* the first one's are the plan's; the others have copies of the variables that shards
-                                  * read */
+    liana__variables *variables; /* the first one's are the plan's; the others copy those that shards read */
     liana__variables own_variables;
     uint64_t *versions; /* of the first device's variables, when they were copied */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];

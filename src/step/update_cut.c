@@ -37,7 +37,7 @@ static void join(size_t *firsts, size_t a, size_t b)
 typedef struct cutting {
     const liana_graph *graph;
     size_t first, end;        /* the inputs that are sums */
-    bool *needed;             /* by node: memory for the needs of a group */
+    bool *needed;             /* by node: scratch memory for marking needed nodes */
     size_t *readers;          /* by sum: the first assignment that reads it; SIZE_MAX: none does */
     size_t *firsts;           /* by assignment: another one of the same group, or itself */
     bool *is_shared;          /* by assignment: it is made of no sum, and others read it */

@@ -41,7 +41,7 @@ typedef struct liana__cpu_step {
     liana__prepared prepared;
     const liana__cpu_source *sources;
     size_t advance;               /* of the result's rows, in bytes */
-    struct liana__cpu_step *sum;  /* NULL, or the node that adds a slice's result to those before it */
+    struct liana__cpu_step *sum;  /* NULL, or the step that adds a slice's result to those before it */
     size_t part_size;             /* bytes between the parts that are merged; 0: none are */
     void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
     bool is_packed_once;          /* an input is packed before the first slice, for all of them, */

@@ -53,7 +53,8 @@ finish() {
     if [ -z "$keep" ]; then rm -rf "$folder/base" "$folder/debian" "$folder/peers"; fi
 }
 trap finish EXIT
-# The network may lead through a proxy with its own certificate: pip and npm in there trust what they trust out here.
+# The network may lead through a proxy with its own certificate: pip and npm in there trust the certificates of this
+# machine.
 certificates=/etc/ssl/certs/ca-certificates.crt
 # Folders of wheels, which stand for a registry's CPU build of PyTorch.
 wheels=

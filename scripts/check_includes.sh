@@ -2,8 +2,8 @@
 # Checks the order of the house: which room may include which, that files do not include each other in circles, which
 # headers a public header may include, where a library may be named, how long files, functions and lines of comments may
 # be, how many stems a folder may have, that tests lie as the source does and print both operands of a comparison, that
-# each file says first what it is, and that no path of somebody's machine is in the tree.
-# A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
+# each file opens with a description, and that no path of somebody's machine is in the tree. A stem is a module: x.c,
+# x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/..}

@@ -25,7 +25,7 @@ start_clean() {
     write tests/base/test_text.c '#include "cli/anything.h"'
     write docs/guide.md 'Look into /tmp/liana and src/home/ and $HOME/home/.'
 }
-must_fail() { # TEXT: what the message must say
+must_fail() { # TEXT: part of the message
     if output=$("$check" "$tree" 2>&1); then
         echo "not caught: $1"
         exit 1
@@ -146,7 +146,7 @@ write tests/harness/good.c ''
 for stem in $(seq 41); do write "tests/data/loader/test_s$stem.c" ''; done
 must_fail 'tests/data/loader has 42 stems'
 
-# Assertions that print nothing of what they compare; a line of strings, names and comments that look like it.
+# Assertions that print no operands; a line of strings, names and comments that look like it.
 for assertion in 'assert_true(fabs(a - b) < 1e-6);' 'if (x) assert_true(fabsf(a - b) <= 1e-6f);' 'assert_true(a == b);' \
     'assert_false(a != b);' 'assert_true(ready && a >= b);' 'assert_true(strcmp(a, b) == 0);' 'assert_false(memcmp(a, b, 3));' \
     'assert_non_null(strstr(text, "a; b"));' 'assert_null(strstr(text, "a"));' 'assert_true(liana__starts_with(a, b));'; do

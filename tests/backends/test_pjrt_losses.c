@@ -1,7 +1,7 @@
 /* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than
  * four times what the CPU's own instruction sets are from each other; and in exact mode the same bits. Both add in
- * their own orders, and round to bf16 in mixed precision; how far that goes is the training's doing
- * (docs/design/pjrt.md), so the CPU itself says what may be expected. */
+ * their own orders, and round to bf16 in mixed precision; the size of the difference is the training's doing
+ * (docs/design/pjrt.md), so the CPU itself gives the limit. */
 #include "harness/peers.h"
 
 #include "harness/command_run.h"

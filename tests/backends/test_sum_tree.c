@@ -83,8 +83,8 @@ static float shard_value(size_t shard, size_t sum, size_t element)
     return (liana__uniform_float(words[0]) - 0.5f) * scale;
 }
 
-/* The first 2^k of n shards, the largest such with 2^k < n, and the rest: what "neighbours first, then pairs of
- * neighbours, an odd one moving up" comes to. */
+/* The first 2^k of n shards, the largest such with 2^k < n, and the rest: this is "neighbours first, then pairs of
+ * neighbours, an odd one moving up". */
 static float tree_sum(size_t begin, size_t count, size_t sum, size_t element)
 {
     if (count == 1) return shard_value(begin, sum, element);
@@ -127,7 +127,7 @@ static liana_status write_shard(size_t shard, const liana__leaf_target *into, un
     return LIANA_OK;
 }
 
-/* What the shards of a call do. */
+/* The work of the shards of a call. */
 typedef struct behaviour {
     unsigned sleep_salt; /* 0: no sleep */
     bool fails[64];
@@ -184,7 +184,7 @@ static size_t largest_block(size_t first, size_t end, size_t num_leaves)
     return largest;
 }
 
-/* What is told of has the tree's bits already. */
+/* A sum that is told of has the tree's bits already. */
 static void hear_sum(void *user, size_t block, size_t sum, const void *data)
 {
     behaviour *b = user;
@@ -322,7 +322,7 @@ static void test_sums_are_flushed(void **state)
     }
 }
 
-/* Two neighbours need one set of buffers, whoever computes them. */
+/* Two neighbours need one set of buffers, whichever worker computes them. */
 static void test_neighbours_share_memory(void **state)
 {
     (void)state;

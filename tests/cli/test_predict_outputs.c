@@ -1,4 +1,4 @@
-/* The command `liana predict` for each kind of output: all probabilities by the names of the classes, in lines, JSON and CSV. The
+/* liana predict, for each kind of output: all probabilities by the names of the classes, in lines, JSON and CSV. The
  * models are given, so that their predictions are known: softmax and sigmoid of numbers of the table. */
 #include "harness/command_run.h"
 #include "harness/text_files.h"

@@ -24,7 +24,7 @@
 #define assert_never_says(text, part) liana__test_assert_never_says((text), (part), #text, __FILE__, __LINE__)
 #define assert_begins(text, part) liana__test_assert_begins((text), (part), #text, __FILE__, __LINE__)
 
-/* What a failing comparison says of its operands besides their values. */
+/* The text of a failing comparison about its operands other than their values. */
 typedef struct liana__test_operands {
     const char *left;
     const char *right;

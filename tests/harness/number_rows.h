@@ -15,7 +15,7 @@ typedef struct liana__number_rows {
      * makes. */
     liana_model *model, *other;
     int what;
-    /* What the line's function gives; NULL: SGD, and no update of its own. */
+    /* The optimizer of the line's function; NULL: SGD, and no update of its own. */
     const char *optimizer;
     void (*update)(liana_update *update, void *params);
 } liana__number_rows;

@@ -39,7 +39,7 @@ static void check_same_runs(const char *a, const char *b)
     check_same_file(a, b, "validation_predictions.csv");
 }
 
-/* What runs of a test have in common. */
+/* The common options of runs of a test. */
 typedef struct way {
     const char *device, *strategy, *more;
 } way;
@@ -168,7 +168,7 @@ static void test_oversampling(void **state)
                         .more = "data.oversample.target_count=40"});
 }
 
-/* ---- what is sent ---- */
+/* ---- sent bytes ---- */
 
 /* Of an update: where its examples are, their positions, which of them are there; learning rate and such, and a
  * count. */
@@ -207,7 +207,7 @@ static void test_sent_to_two(void **state)
     check_sent("?cpu_device_count=2", "train.strategy=mirrored", 2);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_refused(void **state)
 {

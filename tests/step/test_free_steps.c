@@ -134,7 +134,7 @@ static void test_each_gradient_is_used_once(void **state)
     }
 }
 
-/* A device with memory of its own gets what a worker fetches by way of the host, and slots at pauses only. */
+/* A device with memory of its own gets fetched weights by way of the host, and slots at pauses only. */
 static void test_devices_with_memory_of_their_own(void **state)
 {
     (void)state;
@@ -201,8 +201,8 @@ static void test_single_steps_have_the_synchronous_bits(void **state)
 
 /* ---- slow workers ---- */
 
-/* The bound on staleness is reached and held; and the step whose gradients were stale says so. What only the update
- * reads stays with the server: a worker fetches weights and nothing else. */
+/* The bound on staleness is reached and held; and the step whose gradients were stale says so. Variables that only the
+ * update reads stay with the server: a worker fetches weights and nothing else. */
 static void test_a_slow_worker_comes_to_the_bound(void **state)
 {
     (void)state;

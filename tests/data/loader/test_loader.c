@@ -503,7 +503,7 @@ static void test_flowers_decode_the_same_on_any_threads(void **state)
     liana__source_close(source);
 }
 
-/* Whether all of an image is decoded, because it is kept, or only what a crop looks at. */
+/* Whether all of an image is decoded, because it is kept, or only a crop's part. */
 static void test_parts_make_the_same_batches(void **state)
 {
     (void)state;

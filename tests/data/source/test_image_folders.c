@@ -128,7 +128,7 @@ static liana_status open_data(liana__source **source)
     return open_path("data", source);
 }
 
-/* A file or a folder of a kind that is not read says what it is. */
+/* A file or a folder of a kind that is not read is named with its kind. */
 static void test_other_kinds_are_named(void **state)
 {
     (void)state;

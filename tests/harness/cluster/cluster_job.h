@@ -10,7 +10,7 @@
 enum { LIANA__JOB_PROCESSES = 6 };
 #define LIANA__JOB_EPOCHS "train.epochs=40"
 
-/* Trains the test folder's config.yaml. Each process writes what it says to files of its own. */
+/* Trains the test folder's config.yaml. Each process writes its output to files of its own. */
 typedef struct liana__test_job {
     const char *name;
     size_t workers, servers;
@@ -35,7 +35,7 @@ void liana__job_start(liana__test_job *job, size_t rank, const char *as);
 void liana__job_start_all(liana__test_job *job);
 /* Waits for the first checkpoint. */
 void liana__job_wait_for_checkpoint(const liana__test_job *job);
-/* What a process has said so far, to be freed. */
+/* A process's output so far, to be freed. */
 char *liana__job_said(const liana__test_job *job, size_t rank, const char *as);
 /* Whether a worker has said so: the chief, or the one that became it. */
 bool liana__job_have_said(const liana__test_job *job, const char *text);

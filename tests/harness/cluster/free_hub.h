@@ -5,7 +5,7 @@
 
 #include "harness/cluster/cluster_fit.h"
 
-/* What a hub has seen of a span. Zeros before. */
+/* A hub's record of a span. Zeros before. */
 typedef struct liana__free_course {
     bool has_values;      /* the second worker */
     int begins;           /* of the first worker */

@@ -29,7 +29,7 @@ static void apply_dense(const liana__tiny_fit *given, liana_model *model, const 
     }
 }
 
-/* What the model predicts, and then what its inner layer `name` gives. */
+/* The model's predictions, and then its inner layer `name`'s outputs. */
 static void check_inner(const liana__tiny_fit *given, liana_model *model, const char *name)
 {
     const liana__tiny_fit own = *given;

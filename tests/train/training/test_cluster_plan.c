@@ -1,5 +1,5 @@
 /* liana plan: the bytes that it foretells are those that clusters send, its times are those of the formulas in
- * docs/design/scaling.md, and the command says and refuses what it should. */
+ * docs/design/scaling.md, and the command's messages and refusals are right. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
@@ -72,7 +72,7 @@ static void *run_process(void *user)
     return NULL;
 }
 
-/* What each worker sends in an update of a real cluster: between the second step and the third. */
+/* The bytes of each worker in an update of a real cluster: between the second step and the third. */
 static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, bool in_bfloat16, uint64_t *sent)
 {
     pthread_t threads[MAX_WORKERS];
@@ -139,7 +139,7 @@ static void write_data(void)
     snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(COUNT));
 }
 
-/* The plan of each worker is what it sends. */
+/* The plan of each worker equals its sent bytes. */
 static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors, bool in_bfloat16)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};
@@ -207,8 +207,8 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_compare((double)bytes.most_sent, <=, 1.05 * ring);
         assert_compare((double)bytes.most_sent, >, 0.99 * ring);
     }
-    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent
-     * stays the same. */
+    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: the number of
+     * sent bytes stays the same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_true(bytes.has_mirrors);
@@ -357,7 +357,7 @@ static void test_exchange_goes_by_bytes(void **state)
     assert_near(time.values, (half + 2 * half) * 1e-9, 1e-6);
 }
 
-/* Of two workers the first owns what is made last, of four the middle ones wait less. */
+/* Of two workers the first owns the sums that are made last, of four the middle ones wait less. */
 static void test_sums_travel_while_leaves_are_computed(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(liana__exposed_seconds(&work, 2, 1, 0.35), 0.25);
     /* Where cores are shared, computing and its rest take longer. */
     assert_close(liana__exposed_seconds(&work, 2, 2, 0.35), 0.15);
-    /* A quarter of all comes from three others: what is made last has the last tenth of a second. */
+    /* A quarter of all comes from three others: the sums that are made last have the last tenth of a second. */
     assert_close(liana__exposed_seconds(&work, 4, 1, 0.15), 0.05);
     /* Each gets all: half of it may begin at once, the other half 0.1 s before the end. */
     assert_close(liana__exposed_seconds(&work, 1, 1, 0.3), 0.05);

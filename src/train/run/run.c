@@ -65,7 +65,8 @@ static liana_status find_objective(liana__run *run, const liana__run_options *op
     const liana__data_match *match = data->source ? &data->match : NULL;
     liana__objective_request request = {.model = run->model,
                                         .by_class = options->by_class,
-                                        .predicts = !options->training && !options->validation};
+                                        .predicts = !options->training && !options->validation &&
+                                                    liana__model_has_no_loss(run->model)};
     if (!options->training && !liana__config_gives(run->config, "train.loss")) job.loss = NULL;
     return liana__model_find_objective(&job, match, options->training, &run->arena, &request, objective, error);
 }

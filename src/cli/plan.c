@@ -179,7 +179,8 @@ static void close_planner(planner *own)
     free(own->companions);
 }
 
-/* Half of, as much as and twice the wanted microbatch, or what --microbatch says; as many as there are examples for. */
+/* Half of, as much as and twice the wanted microbatch, or the values of --microbatch; as many as there are examples
+ * for. */
 static size_t list_candidates(const planner *own, int64_t sizes[MOST_CANDIDATES])
 {
     const liana__plan_training *training = &own->training;

@@ -1,5 +1,5 @@
-/* epilogue.h - what ops do to a sum before they store it: a factor and a term of its channel, maybe a residual, and an
- * activation. */
+/* epilogue.h - the last steps of ops on a sum before they store it: a factor and a term of its channel, maybe a
+ * residual, and an activation. */
 #ifndef LIANA_KERNELS_EPILOGUE_H
 #define LIANA_KERNELS_EPILOGUE_H
 

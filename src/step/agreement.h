@@ -46,11 +46,11 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
  * named). */
 liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                   liana_graph *graph, liana__error *error) LIANA_MUST_USE;
-/* The same, where `difference` then says what differs; "": nothing. */
+/* The same, where `difference` then describes the first difference; "": none. */
 enum { LIANA__DIFFERENCE_SIZE = 300 };
 liana_status liana__compare_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                  liana_graph *graph, char *difference, liana__error *error) LIANA_MUST_USE;
-/* What to do about it. */
+/* The remedy. */
 extern const char *const liana__same_processors;
 
 /* ---- numbers ---- */

@@ -1,9 +1,9 @@
 /* builders.h - the two builders of a step: a shard builder and an update builder.
  *
- * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with
- * its losses is one, a model function of an estimator another, a program's own function a third. An update builder
- * builds what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages,
- * regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
+ * A shard builder builds the graph of a shard: a few examples of a batch, their sums, the gradients. A model with its
+ * losses is one, a model function of an estimator another, a program's own function a third. An update builder builds
+ * the update, which happens once for a batch, from the sums over all shards. The optimizer with clipping, decay,
+ * averages, regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
 #ifndef LIANA_STEP_BUILDERS_H
 #define LIANA_STEP_BUILDERS_H
 
@@ -110,14 +110,14 @@ typedef struct liana__shard_builder {
     bool (*find_fault)(void *user, const float *sums, liana__fault *fault);
     /* Completes the message of a fault with its owner, and with advice. NULL: it is complete. */
     void (*explain_fault)(void *user, const liana__fault *fault, liana__error *error);
-    /* Whether a batch can be trained on, beside its size. NULL: any can. */
+    /* Whether a batch can be trained on; its size is checked elsewhere. NULL: any can. */
     liana_status (*check_batch)(void *user, const liana__batch *batch, liana__error *error);
     /* Completes the message of a failure. NULL: it is complete. */
     void (*name_error)(void *user, liana__error *error);
     void *user;
 } liana__shard_builder;
 
-/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
+/* Values by example, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
 liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 
 /* ---- updates ---- */

@@ -226,7 +226,7 @@ static void tell(const liana__sum_tree *own, size_t first_leaf, size_t strand)
     own->watch->made(own->watch->user, first_leaf, strand, liana__host_data(held->sums[strand]));
 }
 
-/* Takes a strand of a leaf up the tree as far as it is complete. `kind`: of the event that additions are. */
+/* Takes a strand of a shard up the tree as far as it is complete. `kind`: of the event that additions are. */
 static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int worker, liana__event_kind kind,
                           liana__error *error)
 {

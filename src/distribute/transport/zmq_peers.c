@@ -101,7 +101,7 @@ static liana_status fail_socket(liana__error *error, const char *what)
                        zmq_strerror(zmq_errno()));
 }
 
-/* What all sockets have in common. */
+/* The common part of all sockets. */
 static void *open_socket(liana__zmq *own, int type, const char *address)
 {
     void *socket = zmq_socket(own->context, type);
@@ -126,7 +126,7 @@ static void *open_socket(liana__zmq *own, int type, const char *address)
 
 /* ---- listening ---- */
 
-/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock beside its own. */
+/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock next to its own. */
 static liana_status lock_socket(liana__zmq *own, const char *path, liana__error *error)
 {
     char lock[LIANA__ZMQ_ADDRESS + 8];
@@ -166,7 +166,7 @@ static liana_status check_ipc(liana__zmq *own, liana__error *error)
     return lock_socket(own, path, error);
 }
 
-/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine
+/* On all interfaces, since the machine may be known by a name that its interfaces do not have; except for this machine
  * alone. */
 static void bind_address(const liana__zmq *own, char *endpoint, size_t size)
 {
@@ -299,7 +299,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
     unlock_socket(own);
 }
 
-/* ---- sending what is no message ---- */
+/* ---- sending frames that are no messages ---- */
 
 size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE])
 {
@@ -494,7 +494,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
     }
 }
 
-/* ---- the gate: who holds the cluster's key ---- */
+/* ---- the gate: holders of the cluster's key ---- */
 
 enum { GATE_PARTS = 7, GATE_ID = 1, GATE_DOMAIN = 2, GATE_MECHANISM = 5, GATE_KEY = 6 };
 

@@ -85,8 +85,8 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 /* Whether the steps from the snapshot can be done again. */
 bool liana__watch_can_replay(const liana__watch *watch);
 
-/* A bad step: explains it, writes a bundle, and does what the policy says. OK: the training goes on, and the state
- * counts the step. Errors: OUT_OF_RANGE with all that was found. `watch` NULL: it is only explained. */
+/* A bad step: explains it, writes a bundle, and follows the policy. OK: the training goes on, and the state counts the
+ * step. Errors: OUT_OF_RANGE with all that was found. `watch` NULL: it is only explained. */
 liana_status liana__watch_meet(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
     LIANA_MUST_USE;
 /* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is

@@ -72,7 +72,7 @@ typedef struct liana__checkpoint_place {
 liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether the variables of a checkpoint are what its state says was written. The two files need not lie in one folder.
+/* Whether the variables of a checkpoint are those that its state recorded. The two files need not lie in one folder.
  * Errors, with the file: DATA_LOSS (damaged, also the state), INVALID_DATA (of a newer version), OUT_OF_MEMORY. */
 liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
     LIANA_MUST_USE;

@@ -13,9 +13,8 @@ liana_status liana__checkpoint_resume(const char *folder, const char *newer, lia
                                       const liana__notes *notes, liana__arena *arena, const char **path,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Loads the checkpoint at `path`, and sets aside what is newer in `folder` (with the ending ".rewound"), if it lies
- * there. Errors: those of liana__checkpoint_load; INVALID_CONFIG if it lies elsewhere, and the folder has
- * checkpoints. */
+/* Loads the checkpoint at `path`, and sets aside newer ones in `folder` (with the ending ".rewound"), if it lies there.
+ * Errors: those of liana__checkpoint_load; INVALID_CONFIG if it lies elsewhere, and the folder has checkpoints. */
 liana_status liana__checkpoint_resume_from(const char *folder, const char *path, liana__training *training,
                                            const liana__notes *notes, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;

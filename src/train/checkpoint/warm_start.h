@@ -19,7 +19,7 @@ extern const liana__fields liana__warm_start_fields;
 typedef struct liana__warm_result {
     size_t num_matched;
     size_t num_skipped;
-    size_t num_unused;   /* weights of the file, without what an optimizer keeps */
+    size_t num_unused;   /* weights of the file, without an optimizer's slots */
     const char *file;    /* the local file that was read; in the arena, as is the listing */
     const char *listing; /* CSV: what,weight,in_file,shape; the first is "matched", "skipped" or "unused" */
 } liana__warm_result;

@@ -11,7 +11,7 @@
 typedef liana_status (*liana__trial)(void *user, liana__training *training, liana__loader *loader, liana__error *error);
 
 /* Opens the training data and compiles the model as liana_fit does, beginning with its weights, and runs the trial. The
- * model stays as it is: weights, state of its optimizer, and what it has compiled. Errors: those of a fit and of the
+ * model stays as it is: weights, state of its optimizer, and compiled programs. Errors: those of a fit and of the
  * trial. */
 liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
                               liana__error *error) LIANA_MUST_USE;

@@ -69,7 +69,7 @@ static liana_dataset *part_dataset(liana_dataset *input, const batch_part *part)
 /* Of a batch. */
 enum { MOST_EXAMPLES = 1 << 30 };
 
-/* Who reads what. */
+/* The reader of each part. */
 typedef enum reading {
     READS_PART, /* each process the examples of its shards */
     READS_ALL,  /* the first process all, and sends the others theirs */
@@ -88,14 +88,14 @@ struct liana_replica_iterator {
     liana_context *context;
     liana_distribute_options options; /* complete */
     reading reading;
-    liana_dataset *dataset; /* what the source reads */
+    liana_dataset *dataset; /* the data of the source */
     liana_iterator *source; /* NULL: this process reads nothing */
     liana__spec spec;
     int64_t length;    /* of the whole, as liana_dataset_facts.num_examples; of READS_PART */
     int64_t next;      /* batch */
     int64_t own_begin; /* rows of a full batch that are this process's */
     int64_t own_end;
-    liana_status failed; /* what ended it */
+    liana_status failed; /* the failure that ended it */
     liana__error error;
     packed_list packed;
 };

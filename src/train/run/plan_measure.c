@@ -29,7 +29,7 @@ typedef struct steps {
 
 /* ---- opening ---- */
 
-/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are what workers do:
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are the workers' work:
  * shards, then the update. A device that keeps the examples, and does whole updates in one program, is not for
  * workers. */
 static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,

@@ -113,10 +113,10 @@ typedef struct liana__step_time {
 /* All wait for the slowest worker. Returns its time divided by the median's, for `turns` turns of each worker. */
 double liana__slowest_of(const liana__plan_work *work, size_t num_workers, size_t turns);
 
-/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: either it sends
- * what others own, or it gets what it owns. A portion is sent when it is there and the wire is free. `seconds`: all
+/* The seconds that sums are on the wire after computing has ended, of the worker that takes longest: it sends the
+ * slices of other owners, or it gets its own. A portion is sent when it is there and the wire is free. `seconds`: all
  * that sums take on the wire. `num_owners`: how many share the sums; 1: each worker gets all. `stretch`: computing
- * takes this many times what was measured. */
+ * takes this many times the measured time. */
 double liana__exposed_seconds(const liana__plan_work *work, size_t num_owners, double stretch, double seconds);
 
 /* `batch`: examples of a step in all workers. */

@@ -1,7 +1,7 @@
 /* training.h - a training: a model, compiled with a loss, metrics, an optimizer and a strategy. It knows no file and no
  * configuration; `liana train` (train/run) and liana_fit (train/model) are its users.
  *
- * It keeps its programs, variables and iteration: what is fitted again goes on where it ended. */
+ * It keeps its programs, variables and iteration: a second fit goes on where the first one ended. */
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
@@ -17,14 +17,14 @@ typedef struct liana__training {
     liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
-    size_t num_replicas;   /* in sync: devices that compute leaves */
+    size_t num_replicas;   /* in sync: devices that compute shards */
     const char *strategy;
     liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana_learning_rate learning_rate;
     const liana__objective *objective; /* borrowed */
-    /* The values that are reported beside the loss. */
+    /* The reported values other than the loss. */
     const char *const *metric_names;
     size_t num_metrics;
     uint64_t seed;

@@ -1,5 +1,5 @@
 /* liana plan: the bytes that it foretells are those that clusters send, its times are those of the formulas in
- * docs/design/scaling.md, and the command says and refuses what it should. */
+ * docs/design/scaling.md, and the command's messages and refusals are right. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
@@ -72,7 +72,7 @@ static void *run_process(void *user)
     return NULL;
 }
 
-/* What each worker sends in an update of a real cluster: between the second step and the third. */
+/* The bytes of each worker in an update of a real cluster: between the second step and the third. */
 static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, bool in_bfloat16, uint64_t *sent)
 {
     pthread_t threads[MAX_WORKERS];
@@ -176,7 +176,7 @@ static void test_bytes_are_those_that_clusters_send(void **state)
     (void)state;
     write_data();
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=8", NULL}, 8);
-    /* A leaf for some workers only; an optimizer whose update reads sums over chunks. */
+    /* A shard for some workers only; an optimizer whose update reads sums over chunks. */
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=22",
                                          "train.optimizer={name: Adam, global_clipnorm: 1}", NULL},
                    3);
@@ -207,8 +207,8 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_compare((double)bytes.most_sent, <=, 1.05 * ring);
         assert_compare((double)bytes.most_sent, >, 0.99 * ring);
     }
-    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent
-     * stays the same. */
+    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: the number of
+     * sent bytes stays the same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_true(bytes.has_mirrors);
@@ -288,7 +288,7 @@ static void test_computing_goes_by_turns(void **state)
         assert_close(liana__exchange_share(&one), 0);
         assert_close(one.memory, 1000);
     }
-    /* Two workers: half of the leaves and of the update each. */
+    /* Two workers: half of the shards and of the update each. */
     const liana__step_time two = time_of(&WORK, 8, 2, &FAST, &FREE_MESSAGES);
     assert_close(two.computing, 0.13);
     assert_close(two.update, 0.02);
@@ -357,7 +357,7 @@ static void test_exchange_goes_by_bytes(void **state)
     assert_near(time.values, (half + 2 * half) * 1e-9, 1e-6);
 }
 
-/* Of two workers the first owns what is made last, of four the middle ones wait less. */
+/* Of two workers the first owns the sums that are made last, of four the middle ones wait less. */
 static void test_sums_travel_while_leaves_are_computed(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(liana__exposed_seconds(&work, 2, 1, 0.35), 0.25);
     /* Where cores are shared, computing and its rest take longer. */
     assert_close(liana__exposed_seconds(&work, 2, 2, 0.35), 0.15);
-    /* A quarter of all comes from three others: what is made last has the last tenth of a second. */
+    /* A quarter of all comes from three others: the sums that are made last have the last tenth of a second. */
     assert_close(liana__exposed_seconds(&work, 4, 1, 0.15), 0.05);
     /* Each gets all: half of it may begin at once, the other half 0.1 s before the end. */
     assert_close(liana__exposed_seconds(&work, 1, 1, 0.3), 0.05);
@@ -386,7 +386,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(time_of(&work, 8, 2, &slower, &messages).sums, 0.1 + 0.5 * 50.0 * (1 << 20) * 1e-9 / 2);
 }
 
-/* ---- sums while a leaf is computed ---- */
+/* ---- sums while a shard is computed ---- */
 
 enum { MOST_SUMS = 32 };
 

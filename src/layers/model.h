@@ -137,7 +137,7 @@ struct liana_model {
     float **values;
     size_t num_values;
     uint64_t values_version;    /* another number whenever values are */
-    uint64_t structure_version; /* ... whenever layers, or what of them trains, are */
+    uint64_t structure_version; /* ... whenever layers, or their trainable weights, are */
     /* The results of compiling for fit, evaluate and predict; kept by src/train. */
     void *compiled;
     void (*destroy_compiled)(void *compiled);

@@ -2,9 +2,9 @@
  * sensitive parts (statistics, softmax, losses, gradients of weights) in f32.
  *
  * It works on finished graphs with gradients, so models, losses and gradients know nothing of it. An op's `precision`
- * alone decides what becomes of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update
- * program sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then
- * the graph is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
+ * alone decides the dtype of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update program
+ * sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then the graph
+ * is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
 #include "base/scoped.h"
 #include "passes/pass.h"
 

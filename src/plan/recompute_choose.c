@@ -2,9 +2,9 @@
  *
  * Chen et al. cut a chain into blocks of equal size. But a network is not a chain, and its tensors differ: in a
  * ResNet's block the last convolution gives most of the bytes for a quarter of the operations. So any set of segments
- * is a possible choice here. A tensor that is not kept is recomputed from what is there, or from what is recomputed
- * too. What is held at each time follows from lifetimes alone, which takes microseconds for a whole graph. The memory
- * plan, which also knows places, has the last word. */
+ * is a possible choice here. A tensor that is not kept is recomputed from tensors that are there, or from recomputed
+ * ones. The tensors held at each time follow from lifetimes alone, which takes microseconds for a whole graph. The
+ * memory plan, which also knows places, has the last word. */
 #include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/memory_plan.h"

@@ -98,7 +98,7 @@ typedef struct liana__shard_builder {
     size_t num_sums;
     size_t num_losses;         /* of the vector's first sums: they must be finite */
     size_t num_leaf_variables; /* shards read only variables before this one */
-    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a
+    /* Of COUNTING: the divisors of losses are known once the whole batch was counted. It then sets the rows of a
      * component that training reads. */
     size_t num_counts;
     void (*take_counts)(void *user, const liana__batch *batch, const float *counts);

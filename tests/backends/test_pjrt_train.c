@@ -197,8 +197,8 @@ static void test_full_device(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* The compilers of TPUs refuse what does not fit: half as many shards at a time do. If one alone is too many, that is
- * said. */
+/* The compilers of TPUs refuse programs that do not fit: half as many shards at a time do. If one alone is too many,
+ * that is said. */
 static void test_programs_that_do_not_fit(void **state)
 {
     (void)state;

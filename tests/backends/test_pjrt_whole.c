@@ -215,8 +215,8 @@ static void test_resume(void **state)
 
 /* ---- numbers that are not finite ---- */
 
-/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": what is behind it names folders, and the sign of a
- * NaN before it is nobody's. Frees the result. */
+/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": the text behind it names folders, and the sign of
+ * a NaN before it is nobody's. Frees the result. */
 static void read_complaint(liana__test_result result, char *text, size_t size)
 {
     const char *begin = strstr(result.err, " at epoch "), *end = strstr(result.err, ": the first bad numbers");

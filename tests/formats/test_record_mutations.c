@@ -1,5 +1,5 @@
 /* Thousands of damaged files, the same ones in each run: no reader may do worse than refuse. Run under the sanitizers
- * (make asan) this also finds what the eye does not. */
+ * (make asan) this also finds faults that the eye does not. */
 #include "harness/gzip_file.h"
 #include "harness/harness.h"
 

@@ -1,4 +1,4 @@
-/* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run
+/* Results in buckets, from the command's side and in C: the files there are those of a local run, also after the run
  * was killed, refused or cut off. */
 #include "harness/command_run.h"
 #include "harness/peers.h"

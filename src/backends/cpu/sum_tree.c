@@ -264,7 +264,7 @@ static void climb_early(void *user, size_t output)
         climb(own, running->leaf, output, running->worker, LIANA__EVENT_ADD, &own->errors[running->worker]);
 }
 
-/* What has not gone up before. */
+/* The sums that have not gone up before. */
 static liana_status climb_rest(const running_shard *running, liana__error *error)
 {
     liana__sum_tree *own = running->tree;

@@ -9,7 +9,7 @@
 
 struct liana__sliced_update;
 
-/* Who has the parts; the place is that in the list. */
+/* The holder of the parts; the place is that in the list. */
 typedef struct liana__slice_holder {
     liana_status (*gather)(struct liana__sliced_update *update, size_t place, void *data, liana__error *error);
     liana_status (*scatter)(struct liana__sliced_update *update, size_t place, const void *data, liana__error *error);

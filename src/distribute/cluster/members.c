@@ -95,7 +95,7 @@ void liana__members_pass_on(liana__cluster *cluster)
     const liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
-        /* Who cannot be reached will be found to be gone. */
+        /* A process that cannot be reached will be found to be gone. */
         (void)!liana__members_send_alarm(cluster, i, 0, NULL);
     }
 }

@@ -46,7 +46,7 @@ float *liana__slice_sum(const liana__slice *slice, size_t part);
 liana_status liana__slice_take_sums(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
 /* Runs a round of sums, or after all rounds the update; see replica_update.h. */
 liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *error) LIANA_MUST_USE;
-/* Counts the numbers that are not finite. The name is that of the whole variable or sum, in `name`. */
+/* Counts the numbers that are not finite. `name` is that of the whole variable or sum. */
 liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_t *count, char name[256],
                                 liana__error *error) LIANA_MUST_USE;
 

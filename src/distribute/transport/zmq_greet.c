@@ -1,4 +1,4 @@
-/* What a process answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
+/* A process's answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"

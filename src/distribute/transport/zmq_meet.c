@@ -1,7 +1,7 @@
 /* All processes meet: each greets each, the chief hears when all have met all, and says so.
  *
- * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
- * others, so that none waits longer. */
+ * A process that has not come by the deadline is named with the place where it was looked for. A process that gives up
+ * tells the others, so that none waits longer. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -288,7 +288,7 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     LIANA__SCOPED_MEMORY zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
-    /* Who was told to stop may be started again, and the others with it. */
+    /* A process that was told to stop may be started again, and the others with it. */
     own->resumable = status == LIANA_CANCELLED || (status != LIANA_OK && is_resumable(own));
     if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {

@@ -1,4 +1,4 @@
-/* The sockets of the transport `zmq`: listening, connecting, keys, and what happens to connections. */
+/* The sockets of the transport `zmq`: listening, connecting, keys, and events of connections. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ liana_status liana__zmq_prepare_service(liana__zmq *own, const liana__service_pl
     return LIANA_OK;
 }
 
-/* What listens, in messages. */
+/* The listener's name, in messages. */
 typedef struct name_text {
     char text[32];
 } name_text;
@@ -392,7 +392,7 @@ void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_s
     }
 }
 
-/* ---- what comes ---- */
+/* ---- incoming messages ---- */
 
 /* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
 static bool read_one(liana__zmq *own, void (*look)(liana__zmq *own),
@@ -424,7 +424,7 @@ void liana__zmq_read_router(liana__zmq *own, void (*look)(liana__zmq *own),
     }
 }
 
-/* ---- what happens to connections ---- */
+/* ---- events of connections ---- */
 
 int liana__zmq_next_event(void *monitor, uint32_t *value)
 {

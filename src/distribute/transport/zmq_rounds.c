@@ -1,6 +1,6 @@
 /* Processes that come when the others have met. They wait, and are told so. At a moment of its own choice the cluster
  * closes its connections and meets again, in its next round, with those that it has invited. Only then is a process
- * taken in: what it knows is that of the round, as for all others. */
+ * taken in: it knows the facts of the round, as all others do. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"

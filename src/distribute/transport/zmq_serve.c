@@ -1,4 +1,4 @@
-/* The thread of the transport `zmq`: reads what comes, sends heartbeats, and notices who is gone. */
+/* The thread of the transport `zmq`: reads frames, sends heartbeats, and notices deaths. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"

@@ -218,8 +218,8 @@ bool liana__monitor_improves(const liana__monitor_options *options, double value
 /* By how much `value` is worse than `reference`: 0 or less if it is not. */
 double liana__monitor_worsening(const liana__monitor_options *options, double value, double reference);
 
-/* Checks that the training measures what is watched, and that the mode does not contradict it (max of a loss, min of an
- * accuracy). For ON_TRAIN_BEGIN. Errors: INVALID_CONFIG. */
+/* Checks that the training measures the watched value, and that the mode does not contradict it (max of a loss, min of
+ * an accuracy). For ON_TRAIN_BEGIN. Errors: INVALID_CONFIG. */
 liana_status liana__monitor_check(const liana__monitor_options *options, const liana_fit_context *context,
                                   liana__error *error) LIANA_MUST_USE;
 

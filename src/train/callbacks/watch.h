@@ -1,10 +1,10 @@
 /* watch.h - how a training handles numbers that are not finite.
  *
- * The trainer finds them in each step (trainer.h). Sums go bad before the update, so the weights
- * are still good, and the step is run again node by node at once. An update that gives bad weights has overwritten what
- * it read. So the watch keeps a snapshot of all variables on the host: from it, and the same batches again, it makes
- * the weights of before that update. The snapshot is taken at the begin of each epoch and after every SNAPSHOT_STEPS
- * steps of it, and when a callback has changed weights. */
+ * The trainer finds them in each step (trainer.h). Sums go bad before the update, so the weights are still good, and
+ * the step is run again node by node at once. An update that gives bad weights has overwritten its inputs. So the watch
+ * keeps a snapshot of all variables on the host: from it, and the same batches again, it makes the weights of before
+ * that update. The snapshot is taken at the begin of each epoch and after every SNAPSHOT_STEPS steps of it, and when a
+ * callback has changed weights. */
 #ifndef LIANA_TRAIN_WATCH_H
 #define LIANA_TRAIN_WATCH_H
 

@@ -101,8 +101,8 @@ bool liana__checkpoint_is_name(const char *name);
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
     LIANA_MUST_USE;
 
-/* Each setting that the state records must be what it is in `matches` (NULL: any). A setting that only one of them
- * knows is of a liana of another version. Errors: DATA_LOSS, with the first setting that differs. */
+/* Each setting that the state records must equal that of `matches` (NULL: any). A setting that only one of them knows
+ * is of a liana of another version. Errors: DATA_LOSS, with the first setting that differs. */
 liana_status liana__checkpoint_check_settings(const char *path, const liana__value *state, const liana__value *matches,
                                               liana__error *error) LIANA_MUST_USE;
 
@@ -112,7 +112,7 @@ liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t 
 
 /* ---- checkpoint format ---- */
 
-/* What writing and reading checkpoints share. */
+/* The common part of writing and reading checkpoints. */
 
 #define LIANA__CHECKPOINT_PREFIX "step-"
 #define LIANA__CHECKPOINT_CHANGED "-changed"     /* behind the number: a callback changed weights after the update */

@@ -58,7 +58,7 @@ typedef struct liana__checkpoint_image {
 
 void liana__checkpoint_image_free(liana__checkpoint_image *image);
 
-/* Allocates what the variables need, so that a training that begins can also be saved. Errors: OUT_OF_MEMORY. */
+/* Allocates memory for the variables, so that a training that begins can also be saved. Errors: OUT_OF_MEMORY. */
 liana_status liana__checkpoint_image_reserve(liana__checkpoint_image *image, const liana__variables *variables,
                                              liana__error *error) LIANA_MUST_USE;
 /* Copies the state and all variables as they are now. Errors: OUT_OF_MEMORY; those of reading the device. */

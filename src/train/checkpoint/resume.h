@@ -6,7 +6,7 @@
 #include "train/training/training.h"
 
 /* Loads variables and state; *path (in the arena) is NULL if there is no checkpoint at all. Damaged ones are set aside,
- * not trusted and not removed, once it is known that an older one is whole: what came after it is trained again.
+ * not trusted and not removed, once it is known that an older one is whole: the updates after it are trained again.
  * `newer`: a checkpoint of another place that comes after all of them; NULL: missing. Errors: those of
  * liana__checkpoint_load; DATA_LOSS if none is whole. */
 liana_status liana__checkpoint_resume(const char *folder, const char *newer, liana__training *training,
@@ -21,7 +21,7 @@ liana_status liana__checkpoint_resume_from(const char *folder, const char *path,
 
 /* ---- shared checkpoint ---- */
 
-/* What the chief of a cluster has of checkpoints, on all processes: only it reaches the folder. */
+/* The chief's checkpoints, on all processes of a cluster: only the chief reaches the folder. */
 
 /* All processes get a checkpoint that process `from` has at *path (NULL: missing). On the others *path becomes
  * that of a copy, in a new folder of TMPDIR, which liana__checkpoint_unshare removes. All name the same process.

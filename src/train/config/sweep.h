@@ -2,7 +2,7 @@
  * them.
  *
  * A sweep's folder has for each setting a folder, and in it for each seed: seed-N.yaml (the configuration), seed-N (the
- * run folder), seed-N.log (what the training printed) and seed-N.done (it has ended well). Beside them are results.csv,
+ * run folder), seed-N.log (the training's output) and seed-N.done (it has ended well). Beside them are results.csv,
  * results.json and results.md. */
 #ifndef LIANA_TRAIN_SWEEP_H
 #define LIANA_TRAIN_SWEEP_H

@@ -85,7 +85,7 @@ void liana__model_data_close(liana__model_data *own);
 /* Checks that labelled data use the same class numbers as a model, or as other data. A model's classes are in its
  * preprocessing. */
 
-/* Whether data say what their classes are, and the classes' names; none if they are numbers. */
+/* Whether data name their classes, and the classes' names; none if they are numbers. */
 bool liana__classes_of(const liana_dataset *dataset, liana__strings *names);
 
 /* Checks that validation data use the same class numbers as the training data, as far as both say it. INVALID_ARGUMENT

@@ -18,8 +18,8 @@ liana_status liana__fit_trial(liana_model *model, const liana_fit_options *optio
 
 /* ---- fit agreement ---- */
 
-/* What the processes of a cluster must have in common before liana_fit trains, or liana_evaluate and liana_predict
- * measure, in them. */
+/* The facts that the processes of a cluster must have in common before liana_fit trains, or liana_evaluate and
+ * liana_predict measure, in them. */
 
 /* Compares the options that change results, the model and the data; `data` are open. The instruction set becomes the
  * lowest one of all. `cluster` NULL: nothing. Errors: INVALID_CONFIG with the difference, alike on all processes. */

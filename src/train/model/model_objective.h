@@ -38,7 +38,7 @@ liana_status liana__model_objective_read(liana_model *model, const liana__value 
 /* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
 const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena);
 
-/* The key of that line in the metadata of a weight file; and setting it, and what the model was trained for
+/* The key of that line in the metadata of a weight file; and setting it, and the model's losses and metrics
  * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */
 extern const char *const liana__preprocessing_key;
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)

@@ -185,8 +185,8 @@ typedef struct liana__named_objective {
     const liana_metric *output_metrics;
 } liana__named_objective;
 
-/* Makes the values of a request, whose model is set, of them; what is not named stays NULL. Values are in the arena.
- * Errors: INVALID_CONFIG. */
+/* Makes the values of a request, whose model is set, of them; values that are not named stay NULL. Values are in the
+ * arena. Errors: INVALID_CONFIG. */
 liana_status liana__read_objective(const liana__named_objective *named, liana__arena *arena,
                                    liana__objective_request *request, liana__error *error) LIANA_MUST_USE;
 

@@ -78,18 +78,18 @@ int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size);
 
 /* Losses that are not finite. */
 
-/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may be what they like. False:
- * all are finite. */
+/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may have any value. False: all
+ * are finite. */
 bool liana__find_bad_loss(const liana__objective *objective, const float *sums, liana__fault *fault);
 
-/* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
+/* Whether the losses of a validation so far are finite, and the fault if one is not. */
 bool liana__losses_are_finite(const liana__totals *totals);
 liana__fault liana__fault_of_validation(const liana__totals *totals);
 
 /* ---- recompute ---- */
 
-/* What `train.recompute: auto` means on this machine: how much memory training may take. What is computed twice to
- * stay below it, the backend finds (plan/recompute.h). */
+/* `train.recompute: auto` on this machine: how much memory training may take. The backend finds the nodes that are
+ * computed twice to stay below it (plan/recompute.h). */
 
 /* As configurations spell them, in the order of liana_recompute, NULL-terminated. */
 extern const char *const liana__recompute_names[];
@@ -105,15 +105,15 @@ typedef struct liana__recompute_result {
     char note[256];            /* a line for the user; empty if nothing was asked for */
 } liana__recompute_result;
 
-/* What became of it: by a trainer that was made with this limit. `on_plugin`: on a plugin's device, where the limit
- * also says how many shards are computed side by side; so it is kept in any case. */
+/* The outcome: of a trainer that was made with this limit. `on_plugin`: on a plugin's device, where the limit also says
+ * how many shards are computed side by side; so it is kept in any case. */
 liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
                                                 bool on_plugin);
 
 /* ---- chief task ---- */
 
-/* What the chief of a cluster does for all, such as writing a file. If it dies before all know that it is done, the
- * next chief does it once more: so the task must come to the same whoever does it, and however often. */
+/* A task of a cluster's chief for all, such as writing a file. If it dies before all know that it is done, the next
+ * chief does it once more: so the task must have the same result, whichever process does it, and however often. */
 
 /* Called in each process, at the same time as the others. */
 typedef liana_status (*liana__chief_task)(void *user, bool is_chief, liana__error *error);

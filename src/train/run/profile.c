@@ -1,4 +1,4 @@
-/* Runs some steps with a recorder, and adds up what it saw. */
+/* Runs some steps with a recorder, and adds up its events. */
 #include "train/run/measure.h"
 #include "train/run/run_internal.h"
 

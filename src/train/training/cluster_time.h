@@ -9,9 +9,9 @@
 
 /* Computes how many bytes the processes of a training send each other in an update.
  *
- * docs/design/cluster.md has the steps of an update. What follows from the tree, the slices and the fixed messages
- * is exact where no record is bad: tests/train/training/test_cluster_plan.c compares it with the counters of
- * clusters. */
+ * docs/design/cluster.md has the steps of an update. Counts that follow from the tree, the slices and the fixed
+ * messages are exact where no record is bad: tests/train/training/test_cluster_plan.c compares them with the counters
+ * of clusters. */
 
 /* The sizes of an update of a training. */
 typedef struct liana__plan_update {

@@ -104,13 +104,13 @@ liana_status liana__averaged_weights_return(liana__training *training, liana__er
 /* Averages begin anew from the weights as they are. */
 liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
-/* Somebody wrote other weights over the averages: these are what a training goes on from, and where averages begin. */
+/* Somebody wrote other weights over the averages: a training goes on from these weights, and averages begin there. */
 liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 /* ---- training agreement ---- */
 
-/* What the processes of a training must have in common: compared before the first step. A difference is an error on
- * all of them, which names it. */
+/* The facts that the processes of a training must have in common: compared before the first step. A difference is an
+ * error on all of them, which names it. */
 
 /* Its sizes, seed, precision and optimizer, a shard and the arithmetic. All get the chief's weights. A training is
  * compared once; all compare it if one of them has not. Alone: nothing. Errors: INVALID_CONFIG, UNAVAILABLE (a process

@@ -1,4 +1,4 @@
-/* Datasets: what stages say about their elements, what they refuse, files, iterators, and fitting to them. */
+/* Datasets: the specs of stages' elements, refusals, files, iterators, and fitting to them. */
 #include "harness/gzip_file.h"
 #include "harness/harness.h"
 

@@ -139,7 +139,7 @@ static void write_data(void)
     snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(COUNT));
 }
 
-/* The plan of each worker is what it sends. */
+/* The plan of each worker equals its sent bytes. */
 static void assert_planned_with(const char *const *overrides, size_t num_shards, bool mirrors, bool in_bfloat16)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};

@@ -1,4 +1,4 @@
-/* What the input pipeline delivers, beside what bare libjpeg-turbo decodes: for bench_data.sh.
+/* The speed of the input pipeline, against bare libjpeg-turbo's decoding: for bench_data.sh.
  *
  *   bench_data PATTERN FOLDER [ROUNDS]
  *
@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/recorder.h"
 #include "data/augment/augment.h"
+#include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
 
@@ -131,17 +133,15 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
 {
     liana__arena arena = {0};
     liana__augment *augment = NULL;
-    liana__augmenter augmenter;
     liana__image_cache_file_options file = {.folder = b->folder, .name = "bench", .settings = ""};
     liana__loader_options options = plain_options(b);
     if (cached) options.cache_file = &file;
     if (augment_list) {
         liana__value *list;
-        liana__augment_shape shape = {b->height, b->width, 3};
+        liana_image_shape shape = {b->height, b->width, 3};
         demand(b, liana__yaml_parse(augment_list, strlen(augment_list), "list", &arena, &list, &b->error));
         demand(b, liana__augment_create(b->context, list, "augment", &shape, &augment, &b->error));
-        augmenter = liana__augmenter_of(augment);
-        options.augmenter = &augmenter;
+        options.augment = augment;
     }
     liana__loader *loader;
     demand(b, liana__loader_create(b->source, &options, &loader, &b->error));
@@ -297,7 +297,7 @@ static double run_cold(bench *b, bool announced)
     if (!path) fail("out of memory");
     if (!liana__file_exists(path)) write_large(b, path);
     demand(b, liana__source_open(&path, 1, NULL, &source, &b->error));
-    liana__source_kind kind = *source->kind;
+    liana_source_type kind = *source->kind;
     if (!announced) kind.expect = NULL;
     source->kind = &kind;
     int descriptor = open(path, O_RDONLY);
@@ -383,7 +383,7 @@ static double median(contender *c, int rounds)
 
 static void read_images(bench *b)
 {
-    liana__record record;
+    liana_source_record record;
     b->count = (size_t)b->source->num_records;
     b->blobs = calloc(b->count, sizeof *b->blobs);
     b->scratch = liana__source_scratch_create(b->source);

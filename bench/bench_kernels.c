@@ -93,7 +93,7 @@ static int find_contenders(const liana__node *node, int pass, liana__isa isa, co
         *c = (contender){.name = (*kernel)->name, .run = (*kernel)->run, .release = (*kernel)->release};
         if ((*kernel)->prepare && (*kernel)->prepare(node, &c->prepared, error) != LIANA_OK) return -1;
     }
-    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry geometry = liana__conv_geometry(node);
     if (node->inputs[0]->dtype == LIANA_BF16 && isa < LIANA__ISA_AVX512_BF16) return count;
     contender *c = &found[count++];
     *c = (contender){.name = "onednn", .run = liana__onednn_run, .release = liana__onednn_release};

@@ -1,5 +1,5 @@
-/* What a call costs beside its arithmetic: a compiled graph of ten small ops, the same in public with a feed and a fetch,
- * small ops whose values are asked for at once, and an evaluation of one example.
+/* The cost of a call without its arithmetic: a compiled graph of ten small ops, the same in public with a feed and a
+ * fetch, small ops whose values are asked for at once, and an evaluation of one example.
  *
  *     bench_program [RUNS]    default 200000
  *
@@ -143,7 +143,7 @@ static liana_status draw(void *user, const liana_example_address *address, const
     (void)address;
     uint8_t *image = liana_element_output(output, "image");
     for (int i = 0; i < SIDE * SIDE; i++) image[i] = (uint8_t)i;
-    *(int64_t *)liana_element_output(output, "label") = *(const int64_t *)liana_element_data(input, "value") % 2;
+    *(int64_t *)liana_element_output(output, "label") = *(const int64_t *)liana_element_array(input, "value").data % 2;
     return LIANA_OK;
 }
 

@@ -23,9 +23,9 @@ static liana_status swap(cluster *own, size_t other, uint64_t step, void *bytes,
 {
     liana__message_key key = {0, step, 1, 0};
     const liana__transport *transport = own->transport;
-    if (first) LIANA_TRY(transport->send(own->instance, other, key, bytes, size, &own->error));
-    LIANA_TRY(transport->receive(own->instance, other, key, bytes, size, 0, &own->error));
-    return first ? LIANA_OK : transport->send(own->instance, other, key, bytes, size, &own->error);
+    if (first) LIANA_TRY(liana__transport_send(transport, own->instance, other, key, bytes, size, &own->error));
+    LIANA_TRY(liana__transport_receive(transport, own->instance, other, key, bytes, size, 0, &own->error));
+    return first ? LIANA_OK : liana__transport_send(transport, own->instance, other, key, bytes, size, &own->error);
 }
 
 /* ---- check ---- */
@@ -44,12 +44,13 @@ static liana_status check(cluster *own)
     liana_status status = LIANA_OK;
     for (size_t to = 0; to < size && status == LIANA_OK; to++) {
         for (size_t i = 0; i < COUNT; i++) numbers[i] = value_of(rank, to, i);
-        status = own->transport->send(own->instance, to, (liana__message_key){0, 1, 2, (uint32_t)rank}, numbers,
-                                      COUNT * sizeof *numbers, &own->error);
+        status = liana__transport_send(own->transport, own->instance, to, (liana__message_key){0, 1, 2, (uint32_t)rank},
+                                       numbers, COUNT * sizeof *numbers, &own->error);
     }
     for (size_t from = 0; from < size && status == LIANA_OK; from++) {
-        status = own->transport->receive(own->instance, from, (liana__message_key){0, 1, 2, (uint32_t)from}, numbers,
-                                         COUNT * sizeof *numbers, 0, &own->error);
+        status =
+            liana__transport_receive(own->transport, own->instance, from, (liana__message_key){0, 1, 2, (uint32_t)from},
+                                     numbers, COUNT * sizeof *numbers, 0, &own->error);
         for (size_t i = 0; i < COUNT; i++) wrong += numbers[i] != value_of(from, rank, i);
     }
     free(numbers);
@@ -95,8 +96,8 @@ static liana_status wait_for_end(cluster *own)
     size_t other = own->place.rank == 0 ? 1 : 0;
     char byte;
     double begun = liana__clock_seconds();
-    liana_status status =
-        own->transport->receive(own->instance, other, (liana__message_key){0, 1, 3, 0}, &byte, 1, 0, &own->error);
+    liana_status status = liana__transport_receive(own->transport, own->instance, other,
+                                                   (liana__message_key){0, 1, 3, 0}, &byte, 1, 0, &own->error);
     if (status != LIANA_UNAVAILABLE) return status;
     printf("rank %zu, after %.1f s: %s\n", own->place.rank, liana__clock_seconds() - begun, own->error.message);
     return LIANA_OK;

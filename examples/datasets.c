@@ -16,7 +16,7 @@ static liana_status draw(void *user, const liana_example_address *address, const
                          liana_element *output)
 {
     (void)user;
-    int64_t number = *(const int64_t *)liana_element_data(input, "value");
+    int64_t number = *(const int64_t *)liana_element_array(input, "value").data;
     uint8_t *image = liana_element_output(output, "image");
     int place = (int)(SIDE * liana_example_uniform(address, 0));
     int64_t upright = number % 2;
@@ -48,8 +48,8 @@ static liana_status print_batches(const liana_dataset *images)
     const liana_element *element;
     liana_status status = liana_iterator_create(batches, NULL, &iterator);
     while (status == LIANA_OK && (status = liana_iterator_next(iterator, &element)) == LIANA_OK) {
-        const int64_t *labels = liana_element_data(element, "label");
-        int64_t count = liana_element_shape(element, "label").dims[0];
+        const int64_t *labels = liana_element_array(element, "label").data;
+        int64_t count = liana_element_array(element, "label").shape.dims[0];
         printf("batch of %d:", (int)count);
         for (int64_t i = 0; i < count; i++) printf(" %s", labels[i] ? "upright" : "lying");
         printf("\n");

@@ -1,5 +1,5 @@
 /* An estimator: one function builds the model for training, evaluation and prediction. The program trains and evaluates
- * in turn, predicts, exports, and runs what it has exported. After `make install`:
+ * in turn, predicts, exports, and runs its export. After `make install`:
  *     cc estimator.c -o estimator $(pkg-config --cflags --libs liana)
  *     ./estimator [STEPS]
  * in a folder with MNIST's four files. It writes digits-run/ and digits-export/; with more STEPS it goes on. */
@@ -49,7 +49,7 @@ static void on_evaluation(void *user, int64_t step, const liana_results *results
     printf("step %d: loss %.4f, accuracy %.4f\n", (int)step, results->loss, results->metrics[0]);
 }
 
-/* What was exported is a graph and its variables: a program runs it. */
+/* The export is a graph and its variables: a program runs it. */
 static void run_export(liana_context *context, const uint8_t image[PIXELS], float probabilities[TEN])
 {
     liana_device *device;
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     liana_estimator_create(context, &(liana_estimator_options){model_fn, &own, .config = config}, &estimator);
     liana_train_spec train = {.input.dataset = training, .max_steps = argc > 1 ? atoi(argv[1]) : 2000};
     liana_eval_spec eval = {.input.dataset = test, .every_steps = 500, .on_evaluation = on_evaluation};
-    liana_estimator_train_and_evaluate(estimator, &train, &eval);
+    liana_estimator_train(estimator, &train, &eval);
     liana_dataset *one = liana_dataset_take(liana_dataset_retain(test), 1);
     liana_predict_spec predict = {.input.dataset = one, .predictions = {{"class", &class, 1}}};
     liana_estimator_predict(estimator, &predict);

@@ -40,7 +40,7 @@ static liana_status next_images(liana_iterator *images, float *batch)
     for (int i = 0; !images && i < BATCH; i++) draw_ring(batch + i * PIXELS);
     if (!images) return LIANA_OK;
     liana_status status = liana_iterator_next(images, &element);
-    const uint8_t *pixels = status == LIANA_OK ? liana_element_data(element, "image") : NULL;
+    const uint8_t *pixels = status == LIANA_OK ? liana_element_array(element, "image").data : NULL;
     for (int i = 0; pixels && i < BATCH * PIXELS; i++) batch[i] = (float)pixels[i] / 255;
     return status;
 }

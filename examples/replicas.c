@@ -19,7 +19,7 @@ static const liana_component components[] = {{"x", LIANA_F32, {1, {3}}}, {"y", L
 static liana_status make_example(void *user, const liana_example_address *address, const liana_element *number,
                                  liana_element *example)
 {
-    int64_t n = *(const int64_t *)liana_element_data(number, "value");
+    int64_t n = *(const int64_t *)liana_element_array(number, "value").data;
     float *x = liana_element_output(example, "x"), *y = liana_element_output(example, "y");
     (void)user, (void)address;
     x[0] = (float)(n * 7 % 100) / 50 - 1;
@@ -35,22 +35,16 @@ static liana_tensor squares_of(liana_graph *graph, liana_tensor x, liana_tensor 
     return liana_op_square(liana_op_subtract(liana_op_matmul(x, *weight, false, false), y));
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     liana_tensor weight;
-    liana_tensor squares = squares_of(leaf->graph, liana_leaf_input(leaf, "x"), liana_leaf_input(leaf, "y"), &weight);
+    liana_tensor squares =
+        squares_of(shard->graph, liana_shard_input(shard, "x"), liana_shard_input(shard, "y"), &weight);
     (void)user;
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", squares), &weight, 1);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", squares), &weight, 1);
 }
 
-static void build_update(liana_update *update, void *user)
-{
-    (void)user;
-    liana_apply_gradients(update->variables, update->gradients, update->num_variables,
-                          &(liana_optimizer_options){.optimizer = "Adam", .learning_rate = 0.05});
-}
-
-/* What each replica computes of each of its leaves. */
+/* The graph that each replica computes for each of its shards. */
 static void build_measure(liana_graph *graph, void *user)
 {
     liana_tensor weight;
@@ -75,16 +69,15 @@ int main(int argc, char **argv)
     liana_strategy strategy = {.name = argc > 1 ? argv[1] : NULL, .replicas = argc > 2 ? atoi(argv[2]) : 0};
     CHECK(liana_context_create(NULL, &context));
     CHECK(liana_replicas_open(context, &(liana_replicas_options){.strategy = strategy}, &replicas));
-    liana_variables *variables = liana_replicas_variables(replicas);
-    CHECK(liana_step_create(liana_replicas_device(replicas), variables,
-                            &(liana_step_options){.leaf = build_leaf,
-                                                  .update = build_update,
-                                                  .components = components,
-                                                  .num_components = 2,
-                                                  .batch_size = BATCH,
-                                                  .microbatch = MICROBATCH,
-                                                  .replicas = replicas},
-                            &step));
+    const liana_step_options options = {.shard = build_shard,
+                                        .optimizer = "{name: Adam, learning_rate: 0.05}",
+                                        .components = components,
+                                        .num_components = 2,
+                                        .batch_size = BATCH,
+                                        .microbatch = MICROBATCH,
+                                        .replicas = replicas};
+    CHECK(liana_step_create(context, &options, &step));
+    liana_variables *variables = liana_step_variables(step);
     CHECK(liana_variables_initialize(variables, NULL));
     CHECK(liana_replica_program_create(replicas, &(liana_replica_program_options){.build = build_measure}, &measure));
     liana_dataset *examples = liana_dataset_range(context, 0, COUNT, 1);
@@ -93,12 +86,12 @@ int main(int argc, char **argv)
                                                                 .num_components = 2});
     examples = liana_dataset_shuffle(examples, NULL);
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
-        liana_distribute_options options = {.batch_size = BATCH,
+        liana_distribute_options batches = {.batch_size = BATCH,
                                             .microbatch = MICROBATCH,
                                             .iterator = {.epoch = epoch}};
-        CHECK(liana_replicas_distribute(replicas, examples, &options, &iterator));
+        CHECK(liana_replicas_distribute(replicas, examples, &batches, &iterator));
         while (liana_replica_iterator_next(iterator, &batch) == LIANA_OK) {
-            CHECK(liana_step_run(step, &(liana_step_batch){.values = batch}, NULL));
+            CHECK(liana_step_run(step, &(liana_step_input){.values = batch}, NULL));
             liana_per_replica_destroy(batch);
         }
         CHECK(liana_context_status(context));
@@ -112,8 +105,8 @@ int main(int argc, char **argv)
     CHECK(liana_variables_read(variables, "weight", weight, sizeof weight));
     printf("y = %.9g a + %.9g b + %.9g, mean square %.9g\n", (double)weight[0], (double)weight[1], (double)weight[2],
            (double)*(const float *)mean.data);
-    fprintf(stderr, "%d of %d leaves were measured here\n", (int)liana_per_replica_num_local(values),
-            (int)liana_per_replica_num_leaves(values));
+    fprintf(stderr, "%d of %d shards were measured here\n", (int)liana_per_replica_info(values).num_local,
+            (int)liana_per_replica_info(values).num_shards);
     liana_per_replica_destroy(values);
     liana_per_replica_destroy(batch);
     liana_replica_iterator_destroy(iterator);

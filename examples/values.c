@@ -22,10 +22,10 @@ static liana_status print_row(const char *what, liana_tensor tensor)
 
 static void print_nodes(const liana_graph *graph)
 {
-    for (size_t i = 0; i < liana_graph_num_nodes(graph); i++) {
-        liana_tensor node = liana_graph_node(graph, i);
+    for (size_t i = 0; i < liana_graph_count(graph, LIANA_GRAPH_NODES); i++) {
+        liana_tensor node = liana_graph_nth(graph, LIANA_GRAPH_NODES, i).tensor;
         liana_attribute attribute;
-        printf("%s %s", liana_tensor_op(node), liana_tensor_name(node) ? liana_tensor_name(node) : "");
+        printf("%s %s", liana_tensor_info(node).op, liana_tensor_name(node) ? liana_tensor_name(node) : "");
         if (liana_tensor_find_attribute(node, "strides", &attribute)) {
             printf(" strides");
             for (size_t k = 0; k < attribute.num_ints; k++) printf(" %d", (int)attribute.ints[k]);

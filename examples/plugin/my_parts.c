@@ -201,7 +201,7 @@ static const liana_initializer_type spread_initializer = {
     .fill = spread_fill,
 };
 
-/* ---- callback: ends a training whose loss is good enough for some epochs; what it counts is state ---- */
+/* ---- callback: ends a training whose loss is good enough for some epochs; its counter is state ---- */
 
 typedef struct good_enough_options {
     double below;
@@ -231,15 +231,17 @@ static liana_status good_enough_epoch_end(liana_callback_item *item, liana_fit_c
 
 static void good_enough_save(const liana_callback_item *item, liana_callback_state *state)
 {
-    liana_callback_state_put_integer(state, "count", ((const good_enough *)item->self)->count);
+    const good_enough *own = item->self;
+    liana_callback_state_put(state, "count", (liana_kept){LIANA_KEPT_INTEGER, .integer = own->count});
 }
 
 static liana_status good_enough_load(liana_callback_item *item, const liana_fit_context *context,
                                      const liana_callback_state *state)
 {
+    liana_kept count;
     (void)context;
-    ((good_enough *)item->self)->count = 0;
-    (void)liana_callback_state_get_integer(state, "count", &((good_enough *)item->self)->count);
+    liana_callback_state_get(state, "count", LIANA_KEPT_INTEGER, &count); /* 0 where it is new */
+    ((good_enough *)item->self)->count = count.integer;
     return LIANA_OK;
 }
 

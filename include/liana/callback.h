@@ -14,12 +14,12 @@
  *                                           .num_callbacks = 1});
  *
  * In a training of several processes each process runs the callbacks, with the same values, and must come to the same
- * decisions. What depends on a clock goes through liana_fit_clock_decision; files are written where
- * liana_fit_is_chief. */
+ * decisions. Decisions that depend on a clock go through liana_fit_clock_decision; files are written where
+ * liana_fit_info(context).is_chief. */
 #ifndef LIANA_CALLBACK_H
 #define LIANA_CALLBACK_H
 
-#include <liana/element.h>
+#include <liana/array.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +27,7 @@ extern "C" {
 
 /* A running training, as callbacks see it. Valid during the call. */
 typedef struct liana_fit_context liana_fit_context;
-/* What a callback keeps in checkpoints. Valid during the call. */
+/* The state that a callback keeps in checkpoints. Valid during the call. */
 typedef struct liana_callback_state liana_callback_state;
 
 /* A status other than LIANA_OK ends liana_fit with this status. */
@@ -45,9 +45,9 @@ typedef struct liana_callback {
     liana_callback_function *step_end; /* an update is done, or a group of them (steps_per_execution) */
     liana_callback_function *validation_begin;
     liana_callback_function *validation_end;
-    /* What of the callback is state. `save` stores it by name (liana_callback_state_put_...); it runs at each
-     * checkpoint and before each validation. `load` takes it back when a training goes on from a checkpoint. A validation
-     * that was interrupted is done again, so state should change in other events. */
+    /* The part of the callback that is state. `save` stores it by name (liana_callback_state_put); it runs at each
+     * checkpoint and before each validation. `load` takes it back when a training goes on from a checkpoint. A
+     * validation that was interrupted is done again, so state should change in other events. */
     void (*save)(void *user, liana_callback_state *state);
     liana_status (*load)(void *user, const liana_callback_state *state);
     void *user;
@@ -57,30 +57,31 @@ typedef struct liana_callback {
  *
  * A context or state that is NULL is no crash: the answer is 0, false, NULL or -1, and nothing is done. */
 
-LIANA_API int64_t liana_fit_epoch(const liana_fit_context *context);  /* from 1 */
-LIANA_API int64_t liana_fit_epochs(const liana_fit_context *context); /* 0: not known */
-/* Updates done in the epoch, of how many; in a validation, its batches. */
-LIANA_API int64_t liana_fit_step(const liana_fit_context *context);
-LIANA_API int64_t liana_fit_steps(const liana_fit_context *context);
-LIANA_API int64_t liana_fit_iteration(const liana_fit_context *context); /* updates done in all */
-/* The number of devices that compute the leaves of a batch, and the strategy's name. */
-LIANA_API int64_t liana_fit_num_replicas_in_sync(const liana_fit_context *context);
-LIANA_API const char *liana_fit_strategy(const liana_fit_context *context);
-/* The learning rate of the last update; 0 before the first. */
-LIANA_API double liana_fit_learning_rate(const liana_fit_context *context);
-/* Whether the training went on from a checkpoint, and whether this process writes files. */
-LIANA_API bool liana_fit_is_resumed(const liana_fit_context *context);
-LIANA_API bool liana_fit_is_chief(const liana_fit_context *context);
+typedef struct liana_fit_facts {
+    int64_t epoch;       /* from 1 */
+    int64_t epochs;      /* 0: not known */
+    int64_t step, steps; /* updates done in the epoch, of how many; in a validation, its batches */
+    int64_t iteration;   /* updates done in all */
+    /* At the end of a step: how many updates it was. 1, or with steps_per_execution up to as many; 0 where its only
+     * update was left out (on_bad_numbers). 0 elsewhere. Updates are counted from 0. */
+    int64_t num_updates;
+    double learning_rate;         /* of the last update; 0 before the first */
+    double rate_factor;           /* of the schedule's rate: 1 when a training begins, part of its state */
+    bool is_resumed;              /* the training went on from a checkpoint */
+    bool is_chief;                /* this process writes files */
+    int64_t num_replicas_in_sync; /* devices that compute the shards of a batch */
+    const char *strategy;         /* its name, which is static */
+} liana_fit_facts;
 
-/* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no such
- * value, or nothing was measured yet; *value is then 0. */
+/* Where the training is now. */
+LIANA_API liana_fit_facts liana_fit_info(const liana_fit_context *context);
+
+/* The mean of "loss" or of a metric over the epoch so far, and after "val_" over the validation. False: there is no
+ * such value, or nothing was measured yet; *value is then 0. */
 LIANA_API bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value);
 
-/* At the end of a step: how many updates it was. 1, or with steps_per_execution up to as many; 0 where its only update was
- * left out (on_bad_numbers), and elsewhere. Updates are counted from 0. */
-LIANA_API int64_t liana_fit_num_updates(const liana_fit_context *context);
-/* The mean of "loss" or of a metric over the examples of one of these updates, as liana_fit_metric. False also: there is
- * no such update, or memory is out. */
+/* The mean of "loss" or of a metric over the examples of one of the step's updates, as liana_fit_metric. False also:
+ * there is no such update, or memory is out. */
 LIANA_API bool liana_fit_update_metric(const liana_fit_context *context, int64_t update, const char *name,
                                        double *value);
 /* Its learning rate; 0: there is no such update. */
@@ -95,18 +96,17 @@ LIANA_API int64_t liana_fit_variable_size(const liana_fit_context *context, cons
 LIANA_API LIANA_MUST_USE liana_status liana_fit_variable_read(const liana_fit_context *context, const char *name,
                                                               float *values);
 
-/* ---- what a callback may ask for ---- */
+/* ---- requests of a callback ---- */
 
 /* Ends the training well: liana_fit returns LIANA_OK. At a step after this update, else after this epoch. The reason is
  * copied; NULL: none. It is told to on_note with the callback's name. */
 LIANA_API void liana_fit_stop(liana_fit_context *context, const char *reason);
 /* A checkpoint after this event, if the training has a folder for them. */
 LIANA_API void liana_fit_request_checkpoint(liana_fit_context *context);
-/* The factor that the schedule's rate is multiplied by: 1 when a training begins, part of its state. Errors:
- * INVALID_ARGUMENT if it is not a finite number above 0. */
-LIANA_API double liana_fit_rate_factor(const liana_fit_context *context);
+/* Sets the factor that the schedule's rate is multiplied by. Errors: INVALID_ARGUMENT if it is not a finite number
+ * above 0. */
 LIANA_API LIANA_MUST_USE liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor);
-/* A decision that depends on a clock: `own` is what this process would decide; returns what the chief decides for all.
+/* A decision that depends on a clock. `own` is this process's own decision; returns the chief's, which counts for all.
  * All processes must ask at the same event. */
 LIANA_API bool liana_fit_clock_decision(const liana_fit_context *context, bool own);
 /* Stores a message for the failure that the callback returns; NULL: the name of the status. Returns `status`. */
@@ -114,21 +114,29 @@ LIANA_API liana_status liana_fit_fail(liana_fit_context *context, liana_status s
 
 /* ---- state ---- */
 
-/* Store a value under a key. Numbers keep all their bits but those of a NaN. Texts are copied. An array (float32) is
- * borrowed, and must stay as it is until the training goes on. */
-LIANA_API void liana_callback_state_put_number(liana_callback_state *state, const char *key, double number);
-LIANA_API void liana_callback_state_put_integer(liana_callback_state *state, const char *key, int64_t integer);
-LIANA_API void liana_callback_state_put_text(liana_callback_state *state, const char *key, const char *text);
-LIANA_API void liana_callback_state_put_array(liana_callback_state *state, const char *key, const float *values,
-                                              int64_t count);
-/* Read a value. False, NULL or -1: there is none of that kind, and nothing is written. Texts are valid during the call.
- * An array is copied into values[count] only if it has `count` elements; its number of elements is returned. `values`
- * may be NULL. */
-LIANA_API bool liana_callback_state_get_number(const liana_callback_state *state, const char *key, double *number);
-LIANA_API bool liana_callback_state_get_integer(const liana_callback_state *state, const char *key, int64_t *integer);
-LIANA_API const char *liana_callback_state_get_text(const liana_callback_state *state, const char *key);
-LIANA_API int64_t liana_callback_state_get_array(const liana_callback_state *state, const char *key, float *values,
-                                                 int64_t count);
+typedef enum liana_kept_kind {
+    LIANA_KEPT_NUMBER,
+    LIANA_KEPT_INTEGER,
+    LIANA_KEPT_TEXT,
+    LIANA_KEPT_ARRAY
+} liana_kept_kind;
+
+/* A value of the state. Only the member of its kind is set. */
+typedef struct liana_kept {
+    liana_kept_kind kind;
+    double number; /* keeps all its bits but those of a NaN */
+    int64_t integer;
+    const char *text;
+    const float *values; /* of an array: [count] */
+    int64_t count;
+} liana_kept;
+
+/* Stores a value under a key: put(state, "best", (liana_kept){LIANA_KEPT_NUMBER, .number = best}). Texts are copied. An
+ * array is borrowed, and must stay as it is until the training goes on. */
+LIANA_API void liana_callback_state_put(liana_callback_state *state, const char *key, liana_kept value);
+/* Reads a value of a kind. False: there is none, and *value is zeros. Texts and arrays are valid during the call. */
+LIANA_API bool liana_callback_state_get(const liana_callback_state *state, const char *key, liana_kept_kind kind,
+                                        liana_kept *value);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* dataset.h - datasets: labelled images in files, or any other elements. Stages change, choose and mix elements.
  *
- * Models are fitted to datasets, evaluated on them, and predict for them. iterator.h gives the elements to a program.
+ * Models are fitted to datasets, evaluated on them, and predict for them. An iterator gives the elements to a program.
  * Stages have tf.data's names and meaning, and are written as expressions:
  *
  *     liana_dataset *numbers = liana_dataset_range(context, 0, 100, 1);
@@ -21,8 +21,9 @@
 #ifndef LIANA_DATASET_H
 #define LIANA_DATASET_H
 
+#include <liana/array.h>
 #include <liana/augment.h>
-#include <liana/element.h>
+#include <liana/context.h>
 #include <liana/preprocessing.h>
 
 #ifdef __cplusplus
@@ -30,6 +31,35 @@ extern "C" {
 #endif
 
 typedef struct liana_dataset liana_dataset;
+
+/* ---- elements ----
+ *
+ * An element consists of named components. All elements of a dataset have the same components: same names, dtypes and
+ * shapes. They are known before the first element is made. Strings are any bytes; they stay on the host. */
+
+typedef struct liana_element liana_element;
+
+/* The components of an element, as those of its dataset. Returns their number; 0 for NULL. They are valid as long as
+ * the dataset. */
+LIANA_API size_t liana_element_components(const liana_element *element, const liana_component **components);
+/* A component of an element, with its shape in this element: without unknown dimensions. Of strings `data` is NULL, and
+ * liana_element_string gives them. Zeros: there is no such component. Valid as long as the element. */
+LIANA_API liana_array liana_element_array(const liana_element *element, const char *name);
+
+/* String `index` of a component, from 0. {NULL, 0} if there is none. Not NUL-terminated. */
+LIANA_API liana_bytes liana_element_string(const liana_element *element, const char *name, int64_t index);
+
+/* For functions that make an element: the memory for the numbers of a component. NULL as above. */
+LIANA_API void *liana_element_output(liana_element *element, const char *name);
+/* Sets a string to a copy of `bytes`, which may be NULL if `size` is 0. Errors: INVALID_ARGUMENT (no such string),
+ * OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index,
+                                                               const void *bytes, size_t size);
+/* Stores the sentence why the element cannot be made; NULL: none. Returns `status`, so that the function can return
+ * it. */
+LIANA_API liana_status liana_element_fail(liana_element *element, liana_status status, const char *message);
+
+/* ---- datasets ---- */
 
 /* Whether the first line of a table has the names of its columns. */
 typedef enum liana_header {
@@ -85,12 +115,16 @@ LIANA_API void liana_dataset_close(liana_dataset *dataset);
 
 enum { LIANA_INFINITE = -1, LIANA_UNKNOWN = -2 };
 
-/* The number of elements, LIANA_INFINITE or LIANA_UNKNOWN. */
-LIANA_API int64_t liana_dataset_num_examples(const liana_dataset *dataset);
-/* Whether any element can be computed directly. If not, the elements before it are replayed. */
-LIANA_API bool liana_dataset_random_access(const liana_dataset *dataset);
-/* The components of the elements. Returns their number. They are valid as long as the dataset. */
-LIANA_API size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components);
+/* Facts of a dataset that are known before its elements are made. */
+typedef struct liana_dataset_facts {
+    int64_t num_examples; /* elements; LIANA_INFINITE or LIANA_UNKNOWN */
+    int64_t batch_size;   /* of the batches that the elements are; 0: they are single */
+    bool random_access;   /* any element can be computed directly; false: the elements before it are replayed */
+    size_t num_components;
+    const liana_component *components; /* of the elements; valid as long as the dataset */
+    size_t cached_bytes;               /* used by the caches of the dataset, and of those that it is made of */
+} liana_dataset_facts;
+LIANA_API liana_dataset_facts liana_dataset_info(const liana_dataset *dataset);
 
 /* Reads all labels. The number of classes is the largest label plus one. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_count_classes(const liana_dataset *dataset, int64_t *num_classes);
@@ -108,10 +142,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_data
  * - `id`: a string, empty if there is none. */
 
 /* The rows of CSV or TSV tables. A column is s64 if all its cells are whole numbers, f32 if all are numbers, else a
- * string; or what options->columns says. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
+ * string; options->columns may say otherwise. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
  * names is the class label: `label` (s64), as in files of images. A column `id` or `image_id` is the `id`. An empty
- * cell is an error, unless `columns` says what it stands for; messages name file, line and column. `options` may be
- * NULL. Random-access. */
+ * cell is an error, unless `columns` gives a value for it; messages name file, line and column. `options` may be NULL.
+ * Random-access. */
 LIANA_API liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern,
                                            const liana_dataset_options *options);
 
@@ -144,11 +178,6 @@ typedef struct liana_map_options {
     size_t num_components;
 } liana_map_options;
 LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_map_options *options);
-
-/* Registers a function under a name, for use in liana_dataset_configure. The name is copied; `user` is passed to the
- * function. Errors: INVALID_ARGUMENT (no name, or the name is taken), OUT_OF_MEMORY. */
-LIANA_API LIANA_MUST_USE liana_status liana_map_register(liana_context *context, const char *name,
-                                                         liana_map_function function, void *user);
 
 /* Parses tf.Example records. `record` is replaced by the components. Each is the feature of that name; its shape gives
  * the number of values. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
@@ -193,10 +222,6 @@ typedef struct liana_ignore_errors_options {
 LIANA_API liana_dataset *liana_dataset_ignore_errors(liana_dataset *dataset,
                                                      const liana_ignore_errors_options *options);
 LIANA_API liana_dataset *liana_dataset_mark_errors(liana_dataset *dataset, const liana_ignore_errors_options *options);
-
-/* Like liana_map_register, for filters. */
-LIANA_API LIANA_MUST_USE liana_status liana_filter_register(liana_context *context, const char *name,
-                                                            liana_filter_function function, void *user);
 
 /* Shuffles a dataset. A random-access dataset is shuffled as a whole, without a buffer, by a permutation computed from
  * seed and epoch. For compressed files it permutes blocks of records, and then the records within every 8 blocks. Other
@@ -279,27 +304,72 @@ LIANA_API liana_dataset *liana_dataset_flat_map(liana_dataset *dataset, const li
 
 /* ---- speed ---- */
 
-/* Keeps the elements of the first epoch in memory. */
-LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset);
-/* Keeps the elements of the first epoch in a file, also for later programs. The file is written in one pass over the
- * data, when an element is first asked for. It appears only when it is complete. It is made again if it is damaged, or
- * if the stages before it, their options, the files that they read or `version` have changed. Of functions only the
- * names are known: give another `version` when a function has changed. A full disk is an IO_ERROR; an older file
- * stays. */
-typedef struct liana_cache_file_options {
-    const char *path;    /* path of the file; its folder is created */
+/* Keeps the elements of the first epoch: in memory (`options` NULL), or in a file, also for later programs. The file is
+ * written in one pass over the data, when an element is first asked for. It appears only when it is complete. It is
+ * made again if it is damaged, or if the stages before it, their options, the files that they read or `version` have
+ * changed. Of functions only the names are known: give another `version` when a function has changed. A full disk is an
+ * IO_ERROR; an older file stays. */
+typedef struct liana_cache_options {
+    const char *path;    /* of the file; its folder is created */
     const char *version; /* any text; NULL: none */
-} liana_cache_file_options;
-LIANA_API liana_dataset *liana_dataset_cache_file(liana_dataset *dataset, const liana_cache_file_options *options);
-/* Bytes used by the caches of the dataset and of the datasets that it is made of. */
-LIANA_API size_t liana_dataset_cached_bytes(const liana_dataset *dataset);
+} liana_cache_options;
+LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset, const liana_cache_options *options);
 /* The iterator's threads make elements ahead, as many as are needed. Stages with much work (map, parse_example,
  * decode_images) do so without it. */
 LIANA_API liana_dataset *liana_dataset_prefetch(liana_dataset *dataset);
 
-/* Sets the range of pixel values of `image` at a model's input. Default: LIANA_SCALE_AUTO, or what the dataset was
- * opened with. NULL is allowed. */
+/* Sets the range of pixel values of `image` at a model's input. Default: LIANA_SCALE_AUTO, or the scale of the options
+ * that opened the dataset. NULL is allowed. */
 LIANA_API void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale);
+
+/* ---- iterators: the elements of a dataset, one after the other ----
+ *
+ *     const liana_element *element;
+ *     while ((status = liana_iterator_next(iterator, &element)) == LIANA_OK) use(element);
+ *     if (status != LIANA_END_OF_DATA) puts(liana_context_message(context));
+ *
+ * Only one thread at a time may use an iterator. */
+
+typedef struct liana_iterator liana_iterator;
+
+/* Zeros are the defaults. */
+typedef struct liana_iterator_options {
+    int num_threads; /* for each stage that works ahead. 0: the context's number; below 0: none, `next` does all work */
+    size_t memory;   /* bytes, half for elements made ahead, half for shuffle buffers; 0: 1 GiB */
+    uint64_t seed;   /* of the random numbers that functions draw */
+    uint64_t epoch;  /* decides the order of shuffles */
+    uint64_t start;  /* index of the first element: the iterator begins where one from 0 would be then */
+} liana_iterator_options;
+
+/* Opens an iterator; `options` may be NULL. It keeps a reference to the dataset; the caller still closes its own.
+ * Errors: INVALID_ARGUMENT (the dataset is NULL; its maker has left the message), and errors of the elements before
+ * `start` if stages must replay them. */
+LIANA_API LIANA_MUST_USE liana_status liana_iterator_create(const liana_dataset *dataset,
+                                                            const liana_iterator_options *options,
+                                                            liana_iterator **iterator);
+/* NULL is allowed. */
+LIANA_API void liana_iterator_destroy(liana_iterator *iterator);
+
+/* The next element, valid until the next call. After the last one: LIANA_END_OF_DATA and NULL, without a message. The
+ * message of a failure names the stage and the address. A failure is repeated until liana_iterator_initialize. */
+LIANA_API LIANA_MUST_USE liana_status liana_iterator_next(liana_iterator *iterator, const liana_element **element);
+
+/* The number of elements since the beginning of the epoch, `start` included; 0 for NULL. An iterator with this `start`
+ * goes on here. */
+LIANA_API uint64_t liana_iterator_position(const liana_iterator *iterator);
+
+/* Begins again, with another dataset whose elements have the same components, or with the same one (NULL). `options` as
+ * for create; NULL: as before, from element 0. Errors: INVALID_ARGUMENT (names the component that differs); the
+ * iterator then stays where it was. */
+LIANA_API LIANA_MUST_USE liana_status liana_iterator_initialize(liana_iterator *iterator, const liana_dataset *dataset,
+                                                                const liana_iterator_options *options);
+
+/* A feedable iterator: it gives the elements of another iterator, which may be replaced at any time. It begins with
+ * `source`. The iterator that feeds it must live until it is replaced or this one is destroyed. */
+LIANA_API LIANA_MUST_USE liana_status liana_iterator_create_feedable(liana_iterator *source, liana_iterator **iterator);
+/* From now on gives the elements of `source`, from its current position. Errors: INVALID_ARGUMENT (components differ,
+ * or `source` is itself fed by this iterator). */
+LIANA_API LIANA_MUST_USE liana_status liana_iterator_feed(liana_iterator *iterator, liana_iterator *source);
 
 #ifdef __cplusplus
 }

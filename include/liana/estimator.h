@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum { LIANA_MAX_PREDICTIONS = 16, LIANA_MAX_WARM_NAMES = 32 };
+enum { LIANA_MAX_PREDICTIONS = 16 };
 
 typedef struct liana_estimator liana_estimator;
 
@@ -54,7 +54,7 @@ LIANA_API liana_tensor liana_feature_at(liana_location here, const liana_feature
 
 typedef enum liana_mode_kind { LIANA_MODE_TRAIN, LIANA_MODE_EVALUATE, LIANA_MODE_PREDICT } liana_mode_kind;
 
-/* What the model is built for. */
+/* The use that the model is built for. */
 typedef struct liana_estimator_mode {
     liana_mode_kind kind;
     /* For liana_model_call and liana_layer_call. With it the estimator knows the models: their variables begin with the
@@ -68,7 +68,7 @@ typedef struct liana_prediction {
     liana_tensor tensor; /* [size, ...] of any dtype */
 } liana_prediction;
 
-/* A metric: one of liana's accumulators of an output and a target, or a mean of what the examples give. */
+/* A metric: one of liana's accumulators of an output and a target, or a mean of values by example. */
 typedef struct liana_estimator_metric {
     const char *name;            /* in results; NULL: that of `metric` */
     liana_metric metric;         /* its members `output` and `as` are not read; without a name: "accuracy" */
@@ -77,7 +77,7 @@ typedef struct liana_estimator_metric {
     liana_tensor mask;           /* as that of the loss; invalid: every element counts */
 } liana_estimator_metric;
 
-/* What a model function returns. Zeros are the defaults; the first entry without a tensor ends a list. */
+/* The results of a model function. Zeros are the defaults; the first entry without a tensor ends a list. */
 typedef struct liana_estimator_spec {
     /* In training and evaluation: floats [size, ...], the loss of each example, or of each element of an example. liana
      * takes the mean over all elements of the batch, however it is cut. */
@@ -103,7 +103,7 @@ typedef struct liana_estimator_spec {
 } liana_estimator_spec;
 
 /* Builds a graph from features and labels; `params` are the options'. It is called when something is made to run, for
- * leaves of each size that comes, and must build the same each time. It may create variables: the first call makes one,
+ * shards of each size that comes, and must build the same each time. It may create variables: the first call makes one,
  * later calls of the same name find it. */
 typedef liana_estimator_spec liana_model_function(const liana_features *features, const liana_features *labels,
                                                   const liana_estimator_mode *mode, void *params);
@@ -112,26 +112,33 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict and
-     * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call that
-     * needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL. NULL: a
-     * temporary folder, which is removed with the estimator; several processes that train together need a folder that all
-     * of them reach. */
+    /* A folder for checkpoints (checkpoints/step-...). Training goes on from the newest one; evaluate, predict and
+     * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call
+     * that needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL.
+     * NULL: a temporary folder, which is removed with the estimator; several processes that train together need a
+     * folder that all of them reach. */
     const char *model_dir;
     const char *device; /* as in liana_device_open; NULL: "cpu" */
     liana_strategy strategy;
     uint64_t seed;                  /* of the data's order, dropout and initialisers */
     int64_t batch_size;             /* examples of an update; 0: 32 */
     int64_t microbatch;             /* examples computed together; 0: chosen from the model and batch size */
+    int64_t steps_per_execution;    /* as for liana_fit; 0: 1 */
+    bool deterministic;             /* as for liana_fit */
     int64_t eval_batch_size;        /* of evaluations and predictions; 0: batch_size */
     int64_t save_checkpoints_steps; /* a checkpoint after every this many updates; 0: after epochs only */
-    double save_checkpoints_secs;   /* and after so many seconds; 0: not by time */
+    double save_checkpoints_secs;   /* a checkpoint also after this time, in seconds; 0: not by time */
     int64_t keep_checkpoint_max;    /* 0: 5; -1: all */
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
     liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;
-    int64_t memory;                                /* MiB, for recompute; as for liana_fit */
-    int64_t data_memory;                           /* MiB for reading and decoding; 0: 1024 */
+    int64_t memory;      /* MiB, for recompute; as for liana_fit */
+    int64_t data_memory; /* MiB for reading and decoding; 0: 1024 */
+    /* The policy for numbers that are not finite; as for liana_fit. The folder is one of this machine. */
+    liana_on_bad_numbers on_bad_numbers;
+    int64_t max_bad_numbers;   /* 0: 10 */
+    double bad_numbers_factor; /* 0: 0.5 */
+    const char *bad_numbers_folder;
     void (*on_note)(void *user, const char *note); /* NULL: nobody is told */
     void *user;
 } liana_run_config;
@@ -198,8 +205,8 @@ typedef struct liana_train_spec {
 typedef struct liana_eval_spec {
     liana_estimator_input input;
     int64_t steps; /* largest number of batches; 0: all examples */
-    /* When liana_estimator_train_and_evaluate evaluates, besides the end: after every so many updates, or so many
-     * epochs. Both 0: after each epoch. */
+    /* liana_estimator_train evaluates at its end, and each time after this number of updates or epochs. Both 0: after
+     * each epoch. */
     int64_t every_steps;
     int64_t every_epochs;
     /* Called after each of these evaluations; may be NULL. */
@@ -207,15 +214,12 @@ typedef struct liana_eval_spec {
     void *user;
 } liana_eval_spec;
 
-/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. Errors: those of liana_fit; of the
- * model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another shape, ...);
- * INVALID_DATA (model_dir has checkpoints of another model function; other data). */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train);
-
-/* The same, with evaluations in between that see the variables as they are; they change nothing. */
-LIANA_API LIANA_MUST_USE liana_status liana_estimator_train_and_evaluate(liana_estimator *estimator,
-                                                                         const liana_train_spec *train,
-                                                                         const liana_eval_spec *eval);
+/* Trains. Begins with the newest checkpoint of model_dir, else with initial values. With `eval` (NULL: none) it
+ * evaluates in between and at the end, with the variables as they are; evaluations change nothing. Errors: those of
+ * liana_fit; of the model function, with its file and line; INVALID_ARGUMENT (a spec without a loss, a loss of another
+ * shape, ...); INVALID_DATA (model_dir has checkpoints of another model function; other data). */
+LIANA_API LIANA_MUST_USE liana_status liana_estimator_train(liana_estimator *estimator, const liana_train_spec *train,
+                                                            const liana_eval_spec *eval);
 
 /* Measures loss and metrics. `results` may be NULL; its names are valid until the next call. Errors: also NOT_FOUND
  * (nothing has been trained yet). */
@@ -248,10 +252,10 @@ typedef struct liana_export_spec {
     int64_t batch_size;          /* examples of each run of the graph; 0: 1 */
 } liana_export_spec;
 
-/* Writes what predicts: folder/graph.liana and folder/variables.safetensors. The graph (liana_graph_load) has the
- * features as inputs and the predictions as outputs, by name; images are u8 and enter by their scale within the graph.
- * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder; the
- * graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
+/* Writes the graph of predictions and its variables: folder/graph.liana and folder/variables.safetensors. The graph
+ * (liana_graph_load) has the features as inputs and the predictions as outputs, by name; images are u8 and enter by
+ * their scale within the graph. A program runs it with the variables of the other file. The folder may be
+ * gs://bucket/folder or s3://bucket/folder; the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *estimator, const char *folder,
                                                              const liana_export_spec *spec);
 

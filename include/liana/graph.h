@@ -1,4 +1,4 @@
-/* graph.h - graphs with static shapes: what devices run.
+/* graph.h - graphs with static shapes: the programs of devices.
  *
  * A graph is built with expressions: `y = liana_op_relu(liana_op_add(x, b))` (ops.h). A tensor is a handle to the
  * result of one node. It is passed by value, and is valid as long as its graph. Shapes and dtypes are inferred and
@@ -9,54 +9,14 @@
 #ifndef LIANA_GRAPH_H
 #define LIANA_GRAPH_H
 
+#include <liana/array.h>
 #include <liana/context.h>
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Every dtype: name, its name in printed graphs (StableHLO's where there is one), size in bytes. */
-#define LIANA_DTYPE_MAP(X) \
-    X(F32, "f32", 4)       \
-    X(BF16, "bf16", 2)     \
-    X(F64, "f64", 8)       \
-    X(S32, "s32", 4)       \
-    X(S64, "s64", 8)       \
-    X(U8, "u8", 1)         \
-    X(U32, "u32", 4)       \
-    X(U64, "u64", 8)       \
-    X(BOOL, "bool", 1)
-
-typedef enum liana_dtype {
-#define LIANA_DTYPE_ENUM(name, text, size) LIANA_##name,
-    LIANA_DTYPE_MAP(LIANA_DTYPE_ENUM)
-#undef LIANA_DTYPE_ENUM
-        LIANA_NUM_DTYPES
-} liana_dtype;
-
-LIANA_API const char *liana_dtype_name(liana_dtype dtype);
-LIANA_API size_t liana_dtype_size(liana_dtype dtype); /* bytes */
-
-enum { LIANA_MAX_RANK = 8 };
-
-/* A static shape. Rank 0 is a scalar. */
-typedef struct liana_shape {
-    int rank;
-    int64_t dims[LIANA_MAX_RANK];
-} liana_shape;
-
-/* liana_shape_of(2, 3) is the shape [2, 3]; LIANA_SCALAR is []. */
-#define liana_shape_of(...) ((liana_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define LIANA_SCALAR ((liana_shape){0, {0}})
-
-/* The number of elements: 1 for a scalar, 0 for NULL. */
-LIANA_API int64_t liana_shape_size(const liana_shape *shape);
-/* False if one of them is NULL. */
-LIANA_API bool liana_shape_equal(const liana_shape *a, const liana_shape *b);
 
 typedef struct liana_graph liana_graph;
 
@@ -156,29 +116,39 @@ LIANA_API liana_tensor liana_graph_tensor(const liana_graph *graph, const char *
  * Each tensor is the result of a node. The nodes are in the order in which they were made, so a node's inputs come
  * before it. Indices count from 0; beyond the end, tensors are invalid (id 0) and names NULL. */
 
-LIANA_API size_t liana_graph_num_nodes(const liana_graph *graph);
-LIANA_API liana_tensor liana_graph_node(const liana_graph *graph, size_t index);
-LIANA_API size_t liana_graph_num_inputs(const liana_graph *graph);
-LIANA_API liana_tensor liana_graph_nth_input(const liana_graph *graph, size_t index);
-LIANA_API size_t liana_graph_num_variables(const liana_graph *graph);
-LIANA_API liana_tensor liana_graph_nth_variable(const liana_graph *graph, size_t index);
-/* *name (NULL: not wanted) is the output's name. */
-LIANA_API size_t liana_graph_num_outputs(const liana_graph *graph);
-LIANA_API liana_tensor liana_graph_nth_output(const liana_graph *graph, size_t index, const char **name);
-/* The variable that is assigned to; *value (NULL: not wanted) is what it is set to. */
-LIANA_API size_t liana_graph_num_assignments(const liana_graph *graph);
-LIANA_API liana_tensor liana_graph_nth_assignment(const liana_graph *graph, size_t index, liana_tensor *value);
+typedef enum liana_graph_list {
+    LIANA_GRAPH_NODES,
+    LIANA_GRAPH_INPUTS,
+    LIANA_GRAPH_VARIABLES,
+    LIANA_GRAPH_OUTPUTS,
+    LIANA_GRAPH_ASSIGNMENTS,
+} liana_graph_list;
 
-/* The op of the tensor's node: "add", "conv2d"; "input", "variable" and "constant" for the leaves. NULL if the tensor
- * is invalid. Static. */
-LIANA_API const char *liana_tensor_op(liana_tensor tensor);
-/* What the node reads. */
-LIANA_API size_t liana_tensor_num_inputs(liana_tensor tensor);
+/* One of a list. The name is valid as long as the graph. */
+typedef struct liana_graph_item {
+    liana_tensor tensor; /* of an assignment: the variable */
+    const char *name;    /* the output's; of the others that of the tensor, or NULL */
+    liana_tensor value;  /* of an assignment: the new value of the variable; else invalid */
+} liana_graph_item;
+
+LIANA_API size_t liana_graph_count(const liana_graph *graph, liana_graph_list list);
+LIANA_API liana_graph_item liana_graph_nth(const liana_graph *graph, liana_graph_list list, size_t index);
+
+/* The node of a tensor. */
+typedef struct liana_tensor_facts {
+    const char *op;      /* "add", "conv2d"; "input", "variable" and "constant" at the begin of a graph. Static */
+    size_t num_inputs;   /* that it reads (liana_tensor_input) */
+    liana_location here; /* the place in the caller's source where it was made */
+    /* The name of the device in whose scope it was made, as it was written (device.h). NULL: it was in none. */
+    const char *device;
+    const void *constant; /* the elements of a constant, in row-major order; NULL: it is something else */
+    size_t num_attributes;
+} liana_tensor_facts;
+
+/* Zeros: the tensor is invalid. Pointers are valid as long as the graph. */
+LIANA_API liana_tensor_facts liana_tensor_info(liana_tensor tensor);
+/* An input of the node. */
 LIANA_API liana_tensor liana_tensor_input(liana_tensor tensor, size_t index);
-/* The place in the caller's source where the node was made. */
-LIANA_API liana_location liana_tensor_location(liana_tensor tensor);
-/* The elements of a constant, in row-major order. NULL: the tensor is something else. Valid as long as the graph. */
-LIANA_API const void *liana_tensor_constant(liana_tensor tensor);
 
 typedef enum liana_attribute_kind {
     LIANA_ATTRIBUTE_BOOL,
@@ -188,8 +158,8 @@ typedef enum liana_attribute_kind {
     LIANA_ATTRIBUTE_INTS,
 } liana_attribute_kind;
 
-/* A setting of a node: transpose_a of a matmul, the strides of a convolution; as its shape rule has completed it, so that
- * padding is in cells and axes are counted from 0. Only the member of its kind is set. */
+/* A setting of a node: transpose_a of a matmul, the strides of a convolution; as its shape rule has completed it, so
+ * that padding is in cells and axes are counted from 0. Only the member of its kind is set. */
 typedef struct liana_attribute {
     const char *name;
     liana_attribute_kind kind;
@@ -201,7 +171,6 @@ typedef struct liana_attribute {
     const int64_t *ints; /* valid as long as the graph */
 } liana_attribute;
 
-LIANA_API size_t liana_tensor_num_attributes(liana_tensor tensor);
 /* By index or name. False: there is no such attribute, and *attribute is zeros. */
 LIANA_API bool liana_tensor_attribute(liana_tensor tensor, size_t index, liana_attribute *attribute);
 LIANA_API bool liana_tensor_find_attribute(liana_tensor tensor, const char *name, liana_attribute *attribute);
@@ -211,18 +180,33 @@ LIANA_API bool liana_tensor_find_attribute(liana_tensor tensor, const char *name
 LIANA_API char *liana_graph_text(const liana_graph *graph);
 LIANA_API char *liana_graph_dot(const liana_graph *graph);
 
+/* ---- values at once ----
+ *
+ * For trying things out:
+ *
+ *     liana_tensor a = liana_graph_constant(graph, LIANA_F32, liana_shape_of(3), ((float[]){1, 2, 3}));
+ *     printf("%g\n", liana_number(liana_op_reduce_sum(liana_op_square(a), LIANA_ALL_AXES, false)));
+ *
+ * Each node is computed by itself, on the caller's thread, by the kernel that a program on the CPU would use. In a
+ * scope of another device (device.h) it is computed on that device, which stays open as long as the graph. The graph
+ * keeps the values, so an expression that was computed once is not computed again. It keeps them, like the nodes, until
+ * it is destroyed. Where the same expression is computed many times, or is large, make a program (program.h). */
+
+/* Copies the tensor's value into `data`, row-major; `size` is that of `data` in bytes, and must be the tensor's. The
+ * expression is made of constants: an input or a variable has no value outside of a program. Errors: that of the graph;
+ * INVALID_ARGUMENT (an input or variable, with its name; another size), OUT_OF_MEMORY; those of a scope's device. They
+ * are in the context; the graph stays usable. */
+LIANA_API LIANA_MUST_USE liana_status liana_value(liana_tensor tensor, void *data, size_t size);
+
+/* The only element of a tensor as a number; a bool is 0 or 1. NaN after an error, whose message is in the context:
+ * those above, and a tensor of several elements. */
+LIANA_API double liana_number(liana_tensor tensor);
+
 #ifdef __cplusplus
 }
 
 /* The same for C++, which has no compound literals. */
 #undef LIANA_HERE
 #define LIANA_HERE (liana_location{__FILE__, __LINE__})
-#undef LIANA_SCALAR
-#define LIANA_SCALAR (liana_shape{0, {0}})
-#undef liana_shape_of
-template <typename... Dims> constexpr liana_shape liana_shape_of(Dims... dims)
-{
-    return liana_shape{static_cast<int>(sizeof...(dims)), {static_cast<int64_t>(dims)...}};
-}
 #endif
 #endif

@@ -112,15 +112,15 @@ typedef struct liana_input_options {
  * Initialisers have Keras's names, with arguments in parentheses: "he_normal", "constant(0.5)",
  * "random_normal(stddev=0.01)". Activations are "linear" (or NULL), "relu", "softmax", ... `liana list` shows all.
  *
- * A regularizer adds a penalty to the loss: "l1(0.01)", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)", or of a matrix
- * "orthogonal_regularizer(factor=0.01, mode=rows)". That of a weight is for weights that training changes. That of an
- * activity is of the layer's result: a sum over all values, divided by the number of examples.
+ * A regularizer adds a penalty to the loss: "l1(0.01)", "l2(0.01)", "l1_l2(l1=0.01, l2=0.001)", or for a matrix
+ * "orthogonal_regularizer(factor=0.01, mode=rows)". Penalties of a weight count while training changes the weight. An
+ * activity_regularizer is computed of the layer's result: a sum over all values, divided by the number of examples.
  *
  * A constraint changes a weight after each update: "non_neg", "unit_norm(axis=0)", "max_norm(max_value=2, axis=0)",
- * "min_max_norm(min_value=0, max_value=1, rate=1, axis=0)". Norms are taken along `axis`: 0 is the inputs of a Dense;
- * axis=[0, 1, 2] is a filter of a convolution.
+ * "min_max_norm(min_value=0, max_value=1, rate=1, axis=0)". Norms are taken along `axis`. In a Dense, axis 0 goes over
+ * the inputs. In a convolution, axis=[0, 1, 2] goes over a filter.
  *
- * NULL, the default, is none. Names, formulas and defaults of the arguments are Keras's. */
+ * NULL, the default: no regularizer or constraint. Names, formulas and defaults of the arguments are Keras's. */
 
 /* activation(x kernel + bias) over the last axis; kernel [in, units]. */
 typedef struct liana_dense_options {
@@ -461,7 +461,7 @@ typedef struct liana_nested_options {
 /* Returns the nested model's first output. The builder liana_nested(m, .nested = encoder) expands to this. Errors, with
  * the outer model: a model within itself, one of another context or with an error, inputs of other shapes or dtypes. */
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
-/* Another output of a nested model; `nested` is what liana_nested returned. An invalid layer if there is none. */
+/* Another output of a nested model; `nested` is the result of liana_nested. An invalid layer if there is none. */
 LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
 
 #if defined(__cplusplus)

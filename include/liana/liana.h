@@ -2,21 +2,17 @@
 #ifndef LIANA_H
 #define LIANA_H
 
+#include <liana/array.h>
 #include <liana/augment.h>
 #include <liana/callback.h>
 #include <liana/cluster.h>
 #include <liana/context.h>
+#include <liana/data_parts.h>
 #include <liana/dataset.h>
 #include <liana/device.h>
-#include <liana/device_scope.h>
-#include <liana/devices.h>
-#include <liana/element.h>
 #include <liana/estimator.h>
 #include <liana/graph.h>
-#include <liana/indexing.h>
-#include <liana/iterator.h>
 #include <liana/layers.h>
-#include <liana/learning_rate.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>
@@ -32,7 +28,6 @@
 #include <liana/step.h>
 #include <liana/strategy.h>
 #include <liana/train.h>
-#include <liana/value.h>
 #include <liana/variables.h>
 
 #endif

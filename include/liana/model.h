@@ -36,8 +36,8 @@ typedef enum liana_precision {
     /* bfloat16: matrix products and the activations between them. float32: sums, statistics, softmax, losses, gradients
      * of weights, and updates. */
     LIANA_MIXED_BFLOAT16,
-    /* float32, but products and convolutions as the device does them by itself (XLA's precision DEFAULT): a GPU may round
-     * their operands to TF32, a TPU rounds them to bfloat16. On a CPU it is LIANA_FLOAT32. */
+    /* float32, but products and convolutions as the device does them by itself (XLA's precision DEFAULT): a GPU may
+     * round their operands to TF32, a TPU rounds them to bfloat16. On a CPU it is LIANA_FLOAT32. */
     LIANA_FLOAT32_DEFAULT,
     LIANA_PRECISION_AUTO, /* LIANA_MIXED_BFLOAT16 on GPUs, TPUs and CPUs with instructions for it, else LIANA_FLOAT32 */
 } liana_precision;
@@ -70,8 +70,10 @@ enum { LIANA_MAX_MODEL_OUTPUTS = 16 };
 
 /* Makes layers the model's outputs, in this order, instead of the last one: liana_model_outputs(m, score, class).
  * `names` may be NULL, and so may each name: an output is then named as its layer (or as the nested model that it comes
- * from); the second output of one layer "dense" is "dense_1". Errors are the model's: INVALID_ARGUMENT (a layer of
- * another model, two outputs of one name). */
+ * from); the second output of one layer "dense" is "dense_1". A model that was fitted or loaded may get other outputs,
+ * such as an inner layer that is to predict. It forgets the losses and metrics of its outputs before. While a layer
+ * leads to no output it can neither be trained nor saved. Errors are the model's: INVALID_ARGUMENT (a layer of another
+ * model, two outputs of one name). */
 LIANA_API void liana_model_outputs_at(liana_location here, liana_model *model, const liana_layer *layers, size_t count,
                                       const char *const *names);
 
@@ -81,8 +83,6 @@ typedef struct liana_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* [batch, ...], with -1 for the batch size */
 } liana_port;
-LIANA_API size_t liana_model_num_inputs(const liana_model *model);
-LIANA_API size_t liana_model_num_outputs(const liana_model *model);
 /* Inputs are in the order of their liana_input. */
 LIANA_API liana_port liana_model_input(const liana_model *model, size_t index);
 LIANA_API liana_port liana_model_output(const liana_model *model, size_t index);
@@ -95,14 +95,20 @@ typedef struct liana_weight {
     liana_shape shape;
     bool trainable; /* by gradients: false for moving averages and frozen layers */
 } liana_weight;
-LIANA_API size_t liana_model_num_weights(const liana_model *model);
+/* In the order of the layers. */
 LIANA_API liana_weight liana_model_weight(const liana_model *model, size_t index);
 
-/* The number of parameters in all weights, or in trainable weights only. */
-LIANA_API int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only);
+/* How much there is of a model. */
+typedef struct liana_model_facts {
+    size_t num_inputs, num_outputs, num_weights;
+    int64_t num_parameters;           /* in all weights */
+    int64_t num_trainable_parameters; /* in weights that gradients train */
+} liana_model_facts;
+LIANA_API liana_model_facts liana_model_info(const liana_model *model);
 
-/* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the later layers are trained. The weights of frozen layers do not
- * change, and their batch normalisation uses the moving averages. Errors: NOT_FOUND. */
+/* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the
+ * later layers are trained. The weights of frozen layers do not change, and their batch normalisation uses the moving
+ * averages. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model, const char *layer_name);
 
 /* Whether a layer, or all layers of a nested model, compute as in training while the model is trained. false: as in
@@ -114,8 +120,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_set_training(liana_model *mode
  * values (0.99; 0.999 in MobileNetV2) need thousands of updates. Errors: INVALID_ARGUMENT. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum);
 
-/* The precision in which liana_evaluate and liana_predict compute. It is what was set last, or what liana_fit trained
- * in, or for a model from a run folder what the run was trained in; else LIANA_FLOAT32. */
+/* The precision in which liana_evaluate and liana_predict compute. It is the last one that was set, or the one that
+ * liana_fit trained in, or for a model from a run folder that of the run; else LIANA_FLOAT32. */
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
@@ -124,7 +130,7 @@ LIANA_API void liana_model_set_precision(liana_model *model, liana_precision pre
 LIANA_API liana_preprocessing liana_model_preprocessing(const liana_model *model);
 /* Sets the preprocessing. A model accepts only data with its classes: set other names before fitting it to other
  * classes. Zeros make it forget everything. Errors: INVALID_ARGUMENT (an unknown liana_scale, or a number of names that
- * differs from the number of outputs), OUT_OF_MEMORY; the model then keeps what it knew. */
+ * differs from the number of outputs), OUT_OF_MEMORY; the model then stays as it was. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_preprocessing(liana_model *model,
                                                                     const liana_preprocessing *preprocessing);
 
@@ -135,7 +141,7 @@ LIANA_API char *liana_model_summary(const liana_model *model);
 /* ---- calling on tensors ----
  *
  * A call adds the layers to a graph. Weights are variables of the graph with the weights' names, so two calls share
- * them. Values of variables are the program's (see liana_model_weight for what there is).
+ * them. The program owns the values of variables (see liana_model_weight for the list).
  *
  *     liana_tensor y;
  *     liana_call_effects effects;
@@ -148,7 +154,7 @@ LIANA_API char *liana_model_summary(const liana_model *model);
 /* How a model or layer is called. Zeros are the defaults: not for training. */
 typedef struct liana_call_mode {
     bool training;          /* dropout drops, batch normalisation uses the batch's statistics */
-    liana_tensor positions; /* u64 [batch]: what dropout draws by (liana_op_dropout); only in training */
+    liana_tensor positions; /* u64 [batch]: dropout draws by these numbers (liana_op_dropout); only in training */
     liana_tensor present;   /* f32 [batch]: 1, or 0 for examples left out of batch statistics; invalid: none is */
     uint64_t seed;          /* of dropout; two calls of a model in one graph draw alike unless their seeds differ */
     liana_dtype dtype;      /* of the weights if no input is a float; LIANA_F32 (0) or another float dtype */
@@ -161,7 +167,7 @@ typedef struct liana_call_mode {
 typedef struct liana_variable_update {
     liana_tensor variable;
     liana_tensor value;
-    /* What the value is made of, for updates from several leaves (step.h): average * momentum + statistic * (1 -
+    /* The terms of the value, for updates from several shards (step.h): average * momentum + statistic * (1 -
      * momentum). If `about` is a variable, the statistic is a second moment about its old value; the square of (the
      * statistic of `about` - its old value) is subtracted first. */
     liana_tensor statistic;
@@ -169,13 +175,13 @@ typedef struct liana_variable_update {
     liana_tensor about; /* invalid: none */
 } liana_variable_update;
 
-/* What a call gives besides its outputs. It belongs to the graph. */
+/* The results of a call that are not outputs. They belong to the graph. */
 typedef struct liana_call_effects {
     const liana_variable_update *updates; /* of the batch normalisations that are trained */
     size_t num_updates;
     const liana_tensor *masks; /* bool, one for each output; an invalid tensor: none */
-    /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there are
-     * none. */
+    /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there
+     * are none. */
     liana_tensor penalties;
 } liana_call_effects;
 
@@ -195,15 +201,16 @@ LIANA_API void liana_model_call_at(liana_location here, const liana_model *model
 LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const liana_tensor *inputs,
                                            size_t num_inputs, const liana_call_mode *mode, liana_call_effects *effects);
 
-/* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize and
- * liana_leaf_gradients. `variables` has room for liana_model_num_weights. Returns how many there are. Those that the
- * graph does not have are left out: call the model first. */
+/* The variables of the trainable weights in a graph, in the order of the weights: for liana_gradients, liana_minimize
+ * and liana_shard_gradients. `variables` has room for all weights (liana_model_info). Returns how many there are. Those
+ * that the graph does not have are left out: call the model first. */
 LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
 
-/* liana_model_penalty(model, graph): what the regularizers of a model's weights add to the loss, as a scalar of the graph,
- * f32; 0 if there are none. A weight counts if training changes it (Keras 3's rule). Variables of weights that the graph
- * does not have are added. With a loss that is the mean over the whole batch, add it to the loss (Keras's model.losses);
- * in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of weights by itself. */
+/* liana_model_penalty(model, graph): the sum that the regularizers of a model's weights add to the loss, as a scalar of
+ * the graph, f32; 0 without regularizers. A weight counts if training changes it (Keras 3's rule). Variables of weights
+ * that the graph does not have are added. With a loss that is the mean over the whole batch, add it to the loss
+ * (Keras's model.losses); in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of
+ * weights by itself. */
 #define liana_model_penalty(model, graph) liana_model_penalty_at(LIANA_HERE, model, graph)
 LIANA_API liana_tensor liana_model_penalty_at(liana_location here, const liana_model *model, liana_graph *graph);
 

@@ -111,8 +111,8 @@ typedef struct liana_efficientnet_options {
     double dropout_rate LIANA_DEFAULT_(0.2);      /* in the top */
     double drop_connect_rate LIANA_DEFAULT_(0.2); /* probability that training skips the last block; decreases to the
                                                    * first */
-    /* A second Rescaling behind the Normalization, by 1 / sqrt(deviation) of ImageNet's channels. Keras from 2.9 on puts
-     * it there with its ImageNet weights, whose Normalization has the deviations in place of the variances. */
+    /* A second Rescaling behind the Normalization, by 1 / sqrt(deviation) of ImageNet's channels. Keras from 2.9 on
+     * puts it there with its ImageNet weights, whose Normalization has the deviations in place of the variances. */
     bool imagenet_rescaling LIANA_DEFAULT_(false);
 } liana_efficientnet_options;
 #define LIANA_EFFICIENTNET_DEFAULTS_(size, dropout) \

@@ -1,5 +1,5 @@
-/* server.h - offers the devices of this machine to other processes, as TensorFlow's tf.train.Server. `liana server` does the
- * same from the command line.
+/* server.h - offers the devices of this machine to other processes, as TensorFlow's tf.train.Server. `liana server`
+ * does the same from the command line.
  *
  *     liana_server_create(context, &(liana_server_options){.listen = "host:2222", .keys = "keys"}, &server);
  *     liana_server_run(server, 0);
@@ -36,18 +36,18 @@ typedef struct liana_server_options {
 } liana_server_options;
 
 /* Begins to listen. `options` may be NULL: TF_CONFIG says where. The context is for messages. Errors: INVALID_CONFIG
- * (nothing says where; an address that is none; no key), INVALID_ARGUMENT (a number out of range), UNAVAILABLE (the port is
- * in use), OUT_OF_MEMORY, UNIMPLEMENTED (a build without libzmq). */
+ * (nothing says where; no address; no key), INVALID_ARGUMENT (a number out of range), UNAVAILABLE (the
+ * port is in use), OUT_OF_MEMORY, UNIMPLEMENTED (a build without libzmq). */
 LIANA_API LIANA_MUST_USE liana_status liana_server_create(liana_context *context, const liana_server_options *options,
                                                           liana_server **server);
-/* Waits for what clients have running, frees what they held, and closes. NULL is allowed. */
+/* Waits for running calls of clients, frees the memory that they held, and closes. NULL is allowed. */
 LIANA_API void liana_server_destroy(liana_server *server);
 
 /* Where it listens, with the port that the system has chosen for "host:*". Valid as long as the server. */
 LIANA_API const char *liana_server_address(const liana_server *server);
 
-/* Serves for so many seconds, or until liana_server_stop; 0: until then. Afterwards it may be called again. One thread at a
- * time. Errors: INVALID_ARGUMENT (not a number of seconds). */
+/* Serves for a time in seconds, or until liana_server_stop; 0: until then. Afterwards it may be called again. One
+ * thread at a time. Errors: INVALID_ARGUMENT (not a number of seconds). */
 LIANA_API LIANA_MUST_USE liana_status liana_server_run(liana_server *server, double seconds);
 /* Ends liana_server_run, and each later call of it at once. Any thread; a signal handler may call it. */
 LIANA_API void liana_server_stop(liana_server *server);

@@ -1,30 +1,36 @@
 /* step.h - steps: training loops of your own that are cut, added up and updated as liana_fit does it.
  *
- * A step is two functions. The leaf function builds the graph of a leaf: a few examples of the batch, their loss, its
- * gradients. The update function builds what happens once for each batch: variables move by the sums over all leaves.
+ * A step is two functions. The shard function builds the graph of a shard: a few examples of the batch, their loss, its
+ * gradients. The update function builds the update, which happens once for each batch: variables move by the sums over
+ * all shards.
  *
- *     static void build_leaf(liana_leaf *leaf, void *user)
+ *     static void build_shard(liana_shard *shard, void *model)
  *     {
- *         liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
- *         liana_model_call(model, &image, 1, &leaf->mode, &output, NULL);
- *         liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
- *         liana_leaf_gradients(leaf, loss, variables, liana_model_variables(model, leaf->graph, variables));
+ *         liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;
+ *         liana_model_call(model, &image, 1, &shard->mode, &output, NULL);
+ *         liana_shard_gradients(shard, liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL)), NULL, 0);
  *     }
- *     static void build_update(liana_update *update, void *user)
+ *     static void build_update(liana_update *update, void *model)
  *     {
  *         liana_apply_gradients(update->variables, update->gradients, update->num_variables,
  *                               &(liana_optimizer_options){.rate = liana_update_scalar(update, "rate")});
  *     }
+ *     ...
+ *     liana_step_options options = {build_shard, build_update, model, .dataset = batches, .scalars = {"rate"}};
+ *     liana_step_create(context, &options, &step);
+ *     liana_model_to_variables(model, liana_step_variables(step));
+ *     liana_step_run(step, &(liana_step_input){.dataset = batches, .scalars = {{"rate", 0.01}}}, &results);
  *
- * A batch is cut into leaves of up to `microbatch` examples, a function of the two numbers alone. The leaves are
- * computed on all threads, and their sums are added in one fixed tree. So the results are the same bits on any number of
- * threads, and those of liana_fit with the same microbatch, seed, batches and ops.
+ * A batch is cut into shards of up to `microbatch` examples, a function of the two numbers alone. The shards are
+ * computed on all threads, and their sums are added in one fixed tree. So the results are the same bits on any number
+ * of threads, and those of liana_fit with the same microbatch, seed, batches and ops: liana_fit is such a step in a
+ * loop.
  *
  * One thread at a time may use a step, its variables and its device. The messages of failures are in the context. */
 #ifndef LIANA_STEP_H
 #define LIANA_STEP_H
 
-#include <liana/element.h>
+#include <liana/dataset.h>
 #include <liana/model.h>
 #include <liana/optimizer.h>
 #include <liana/replicas.h>
@@ -38,49 +44,49 @@ enum { LIANA_MAX_SUMS = 32 };
 
 typedef struct liana_step liana_step;
 
-/* ---- a leaf ---- */
+/* ---- a shard ---- */
 
-/* What a leaf function is given. Errors stay with the graph, and end liana_step_create or liana_step_run. */
-typedef struct liana_leaf {
+/* The arguments of a shard function. Errors stay with the graph, and end liana_step_create or liana_step_run. */
+typedef struct liana_shard {
     liana_graph *graph;
     int64_t size; /* examples */
     /* For liana_model_call: in training, with the positions of the examples in the run (u64 [size]), the step's seed,
-     * and, where a device computes leaves of one size alone, `present` (f32 [size]: 0 for rows that are no examples). */
+     * and, where a device computes shards of one size alone, `present` (f32 [size]: 0 for rows that are no examples).
+     * Moving averages of a model that is called with it follow the whole batch, however it is cut: the update assigns
+     * them, as liana_fit does. They follow one call. Another call of the model in training needs a copy of the mode
+     * whose `record` is NULL. */
     liana_call_mode mode;
     void *state; /* liana's */
-} liana_leaf;
+} liana_shard;
 
 /* A component of the batch, [size, ...]. Not found: an error of the graph, with the nearest name. */
-#define liana_leaf_input(leaf, name) liana_leaf_input_at(LIANA_HERE, leaf, name)
-LIANA_API liana_tensor liana_leaf_input_at(liana_location here, const liana_leaf *leaf, const char *name);
+#define liana_shard_input(shard, name) liana_shard_input_at(LIANA_HERE, shard, name)
+LIANA_API liana_tensor liana_shard_input_at(liana_location here, const liana_shard *shard, const char *name);
 
-/* Adds up what the examples give, [size, ...] of a float dtype, and returns the sum over the leaf, a scalar of that
- * dtype, without rows that are no examples. The sum over all leaves comes to the host under this name. A leaf has up to
- * LIANA_MAX_SUMS, the same ones for any size. */
-#define liana_leaf_sum(leaf, name, each) liana_leaf_sum_at(LIANA_HERE, leaf, name, each)
-LIANA_API liana_tensor liana_leaf_sum_at(liana_location here, liana_leaf *leaf, const char *name, liana_tensor each);
+/* Adds up the values of the examples, [size, ...] of a float dtype, and returns the sum over the shard, a scalar of
+ * that dtype, without rows that are no examples. The sum over all shards comes to the host under this name. A shard has
+ * up to LIANA_MAX_SUMS, the same ones for any size. */
+#define liana_shard_sum(shard, name, each) liana_shard_sum_at(LIANA_HERE, shard, name, each)
+LIANA_API liana_tensor liana_shard_sum_at(liana_location here, liana_shard *shard, const char *name, liana_tensor each);
 
 /* The gradients of a sum with respect to variables, for the update. It may be called several times, with other sums and
- * other variables: of each variable once. `loss` must leave out rows that are no examples, as liana_leaf_sum does. If no gradient reaches
- * any of the variables, that is an error of the graph. */
-#define liana_leaf_gradients(leaf, loss, variables, count) \
-    liana_leaf_gradients_at(LIANA_HERE, leaf, loss, variables, count)
-LIANA_API void liana_leaf_gradients_at(liana_location here, liana_leaf *leaf, liana_tensor loss,
-                                       const liana_tensor *variables, size_t count);
-
-/* Lets the moving averages of a model's call follow the whole batch: the update assigns them, as liana_fit does. */
-#define liana_leaf_effects(leaf, effects) liana_leaf_effects_at(LIANA_HERE, leaf, effects)
-LIANA_API void liana_leaf_effects_at(liana_location here, liana_leaf *leaf, const liana_call_effects *effects);
+ * other variables: of each variable once. `variables` NULL (and `count` 0): all f32 variables that the loss depends on,
+ * without weights of models that are not trained (frozen layers, moving averages). `loss` must leave out rows that are
+ * no examples, as liana_shard_sum does. If no gradient reaches any of the variables, that is an error of the graph. */
+#define liana_shard_gradients(shard, loss, variables, count) \
+    liana_shard_gradients_at(LIANA_HERE, shard, loss, variables, count)
+LIANA_API void liana_shard_gradients_at(liana_location here, liana_shard *shard, liana_tensor loss,
+                                        const liana_tensor *variables, size_t count);
 
 /* ---- the update ---- */
 
-/* What an update function is given. It assigns to variables (liana_graph_assign, liana_apply_gradients); moving averages
- * are assigned already. */
+/* The argument of an update function. The function assigns to variables (liana_graph_assign, liana_apply_gradients);
+ * moving averages are assigned already. */
 typedef struct liana_update {
     liana_graph *graph;
     liana_tensor count; /* f32 scalar: examples of the batch */
-    /* The variables of liana_leaf_gradients, in its order; their gradients summed over all examples, and divided by the
-     * count: the gradients of the mean. */
+    /* The variables of liana_shard_gradients, in its order; their gradients summed over all examples, and divided by
+     * the count: the gradients of the mean. */
     size_t num_variables;
     const liana_tensor *variables;
     const liana_tensor *gradient_sums;
@@ -91,7 +97,7 @@ typedef struct liana_update {
 /* One of the options' scalars, f32. Not found: an error of the graph. */
 #define liana_update_scalar(update, name) liana_update_scalar_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_scalar_at(liana_location here, const liana_update *update, const char *name);
-/* A sum of the leaves over the whole batch, f32 scalar. */
+/* A sum of the shards over the whole batch, f32 scalar. */
 #define liana_update_sum(update, name) liana_update_sum_at(LIANA_HERE, update, name)
 LIANA_API liana_tensor liana_update_sum_at(liana_location here, const liana_update *update, const char *name);
 
@@ -105,63 +111,74 @@ LIANA_API void liana_update_add_loss_at(liana_location here, liana_update *updat
 
 /* Zeros are the defaults. Names and components are copied. */
 typedef struct liana_step_options {
-    /* Called for leaves of each size that comes, also during liana_step_run; it must build the same each time. */
-    void (*leaf)(liana_leaf *leaf, void *user);
-    /* Called while the step is made. NULL: the step only measures. */
+    /* Called for shards of each size that comes, also during liana_step_run; it must build the same each time. */
+    void (*shard)(liana_shard *shard, void *user);
+    /* Called while the step is made. NULL: `optimizer` updates. Without both the step only measures. */
     void (*update)(liana_update *update, void *user);
     void *user;
-    /* What a batch has, with the shapes of one example: numbers of fixed shape. `positions` and `present` are no names
-     * of components. */
+    /* The components of a batch, with the shapes of one example: numbers of fixed shape. The names `positions` and
+     * `present` are the step's own. */
     const liana_component *components;
     size_t num_components;
+    /* Instead of components: a dataset of batches (liana_dataset_batch), whose components of numbers are those of the
+     * step. It is only asked for them, and need not stay open. */
+    const liana_dataset *dataset;
+    /* Instead of an update function: an optimizer for all gradients, as for liana_fit ("{name: SGD, momentum: 0.9}"). A
+     * scalar "learning_rate" is its rate. */
+    const char *optimizer;
     /* Numbers that each run gives to the update, such as "rate". The first NULL ends them. */
     const char *scalars[LIANA_MAX_SETTINGS];
-    int64_t batch_size;        /* largest number of examples of a batch; 0: 32 */
-    int64_t microbatch;        /* largest number of examples of a leaf; 0: 32 */
-    uint64_t seed;             /* of leaf->mode: of dropout */
+    /* Largest number of examples of a batch; 0: that of the dataset's batches, else 32. */
+    int64_t batch_size;
+    int64_t microbatch;        /* largest number of examples of a shard; 0: 32 */
+    uint64_t seed;             /* of shard->mode: of dropout */
     const char *name;          /* in messages; NULL: "step" */
-    bool evaluates;            /* leaf->mode is not for training: no dropout, moving averages are used */
-    liana_precision precision; /* of leaves; the update is in float32 */
-    /* Updates of liana_step_run_many that a GPU or TPU does in one execution of its program, at most 10000; 0: 1. */
+    bool evaluates;            /* shard->mode is not for training: no dropout, moving averages are used */
+    liana_precision precision; /* of shards; the update is in float32 */
+    /* Updates of a run of several that a GPU or TPU does in one execution of its program, at most 10000; 0: 1. */
     int64_t steps_per_execution;
-    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update
-     * with `update` is one program, whose sums agree up to rounding. On the CPU they always are the same. */
+    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an
+     * update with `update` is one program, whose sums agree up to rounding. On the CPU they always are the same. */
     bool deterministic;
     bool allows_non_finite; /* NaN and infinity in sums, gradients and new values are no errors */
-    /* Told why results are not reproducible, and who is gone; NULL: nobody. */
+    /* Called with a sentence that says why results are not reproducible, or which process is gone. May be NULL. */
     void (*on_note)(void *user, const char *note);
-    /* Its first device is the one that the step is made on, with its threads; a context's are split by opening the
-     * context with fewer. Others are opened for the step. */
+    /* The variables, which must outlive the step. It is made on their device. NULL: a set of the step's own, on
+     * `device` (as in liana_device_open; NULL: "cpu"). The first run initialises variables of the step's own set that
+     * have no value, as liana_variables_initialize does with the step's seed. */
+    liana_variables *variables;
+    const char *device;
+    /* The strategy's first device is the step's. It keeps its threads: a context with fewer threads leaves some for the
+     * other devices. The step opens those. */
     liana_strategy strategy;
-    /* Instead of a strategy: replicas that are open. Device and variables are theirs (liana_replicas_device,
-     * liana_replicas_variables), and they must outlive the step. NULL: `strategy`. */
+    /* Instead of variables, device and strategy: replicas that are open, which must outlive the step. */
     liana_replicas *replicas;
 } liana_step_options;
 
-/* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. Device
- * and variables must outlive it. The variables get values afterwards, as those of a program do: liana_variables_initialize
- * (the optimizer's begin at zero) and liana_model_to_variables. Errors: those of the graphs; INVALID_ARGUMENT (no leaf
- * function, a component that is none, an update that assigns nothing), OUT_OF_MEMORY. */
-LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_device *device, liana_variables *variables,
-                                                        const liana_step_options *options, liana_step **step);
+/* Makes a step. It calls both functions, adds their variables to the set, and compiles the programs for full batches.
+ * The variables get values afterwards, as those of a program do: liana_variables_initialize (the optimizer's begin at
+ * zero) and liana_model_to_variables. Errors: those of the graphs, and of opening the device; INVALID_ARGUMENT (no
+ * shard function, a component of another kind, an update that assigns nothing), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_context *context, const liana_step_options *options,
+                                                        liana_step **step);
 /* NULL is allowed. */
 LIANA_API void liana_step_destroy(liana_step *step);
-/* The number of devices that compute the leaves of a batch; 0 for NULL. */
-LIANA_API int64_t liana_step_num_replicas_in_sync(const liana_step *step);
+/* The variables of a step: the options', those of its replicas, or its own. Borrowed. */
+LIANA_API liana_variables *liana_step_variables(liana_step *step);
 
-/* A batch. */
-typedef struct liana_step_batch {
-    /* Each component, [count, ...], by name. The first without a name ends them. They are borrowed during the run. */
-    liana_array arrays[LIANA_MAX_COMPONENTS];
-    /* Instead of arrays: an element of a dataset of batches, which may have other components besides. NULL: arrays. */
-    const liana_element *element;
-    /* Instead of both: a batch of the step's replicas (liana_replicas_distribute, liana_per_replica_split), of which each
-     * process has its own examples. Its leaves are those of the step, so none may be larger than `microbatch`. */
-    const liana_per_replica *values;
-    liana_setting scalars[LIANA_MAX_SETTINGS]; /* each of the options' scalars: {"rate", 0.1} */
-} liana_step_batch;
+/* Facts of a step. */
+typedef struct liana_step_facts {
+    uint64_t position;            /* of the next batch's first example in the run */
+    int64_t num_replicas_in_sync; /* devices that compute the shards of a batch */
+} liana_step_facts;
+LIANA_API liana_step_facts liana_step_info(const liana_step *step);
+/* Lets a later process go on at the position of an earlier one. */
+LIANA_API void liana_step_set_position(liana_step *step, uint64_t position);
 
-/* Sums over the examples of the batch, in the order of liana_leaf_sum, computed with the variables before the update. */
+/* ---- runs ---- */
+
+/* Sums over examples, in the order of liana_shard_sum. Those of a batch are computed with the variables before its
+ * update. */
 typedef struct liana_step_results {
     int64_t num_examples;
     size_t num_sums;
@@ -169,53 +186,17 @@ typedef struct liana_step_results {
     const char *names[LIANA_MAX_SUMS]; /* valid as long as the step */
 } liana_step_results;
 
-/* One step. Examples have positions in the run: the first of the first batch has 0, and later batches go on. `results`
- * may be NULL. Errors: INVALID_ARGUMENT (an array or scalar that is missing, unknown or of another type; too many
- * examples; a variable without a value), those of the device; OUT_OF_RANGE, of a step with an update and without
- * `allows_non_finite`: a scalar, a sum, a gradient or a moving average's statistic that is NaN or infinite, by name, or a
- * variable that became so in the update. After a failure no variable has changed, but after the last one: then all have,
- * and should be loaded again. A caller may leave out a batch that fails, and go on with the next one: `results` has its
- * sums, and the position stays (liana_step_set_position). Indices such as labels are not checked.
- *
- * With parameter servers whose workers are not in step all processes meet after this one step. Asynchronous updates are then
- * computed by one worker after the other: use liana_step_run_many. */
-LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_batch *batch,
-                                                     liana_step_results *results);
-
-/* ---- many steps ---- */
-
-/* Several steps, one after the other. Zeros are the defaults. The functions are called on the thread that calls
- * liana_step_run_many. */
-typedef struct liana_step_many {
-    int64_t num_steps;
-    /* Gives the batch of step 0, 1, ... of this call, without scalars. What it points to must stay until the next call of
-     * the function. In step all processes call it for each step, and give the same batch. Else only workers call it:
-     *
-     * - asynchronous updates: worker `step` modulo the number of workers, and no other;
-     * - the first gradients: all workers, for the same batch. Each computes its share.
-     *
-     * Steps come in ascending order. After a death some come once more, perhaps for another worker. So does one of several
-     * in an execution (steps_per_execution) whose numbers went bad. If workers are not in
-     * step the function must not make calls in which processes meet, such as those of replicas. To fail, it returns another
-     * status than OK: then all processes fail with it. */
-    liana_status (*batch)(void *user, int64_t step, liana_step_batch *batch);
-    /* Gives the scalars of update 0, 1, ... of this call: a function of its number alone. It is called where the update is
-     * computed. If workers are in step, update and step are the same. NULL: the options have no scalars. */
-    liana_status (*scalars)(void *user, int64_t update, liana_setting scalars[LIANA_MAX_SETTINGS]);
-    void *user;
-} liana_step_many;
-
-/* What became of a step. The same in all processes. */
+/* The outcome of one of several steps. The same in all processes. */
 typedef struct liana_step_outcome {
-    /* Of the examples whose gradients were used, with the variables that their worker had. What a worker computed that has
-     * died since is not among them. */
+    /* Of the examples whose gradients were used, with the variables that their worker had. Results of a worker that has
+     * died since are not among them. */
     liana_step_results results;
     int64_t used;      /* gradients that the update took: each is of one worker. 0: the step was not done */
     int64_t dropped;   /* gradients that came when the update was over */
     int64_t staleness; /* of an asynchronous update: the updates between fetching the variables and this one */
 } liana_step_outcome;
 
-/* What became of the gradients of a call, as in history.json. The same in all processes. */
+/* The fate of the gradients of several steps, as in history.json. The same in all processes. */
 typedef struct liana_step_counts {
     int64_t num_done; /* steps. After a failure: those before the failed one, or up to the last pause */
     int64_t computed; /* gradients, each of one worker's share. Those that were sent are used or dropped */
@@ -229,21 +210,62 @@ typedef struct liana_step_counts {
     const char *not_reproducible; /* why; NULL: results are reproducible. Valid as long as the step */
 } liana_step_counts;
 
-/* Runs several steps: the loop that a program needs under parameter servers whose workers are not in step (strategy.h). There
- * each worker runs its own steps, and the servers apply what comes. After at most `pause_steps` of the strategy all meet:
- * everybody hears what became of each step, and has the new values of all variables. Under any other strategy the results
- * are those of liana_step_run in a loop, bit for bit. Of several asynchronous workers none knows the sizes of the
- * others' batches. So positions of examples count each batch since all met last as a full one there.
- *
- * outcomes[num_steps] and `counts` may be NULL. Errors: those of liana_step_run and of the functions; INVALID_ARGUMENT (no
- * batch function, a negative number of steps, a batch that has scalars; with asynchronous updates a batch by replica).
- * If workers are not in step the variables should be loaded again after a failure. */
-LIANA_API LIANA_MUST_USE liana_status liana_step_run_many(liana_step *step, const liana_step_many *many,
-                                                          liana_step_outcome *outcomes, liana_step_counts *counts);
+/* The input of a step: one batch, or several of a dataset or of a function. Zeros are the defaults. */
+typedef struct liana_step_input {
+    /* One batch: each component, [count, ...], by name. The first without a name ends them. */
+    liana_array arrays[LIANA_MAX_COMPONENTS];
+    /* Instead: an element of a dataset of batches. It may have further components. */
+    const liana_element *element;
+    /* Instead: a batch of the step's replicas (liana_replicas_distribute, liana_per_replica_split), of which each
+     * process has its own examples. Its shards are those of the step, so none may be larger than `microbatch`. */
+    const liana_per_replica *values;
+    /* Each of the options' scalars: {"rate", 0.1}. Of several batches it is the same for all, unless a function gives
+     * them. */
+    liana_setting scalars[LIANA_MAX_SETTINGS];
 
-/* The position of the next batch's first example; setting it lets a later process go on. */
-LIANA_API uint64_t liana_step_position(const liana_step *step);
-LIANA_API void liana_step_set_position(liana_step *step, uint64_t position);
+    /* Several batches: those of a dataset, such as one pass over the data. `order` tells its epoch and start. */
+    const liana_dataset *dataset;
+    liana_iterator_options order;
+    /* Instead: a function that gives the batch of step 0, 1, ... of this run. It sets arrays, element or values, which
+     * must stay until its next call. The thread of liana_step_run calls it. In step all processes call it for each
+     * step, and give the same batch. Else only workers call it:
+     *
+     * - asynchronous updates: worker `step` modulo the number of workers, and no other;
+     * - the first gradients: all workers, for the same batch. Each computes its share.
+     *
+     * Steps come in ascending order. After a death some come once more, perhaps for another worker. So does one of
+     * several in an execution (steps_per_execution) whose numbers went bad. If workers are not in step the function
+     * must not make calls in which processes meet, such as those of replicas. To fail, it returns another status than
+     * OK: then all processes fail with it. */
+    liana_status (*give_batch)(void *user, int64_t step, struct liana_step_input *batch);
+    int64_t num_steps; /* of the function; of a dataset the most, 0: all its batches */
+    /* Instead of scalars: a function that gives those of update 0, 1, ... of this run, by its number alone. It is
+     * called where the update is computed. If workers are in step, update and step are the same. */
+    liana_status (*give_scalars)(void *user, int64_t update, liana_setting scalars[LIANA_MAX_SETTINGS]);
+    void *user;
+    liana_step_outcome *outcomes; /* [num_steps]: set to the outcome of each step; NULL: not wanted */
+    liana_step_counts *counts;    /* set to the outcome of all; NULL: not wanted */
+} liana_step_input;
+
+/* Runs a step on a batch, or on several, one after the other. `results` (may be NULL) are the sums over all of it.
+ * Examples have positions in the run: the first of the first batch has 0, and later batches go on. Errors:
+ * INVALID_ARGUMENT (an array or scalar that is missing, unknown or of another type; too many examples; a variable
+ * without a value; several batches without an end), those of the device, of the dataset and of the functions;
+ * OUT_OF_RANGE, of a step with an update and without `allows_non_finite`: a scalar, a sum, a gradient or a moving
+ * average's statistic that is NaN or infinite, by name, or a variable that became so in the update. After a failure no
+ * variable has changed, but after the last one: then all have, and should be loaded again. A caller may leave out a
+ * batch that fails, and go on with the next one: `results` has its sums, and the position stays
+ * (liana_step_set_position). Indices such as labels are not checked.
+ *
+ * Under parameter servers whose workers are not in step (strategy.h) a program runs several steps in one call. Each
+ * worker runs its own steps, and the servers apply the gradients that arrive. After at most `pause_steps` of the
+ * strategy all meet: everybody hears the outcome of each step, and has the new values of all variables. After a run of
+ * one batch all meet, and asynchronous updates are computed by one worker after the other. Of several asynchronous
+ * workers none knows the sizes of the others' batches, so positions of examples count each batch since all met last as
+ * a full one. A batch by replica is an error there. The variables should be loaded again after a failure. Under any
+ * other strategy the results of several batches are those of one run for each, bit for bit. */
+LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_input *input,
+                                                     liana_step_results *results);
 
 /* sums[i] / num_examples by name. NaN: there is no such sum, or no example. */
 LIANA_API double liana_step_mean(const liana_step_results *results, const char *name);

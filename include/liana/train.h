@@ -48,14 +48,14 @@ typedef struct liana_epoch {
     size_t num_training_values, num_validation_values;
 } liana_epoch;
 
-/* Which part of the forward pass is computed twice, to train with batches that would otherwise not fit. On the CPU results are
- * bit-identical; a plugin's compiler may round them otherwise. */
+/* Which part of the forward pass is computed twice, to train with batches that would otherwise not fit. On the CPU
+ * results are bit-identical; a plugin's compiler may round them otherwise. */
 typedef enum liana_recompute {
     LIANA_RECOMPUTE_NONE,
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits into memory, else the cheapest part that makes it fit */
 } liana_recompute;
 
-/* What happens when a loss, a gradient or a weight is not finite (NaN or infinite). */
+/* The policy for a loss, a gradient or a weight that is not finite (NaN or infinite). */
 typedef enum liana_on_bad_numbers {
     LIANA_ON_BAD_NUMBERS_FAIL,    /* the fit ends with OUT_OF_RANGE */
     LIANA_ON_BAD_NUMBERS_SKIP,    /* the update is left out */
@@ -72,8 +72,8 @@ typedef struct liana_binding {
 typedef struct liana_fit_options {
     const liana_dataset *training; /* of single examples; batches are taken apart, with a note */
     /* Which component of the data is which input of the model, and which is compared with which output; ended by the
-     * first without a component. What is not named is found by its name; for an only input and output also `image` and
-     * `label`, else the first components in their order. */
+     * first without a component. Components that are not named here are found by their names; for an only input and
+     * output also `image` and `label`, else the first components in their order. */
     liana_binding inputs[LIANA_MAX_OUTPUTS];
     liana_binding targets[LIANA_MAX_OUTPUTS];
     const char *example_weight;      /* the component, f32 [], by which an example's loss is multiplied; NULL: none */
@@ -96,52 +96,56 @@ typedef struct liana_fit_options {
     int64_t steps_per_epoch; /* 0: every example once (a stream of unknown length is counted first) */
     int64_t batch_size;      /* examples in one update; 0: that of a batched dataset, else 32 */
     int64_t microbatch;      /* examples computed together; 0: chosen from the model and batch size */
-    /* Updates of a group, at most 10000; 0: 1. A GPU or TPU does a group in one execution of its program. Callbacks have
-     * one step for a group (liana_fit_num_updates), so checkpoints, ends and rates of callbacks are between groups. */
+    /* Updates of a group, at most 10000; 0: 1. A GPU or TPU does a group in one execution of its program. Callbacks
+     * have one step for a group (liana_fit_facts.num_updates), so checkpoints, ends and rates of callbacks are between
+     * groups. */
     int64_t steps_per_execution;
-    int64_t validation_freq;       /* validate after every so many epochs; 0: 1 */
+    int64_t validation_freq;       /* epochs from one validation to the next; 0: 1 */
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* largest number of batches of a validation; 0: all examples */
     /* Factors of the examples' losses, by class: [num_class_weights], 0 or more. NULL: all 1. Classes from
-     * num_class_weights on have 1. They are for the output whose target is the component "label"; where there is one output
-     * only, for this one. A target of one value is the number of its class, of several the largest is. */
+     * num_class_weights on have 1. They are for the output whose target is the component "label"; where there is one
+     * output only, for this one. A target of one value is the number of its class, of several the largest is. */
     const double *class_weights;
     int64_t num_class_weights;
     /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
     const char *optimizer;
     /* As `stages` in YAML: "[{epochs: 3}, {epochs: 9, trainable_from: block_13, optimizer: {learning_rate: 1.0e-5}}]".
-     * Each stage trains other layers, with a new optimizer: `optimizer` with the options that the stage changes. `epochs`
-     * is then 0 or those of all stages. Afterwards the model's layers are as trainable as before. NULL: one stage. */
+     * Each stage trains other layers, with a new optimizer: `optimizer` with the options that the stage changes.
+     * `epochs` is then 0 or those of all stages. Afterwards the model's layers are as trainable as before. NULL: one
+     * stage. */
     const char *stages;
-    const char *loss;                       /* name of the loss; NULL: "sparse_categorical_crossentropy" */
-    const char *metrics[LIANA_MAX_METRICS]; /* names; none: "accuracy", if the loss is of probabilities */
-    /* Instead of `loss`, and besides `metrics`: with options, and for each of several outputs. */
+    /* As in YAML, like the optimizer: "mse", "{name: huber, delta: 2}"; NULL: "sparse_categorical_crossentropy". */
+    const char *loss;
+    /* The same: "{name: top_k_accuracy, k: 3}"; none: "accuracy", if the loss is of probabilities. */
+    const char *metrics[LIANA_MAX_METRICS];
+    /* With options, and for each of several outputs: losses instead of `loss`, metrics after `metrics`. */
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
     const char *device; /* as in liana_device_open: "gpu", "pjrt:cpu"; NULL: "cpu" */
     liana_strategy strategy;
-    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an update is
-     * one program, whose sums agree up to rounding. On the CPU they always are the same. */
+    /* On a GPU or TPU too, the same bits on any number of devices: updates are computed shard by shard. false: an
+     * update is one program, whose sums agree up to rounding. On the CPU they always are the same. */
     bool deterministic;
     /* The model keeps it (liana_model_precision). With `resume`, AUTO is the precision of the checkpoint. */
     liana_precision precision;
-    /* With `resume`, AUTO with `memory` 0 is what the checkpoint records. */
+    /* With `resume`, AUTO with `memory` 0 is the value that the checkpoint records. */
     liana_recompute recompute;
-    int64_t memory;      /* MiB for training, for LIANA_RECOMPUTE_AUTO; 0: three quarters of what the machine has */
+    int64_t memory;      /* MiB for training, for LIANA_RECOMPUTE_AUTO; 0: three quarters of the machine's memory */
     int64_t data_memory; /* MiB for reading, decoding and batches made ahead; 0: 1024 */
     uint64_t seed;       /* of the data's order and of dropout */
     const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
     bool keep_order;     /* of the examples; false: another order in each epoch */
     /* A folder for checkpoints, one after each epoch; gs://bucket/folder and s3://bucket/folder too. `resume` goes on
-     * from the newest one. Checkpoints are sent to a bucket while training goes on; a failure to send ends the fit at the
-     * next checkpoint or at its end, with IO_ERROR. NULL: none. */
+     * from the newest one. Checkpoints are sent to a bucket while training goes on; a failure to send ends the fit at
+     * the next checkpoint or at its end, with IO_ERROR. NULL: none. */
     const char *checkpoints;
     bool resume;
-    /* Goes on from this checkpoint: a name in the folder ("step-0000000120"), "best", or the path of any. Newer ones in the
-     * folder are set aside (renamed to NAME.rewound). `resume` need not be set. NULL: none. */
+    /* Goes on from this checkpoint: a name in the folder ("step-0000000120"), "best", or the path of any. Newer ones in
+     * the folder are set aside (renamed to NAME.rewound). `resume` need not be set. NULL: none. */
     const char *resume_from;
     int64_t keep_checkpoints; /* the newest ones that are kept; 0: 3, less than 0: all */
-    double keep_every_hours;  /* after so many hours a checkpoint is kept for good; 0: none */
+    double keep_every_hours;  /* hours after which another checkpoint is kept for good; 0: none */
     /* The metric that tells the best checkpoint, such as "val_accuracy" (smaller losses and errors are better, greater
      * other metrics). It is saved after its epoch, and kept. NULL: none. */
     const char *best_checkpoint;
@@ -161,14 +165,14 @@ typedef struct liana_fit_options {
     /* Called with a sentence about each thing that was found or chosen, or looks like a mistake: classes without
      * examples, a warm-up that does not end, moving averages that have hardly moved. May be NULL. */
     void (*on_note)(void *user, const char *note);
-    /* What runs at the events of the fit, in this order: callbacks by name as in YAML ("[EarlyStopping: {patience: 3}]";
-     * `liana list callbacks`; NULL: none), then the program's own. They are borrowed. With `resume`, their state is
-     * loaded. */
+    /* Callbacks, which run at the events of the fit in this order: first those by name as in YAML ("[EarlyStopping:
+     * {patience: 3}]"; `liana list callbacks`; NULL: none), then the program's own. They are borrowed. With `resume`,
+     * their state is loaded. */
     const char *named_callbacks;
     const liana_callback *const *callbacks; /* [num_callbacks] */
     size_t num_callbacks;
-    /* What decides after some updates whether the fit goes on, or back to an earlier state with another learning rate, as
-     * in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
+    /* The control decides after some updates whether the fit goes on, or back to an earlier state with another learning
+     * rate, as in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
     const char *control;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
@@ -176,15 +180,16 @@ typedef struct liana_fit_options {
 } liana_fit_options;
 
 /* Trains the model, beginning with its current weights. The same options, data and weights give bit-identical weights
- * on any number of threads. After a failure the weights are what they were before. Errors: those of the data (with file
+ * on any number of threads. After a failure the weights are as they were before. Errors: those of the data (with file
  * and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (numbers are not finite), CANCELLED,
- * OUT_OF_MEMORY (the message says what would fit). */
+ * OUT_OF_MEMORY (the message says which sizes would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
 
-/* Finds the best checkpoint (liana_fit_options.best_checkpoint, or checkpoint.best of a configuration) of a run folder or
- * a folder of checkpoints on this machine; the newest checkpoint says which one it is. Copies its path, at most `size` bytes
- * with the ending zero: for `resume_from`, and for `from` of liana_model_warm_start. Errors: NOT_FOUND (no checkpoint, none
- * that was chosen as the best, or one that is no longer there), INVALID_ARGUMENT (the path is longer). */
+/* Finds the best checkpoint (liana_fit_options.best_checkpoint, or checkpoint.best of a configuration) of a run folder
+ * or a folder of checkpoints on this machine; the newest checkpoint says which one it is. Copies its path, at most
+ * `size` bytes with the ending zero: for `resume_from`, and for `from` of liana_model_warm_start. Errors: NOT_FOUND (no
+ * checkpoint, none that was chosen as the best, or one that is no longer there), INVALID_ARGUMENT (the path is
+ * longer). */
 LIANA_API LIANA_MUST_USE liana_status liana_checkpoint_best(liana_context *context, const char *folder, char *path,
                                                             size_t size);
 
@@ -201,24 +206,19 @@ typedef struct liana_evaluate_options {
     const char *metrics[LIANA_MAX_METRICS];
     liana_loss losses[LIANA_MAX_OUTPUTS];
     liana_metric output_metrics[LIANA_MAX_METRICS];
-    /* Called at the end for each metric that has several numbers, which are none of liana_results; valid during the call.
-     * May be NULL. */
+    /* Called at the end for each metric that has several numbers, which liana_results leaves out. They are valid during
+     * the call. May be NULL. */
     void (*on_values)(void *user, const liana_metric_values *values);
     void *user;
-    /* Shares the batches out, for the same bits. In a cluster all processes call it, with the same options, data and model;
-     * each reads and computes its own examples, with the chief's weights, and gets the results of all. */
+    /* Shares the batches out, for the same bits. In a cluster all processes call it, with the same options, data and
+     * model; each reads and computes its own examples, with the chief's weights, and gets the results of all. */
     liana_strategy strategy;
 } liana_evaluate_options;
 
-/* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes the
- * first one's error in all of them, INVALID_CONFIG with what differs between them; UNAVAILABLE if one is gone. */
+/* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes
+ * the first one's error in all of them, INVALID_CONFIG with the difference between them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
-
-/* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
- * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A dataset in batches
- * has a row for each example too. */
-LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset, float *outputs);
 
 /* Zeros are the defaults. */
 typedef struct liana_predict_options {
@@ -229,27 +229,81 @@ typedef struct liana_predict_options {
     liana_strategy strategy;                 /* as for liana_evaluate: each process gets all outputs */
 } liana_predict_options;
 
-/* The same in batches of another size (which may round differently), or of the first steps * batch_size examples only.
- * `options` may be NULL. */
-LIANA_API LIANA_MUST_USE liana_status liana_predict_batches(liana_model *model, const liana_dataset *dataset,
-                                                            const liana_predict_options *options, float *outputs);
+/* The model's predictions for each example, in the order of the data: outputs [num_examples, values], the values of all
+ * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A model that was not
+ * fitted needs no loss. A dataset in batches has a row for each example too. Batches of another size may round
+ * differently. `options` may be NULL. */
+LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const liana_dataset *dataset,
+                                                    const liana_predict_options *options, float *outputs);
+
+/* ---- which learning rate a model learns with, before it is trained ----
+ *
+ *     liana_learning_rate_sweep sweep;
+ *     liana_find_learning_rate_options options = {.fit = {.training = data, .batch_size = 64, .optimizer = "Adam"}};
+ *     if (liana_find_learning_rate(model, &options, &sweep) == LIANA_OK) puts(sweep.reason);
+ *     liana_learning_rate_sweep_free(&sweep);
+ * */
+
+/* Zeros are the defaults. */
+typedef struct liana_find_learning_rate_options {
+    /* The data and options of the training, as for liana_fit. The optimizer's own learning rate is not used. Nothing is
+     * validated or saved; lengths, validation data, callbacks, checkpoints and on_epoch are not used. */
+    liana_fit_options fit;
+    double minimum_rate; /* of the first update; 0: 1e-7 */
+    double maximum_rate; /* of the last update; 0: 10 */
+    int64_t updates;     /* 10 to 1,000,000; 0: 100. Data that are shorter are repeated */
+    double smoothing;    /* of the losses' moving average, below 1; 0: 0.9. A tiny number smooths nothing */
+    double divergence;   /* the sweep ends when the smoothed loss is this many times the smallest one; 0: 4 */
+    /* Called after each update, counted from 1. False ends the sweep with CANCELLED. May be NULL. */
+    bool (*on_update)(void *user, int64_t update, double rate, double loss);
+    void *user;
+} liana_find_learning_rate_options;
+
+/* The results of a sweep. */
+typedef struct liana_learning_rate_sweep {
+    double suggested; /* the smaller of `steepest` and lowest / 10; NaN: none */
+    double steepest;  /* the rate at which the smoothed loss falls fastest by the logarithm of the rate */
+    double lowest;    /* the rate of the smallest smoothed loss */
+    bool diverged;    /* the sweep ended before the largest rate */
+    char reason[320]; /* a sentence: why this rate */
+    /* The curve: [num_updates] each, the rates in ascending order. */
+    size_t num_updates;
+    double *rates;
+    double *losses;   /* of each update's batch, before the update */
+    double *smoothed; /* their exponential moving average with bias correction */
+} liana_learning_rate_sweep;
+
+/* Makes one update for each of `updates` rates that grow exponentially from minimum_rate to maximum_rate (Smith 2017),
+ * until the loss diverges, and suggests a rate. The model stays as it is, with its weights, its optimizer's state and
+ * its compiled programs. The same options, data and weights give the same curve on any number of threads.
+ *
+ * `sweep` is filled in any case; free it with liana_learning_rate_sweep_free. Errors: INVALID_ARGUMENT (a range that
+ * makes no sense), those of liana_fit, CANCELLED, and OUT_OF_RANGE: the loss does not fall at any rate; `sweep` then
+ * has the curve. */
+LIANA_API LIANA_MUST_USE liana_status liana_find_learning_rate(liana_model *model,
+                                                               const liana_find_learning_rate_options *options,
+                                                               liana_learning_rate_sweep *sweep);
+/* Frees the arrays of a sweep. NULL is allowed. */
+LIANA_API void liana_learning_rate_sweep_free(liana_learning_rate_sweep *sweep);
 
 /* ---- one batch ----
  *
  * A batch is arrays by name, [batch, ...] each: one for each input of the model and, where they are needed, for each
  * target. They are called as the input or output is, or `image` and `label`, or stand in this order. Images are u8
- * [batch, height, width, channels] of the model's input; other inputs have the input's dtype, f32 or s32; targets are s32
- * for classes, else f32; the weights of the examples (example_weight names them) are f32 [batch]. They are borrowed during
- * the call. Images are scaled as the model's preprocessing says (else to 0..1); nothing is resized, shuffled or
+ * [batch, height, width, channels] of the model's input; other inputs have the input's dtype, f32 or s32; targets are
+ * s32 for classes, else f32; the weights of the examples (example_weight names them) are f32 [batch]. They are borrowed
+ * during the call. Images are scaled as the model's preprocessing says (else to 0..1); nothing is resized, shuffled or
  * augmented. */
 
 /* One update. Of the options those are read that compile a model: optimizer, losses, metrics, class_weights,
- * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this one's
- * size), and steps_per_epoch (for schedules with lengths in epochs). `options` may be NULL. The next call with the same
- * options goes on with the same optimizer state: batches in the order of a fit's first epoch give the bits of that epoch.
- * Results (may be NULL) are those before the update. With parameter servers whose workers are not in step all processes
- * meet after it: of the first gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for
- * a label. After a failure the weights are what they were before. */
+ * example_weight, microbatch, device, strategy, precision, seed, batch_size (the largest batch that will come; 0: this
+ * one's size), and steps_per_epoch (for schedules with lengths in epochs). Of checkpoints those are read: their folder
+ * on this machine, the number that is kept, checkpoint_steps (0: after each update), and resume: the first update goes
+ * on from the newest one. `options` may be NULL. The next call with the same options goes on with the same optimizer
+ * state: batches in the order of a fit's first epoch give the bits of that epoch. Results (may be NULL) are those
+ * before the update. With parameter servers whose workers are not in step all processes meet after it: of the first
+ * gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for a label. After a
+ * failure the weights are as they were before. */
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);
@@ -257,16 +311,14 @@ LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, c
 LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
                                                           const liana_array *arrays, size_t num_arrays,
                                                           liana_results *results);
-/* What the model predicts, [batch, values] as for liana_predict. */
+/* The model's predictions, [batch, values] as for liana_predict. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays,
                                                              size_t num_arrays, float *outputs);
 
 /* ---- weights ---- */
 
-/* The name of weight `index`, in the order of the layers: "conv2d/kernel". NULL after the last. */
-LIANA_API const char *liana_model_weight_name(const liana_model *model, size_t index);
-/* A weight by name: f32 in Keras's layout. The data are the model's, and valid until its weights change. A new model has
- * its initial values. Errors: NOT_FOUND (with the nearest name), INVALID_ARGUMENT, OUT_OF_MEMORY. */
+/* A weight by name: f32 in Keras's layout. The data are the model's, and valid until its weights change. A new model
+ * has its initial values. Errors: NOT_FOUND (with the nearest name), INVALID_ARGUMENT, OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_get_weights(liana_model *model, const char *name,
                                                               liana_array *weights);
 /* Copies values into the weights that the arrays name; the others stay. Errors: NOT_FOUND, INVALID_ARGUMENT (another
@@ -288,22 +340,23 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_contex
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
 /* Brings an image of any size to the model's first input, as liana_predict would: channels are converted, the image is
  * resized, and pixels get the model's scale (liana_model_preprocessing). Writes height x width x channels of that input
- * to `input`. Errors: INVALID_ARGUMENT (no image, an input that is none, a scale that the model does not know:
+ * to `input`. Errors: INVALID_ARGUMENT (no image, another input, a scale that the model does not know:
  * liana_model_set_preprocessing sets it), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *model, const liana_pixels *image,
                                                           float *input);
 
-/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its model.json
- * with the newest checkpoint, and what its config.yaml says of images and classes. A checkpoint of a run may be named
- * instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path liana_checkpoint_best finds.
- * With liana_context_options.allow_plugins the plugins that config.yaml names are loaded. */
+/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its
+ * model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A checkpoint of a run
+ * may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path
+ * liana_checkpoint_best finds. With liana_context_options.allow_plugins the plugins that config.yaml names are
+ * loaded. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
 /* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the
  * same index along the last axis. Elements may be batches or not. `component` NULL: the name of the model's input that
- * the layer reads. What the model did to the values before this layer is not done: give the values that the layer gets.
- * Errors, in the model's context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND (no
- * such component), INVALID_DATA (a value that is not finite), those of the data. */
+ * the layer reads. The layers before this one do not run: give the values that the layer gets. Errors, in the model's
+ * context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND (no such component),
+ * INVALID_DATA (a value that is not finite), those of the data. */
 LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset,
                                                         const char *component);
 
@@ -312,27 +365,40 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
  * INVALID_DATA. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
-/* What liana_model_warm_start found. */
+enum { LIANA_MAX_WARM_NAMES = 32 };
+
+/* Weights that have another name in the file. A pattern is the name of a weight ("dense/kernel") or of a layer or model
+ * that it is in ("dense"), with an asterisk for any text and ? for any letter. Each asterisk of the name stands for the
+ * text of the pattern's. */
+typedef struct liana_warm_name {
+    const char *pattern;
+    const char *in_file;
+} liana_warm_name;
+
+/* The source of a model's first weights. Zeros are the defaults. */
+typedef struct liana_warm_start_options {
+    /* A run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
+     * folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL. */
+    const char *from;
+    liana_warm_name map[LIANA_MAX_WARM_NAMES]; /* the last pattern that matches counts; ended by one without pattern */
+    const char *skip[LIANA_MAX_WARM_NAMES];    /* patterns of weights that keep their values; ended by NULL */
+    const char *listing;                       /* a file to write: the fate of each weight (CSV); NULL: none */
+} liana_warm_start_options;
+
+/* The results of liana_model_warm_start. */
 typedef struct liana_warm_report {
     int64_t matched; /* weights of the model that were read */
-    int64_t skipped; /* that kept their values */
-    int64_t unused;  /* weights of the file that the model did not take, without what an optimizer keeps */
+    int64_t skipped; /* weights that kept their values */
+    int64_t unused;  /* weights of the file that the model did not take, without an optimizer's slots */
 } liana_warm_report;
 
-/* Gives a model the weights of another one, by name. `options` is YAML, as model.warm_start of a configuration:
- * "{from: runs/first, map: {encoder: backbone}, skip: [head]}".
- *   from  a run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
- *         folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL
- *   map   {pattern of names in the model: name in the file}; the last pattern that matches counts
- *   skip  patterns of weights that keep their values
- * A pattern is the name of a weight ("dense/kernel") or of what it is in ("dense"), with an asterisk for any text and ?
- * for any letter. `listing` is a file to write that tells of each weight what became of it (CSV), or NULL. *report may be
- * NULL.
- * Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name; wrong options), INVALID_DATA (weights that
- * are not in the file and not skipped, weights of another shape, values that are not finite), NOT_FOUND, those of reading.
- * Then the model is not changed; only if the listing cannot be written (IO_ERROR), it is. */
-LIANA_API LIANA_MUST_USE liana_status liana_model_warm_start(liana_model *model, const char *options,
-                                                             const char *listing, liana_warm_report *report);
+/* Gives a model the weights of another one, by name, as model.warm_start of a configuration. *report may be NULL.
+ * Errors: INVALID_CONFIG (a pattern that matches nothing, with the nearest name; no `from`), INVALID_DATA (weights that
+ * are not in the file and not skipped, weights of another shape, values that are not finite), NOT_FOUND, those of
+ * reading. Then the model is not changed; only if the listing cannot be written (IO_ERROR), it is. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_warm_start(liana_model *model,
+                                                             const liana_warm_start_options *options,
+                                                             liana_warm_report *report);
 
 #ifdef __cplusplus
 }

@@ -154,7 +154,8 @@ liana_status liana__check_buffers(const char *program, const char *what, const l
                        liana__type_print(node->dtype, &node->shape).text);
 }
 
-liana_status liana__check_execution(const liana_graph *graph, const liana__execution *execution, liana__error *error)
+liana_status liana__check_execution(const liana_graph *graph, const liana__execution *execution, bool has_outputs,
+                                    liana__error *error)
 {
     const char *name = execution->name;
     for (size_t i = 0; i < graph->num_inputs; i++) {
@@ -164,7 +165,7 @@ liana_status liana__check_execution(const liana_graph *graph, const liana__execu
         LIANA_TRY(liana__check_buffers(name, "variable", graph->variables[i], execution->variables[i], error));
     }
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        if (!execution->outputs[i]) continue;
+        if (!execution->outputs[i] && !has_outputs) continue;
         LIANA_TRY(liana__check_buffers(name, "output", graph->outputs[i].node, execution->outputs[i], error));
     }
     return LIANA_OK;

@@ -4,8 +4,8 @@
 
 #include "ir/graph.h"
 
-/* Writes a graph as NAME.txt, NAME.dot and NAME.mlir (StableHLO), if LIANA_DUMP is set. Where an op cannot be written as
- * StableHLO, NAME.mlir holds a comment that says which. Errors: IO. */
+/* Writes a graph as NAME.txt, NAME.dot and NAME.mlir (StableHLO), if LIANA_DUMP is set. Where an op cannot be written
+ * as StableHLO, NAME.mlir holds a comment that says which. Errors: IO. */
 liana_status liana__dump_graph(const liana_graph *graph, const char *name, liana__error *error) LIANA_MUST_USE;
 
 /* Writes a text as NAME, if LIANA_DUMP is set. Errors: IO. */

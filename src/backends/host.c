@@ -12,12 +12,11 @@ void liana__host_touch(liana__buffer *buffer)
     buffer->version = 1 + atomic_fetch_add(&buffer->device->num_versions, 1);
 }
 
-liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype, const liana_shape *shape,
-                                       liana__buffer **out, liana__error *error)
+liana_status liana__host_buffer_make(liana__device *device, liana_dtype dtype, const liana_shape *shape,
+                                     size_t struct_size, liana__host_buffer **out, liana__error *error)
 {
-    *out = NULL;
     size_t size = liana__byte_size(dtype, shape);
-    liana__host_buffer *buffer = calloc(1, sizeof *buffer);
+    liana__host_buffer *buffer = *out = calloc(1, struct_size);
     void *data = liana__allocate_aligned(size);
     if (!buffer || !data) {
         free(buffer);
@@ -29,6 +28,15 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
     buffer->data = data;
     atomic_fetch_add(&device->bytes_held, size);
     liana__host_touch(&buffer->base);
+    return LIANA_OK;
+}
+
+liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype, const liana_shape *shape,
+                                       liana__buffer **out, liana__error *error)
+{
+    liana__host_buffer *buffer;
+    *out = NULL;
+    LIANA_TRY(liana__host_buffer_make(device, dtype, shape, sizeof *buffer, &buffer, error));
     *out = &buffer->base;
     return LIANA_OK;
 }

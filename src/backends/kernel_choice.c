@@ -1,5 +1,9 @@
-/* Chooses the kernel of each node. */
+/* Chooses the kernel of each node, and runs one by itself. */
 #include "backends/kernel_choice.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
 
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa)
 {
@@ -20,4 +24,23 @@ const liana__kernel *liana__reference_kernel(const liana__node *node)
     const liana__kernel *const *kernel = node->op->kernels;
     while (kernel[1]) kernel++;
     return *kernel;
+}
+
+liana_status liana__kernel_run_once(const liana__kernel *kernel, const liana__node *node, const void *const *sources,
+                                    void *result, liana__error *error)
+{
+    liana__prepared prepared = {0};
+    liana_status status = kernel->prepare ? kernel->prepare(node, &prepared, error) : LIANA_OK;
+    void *scratch = NULL;
+    if (status == LIANA_OK && prepared.scratch_size) {
+        scratch = liana__allocate_aligned(prepared.scratch_size);
+        if (!scratch) status = liana__fail_memory(error, node->op->name);
+    }
+    if (status == LIANA_OK) {
+        status = kernel->run(
+            &(liana__call){.node = node, .src = sources, .dst = result, .scratch = scratch, .plan = prepared.plan});
+    }
+    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
+    free(scratch);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* kernel_choice.h - which kernel runs a node. */
+/* kernel_choice.h - which kernel runs a node, and a run by itself. */
 #ifndef LIANA_BACKENDS_KERNEL_CHOICE_H
 #define LIANA_BACKENDS_KERNEL_CHOICE_H
 
@@ -11,5 +11,10 @@ const liana__kernel *liana__choose_kernel(liana_context *context, const liana__n
 
 /* The last kernel of the list: the plain loop. */
 const liana__kernel *liana__reference_kernel(const liana__node *node);
+
+/* Prepares a kernel, runs it once, and releases it. Errors: OUT_OF_MEMORY; those of `prepare`; the status of `run`, for
+ * which the caller has a message. */
+liana_status liana__kernel_run_once(const liana__kernel *kernel, const liana__node *node, const void *const *sources,
+                                    void *result, liana__error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Creates a context and answers what is asked of it. */
+/* Creates contexts, and gives their settings and messages. */
 #include "base/context.h"
 #include "base/context_end.h"
 
@@ -100,7 +100,26 @@ liana_status liana_context_create(const liana_context_options *options, liana_co
     return liana__context_start(*out, options ? options->num_threads : 0);
 }
 
-/* What is to be done when a context is destroyed stands among what is registered. */
+liana_context *liana__context_branch(liana_context *context)
+{
+    liana_context *branch = context ? malloc(sizeof *branch) : NULL;
+    if (!branch) return NULL;
+    *branch = *context;
+    branch->trunk = context->trunk ? context->trunk : context;
+    branch->error = branch->first = (liana__error){0};
+    branch->sticky = false;
+    branch->depth = 0;
+    branch->parts = (liana__arena){0};
+    return branch;
+}
+
+void liana__context_end_branch(liana_context *branch)
+{
+    if (branch) liana__arena_free(&branch->parts);
+    free(branch);
+}
+
+/* Calls for the end of a context stand among the registered things. */
 static const char AT_END[] = "at end";
 
 typedef struct end {
@@ -203,7 +222,7 @@ liana_status liana__context_begin(liana_context *context)
 liana_status liana__context_end(liana_context *context, liana_status status)
 {
     if (--context->depth > 0 || !context->sticky) return status;
-    /* What was tried in vain on the way to a success is no error. */
+    /* An attempt that failed on the way to a success is no error. */
     if (status == LIANA_OK) context->error = (liana__error){0};
     if (status == LIANA_OK) return status;
     if (context->error.status == LIANA_OK) liana__fail(&context->error, status, "%s", liana_status_text(status));
@@ -250,11 +269,12 @@ void liana__log(liana_context *context, liana__topic topic, const char *format, 
     va_start(arguments, format);
     liana__format_list(line, sizeof line, format, arguments);
     va_end(arguments);
-    pthread_mutex_lock(&context->log_mutex);
+    pthread_mutex_t *mutex = context->trunk ? &context->trunk->log_mutex : &context->log_mutex;
+    pthread_mutex_lock(mutex);
     if (context->log) {
         context->log(context->log_user, topic_names[topic], line);
     } else {
         fprintf(stderr, "%s: %s\n", topic_names[topic], line);
     }
-    pthread_mutex_unlock(&context->log_mutex);
+    pthread_mutex_unlock(mutex);
 }

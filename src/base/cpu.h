@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Each level includes the levels before it. BASELINE is what the compiler may assume (x86-64: SSE2). */
+/* Each level includes the levels before it. BASELINE is the compiler's assumption (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
     LIANA__ISA_AVX2,                /* with FMA and F16C */
@@ -31,7 +31,7 @@ typedef struct liana__cpu_identity {
  * Counting as slow is safe: bf16 is then multiplied in f32, which is never slower than float32. */
 bool liana__cpu_has_fast_dots(const liana__cpu_identity *identity);
 
-/* What the processor reports, and what the operating system allows a process to use. */
+/* The features that the processor reports, and those that the operating system lets a process use. */
 typedef struct liana__cpu_facts {
     bool avx2;        /* with FMA and F16C */
     bool avx512;      /* F, BW, DQ and VL */

@@ -1,8 +1,9 @@
 /* descriptor.h - opens files where strangers may use up the process's file descriptors.
  *
- * Whoever listens on a network has a descriptor for each connection, also for those that turn out to be a stranger's. So the
- * limit is raised as far as the system lets it be, and stays some descriptors below that: files that a training needs get
- * these. Where even they are gone, whoever opens a file waits for a while, since connections without a key are closed. */
+ * A process that listens on a network has a descriptor for each connection, also for those that turn out to be a
+ * stranger's. So the limit is raised as far as the system lets it be, and stays some descriptors below that: files that
+ * a training needs get these. Where even they are gone, the one that opens a file waits for a while, since connections
+ * without a key are closed. */
 #ifndef LIANA_BASE_DESCRIPTOR_H
 #define LIANA_BASE_DESCRIPTOR_H
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What tells a file from another one that takes its place, and from itself after it was written to. */
+/* The state of a file: another file in its place has another one, and so has the file after it was written to. */
 typedef struct liana__file_version {
     uint64_t device; /* identifies the file, with inode */
     uint64_t inode;
@@ -34,8 +34,8 @@ typedef struct liana__mapping {
 /* Errors: NOT_FOUND, IO_ERROR (each names the path and says why). */
 liana_status liana__file_map(const char *path, liana__mapping *mapping, liana__error *error) LIANA_MUST_USE;
 void liana__file_unmap(liana__mapping *mapping);
-/* Fails with DATA_LOSS if the file at `path` is still the mapped one and has become shorter, or was written to. For files
- * that stay mapped while others may write to them. Costs one system call, before the bytes are read. */
+/* Fails with DATA_LOSS if the file at `path` is still the mapped one and has become shorter, or was written to. For
+ * files that stay mapped while others may write to them. Costs one system call, before the bytes are read. */
 liana_status liana__mapping_check(const liana__mapping *mapping, const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Asks the system to fetch bytes of a mapped file, or a file, from the disk, since they will be read soon. Does not
@@ -54,14 +54,14 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 
 /* Opens the mapped file for reading. -1: it cannot be opened, or another file is at its path now. */
 int liana__mapping_open(const liana__mapping *mapping, const char *path);
-/* Opens a regular file for reading; *version is what it is now. Errors: NOT_FOUND, IO_ERROR. */
+/* Opens a regular file for reading; *version is its version now. Errors: NOT_FOUND, IO_ERROR. */
 liana_status liana__file_open(const char *path, int *descriptor, liana__file_version *version, liana__error *error)
     LIANA_MUST_USE;
 /* Reads [offset, offset + size) of an open file. False: the file ends before, or the disk cannot be read. */
 bool liana__file_read_at(int descriptor, size_t offset, void *to, size_t size) LIANA_MUST_USE;
 
-/* Fails with DATA_LOSS if an open file is not `before` any more (NULL: nothing is known of it): it is another one, or it
- * was written to. `path` is for the message. */
+/* Fails with DATA_LOSS if an open file is not `before` any more (NULL: nothing is known of it): it is another one, or
+ * it was written to. `path` is for the message. */
 liana_status liana__file_check_version(const char *path, int descriptor, const liana__file_version *before,
                                        liana__error *error) LIANA_MUST_USE;
 
@@ -82,17 +82,19 @@ typedef struct liana__file_buffer {
     size_t capacity;
     liana__memory_share *share; /* the memory counts for this share; NULL: no limit */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the previous contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
+/* Makes room for `size` bytes; the previous contents are lost. `what` names the file in the message. Errors:
+ * OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
 /* Frees the bytes. The share stays. */
 void liana__file_buffer_free(liana__file_buffer *buffer);
-liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
-    LIANA_MUST_USE;
-/* The same for a file that was found before (NULL: it was not). Another file in its place, and one that was written to
- * since, are DATA_LOSS. */
+/* Reads a whole file into the buffer. `before` is the version of the file when it was found (NULL: not known).
+ * Another file in its place, and one that was written to since, are DATA_LOSS. */
 liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
                                     liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
+/* Copies bytes of a mapping into the buffer, as liana__mapping_copy does. */
+liana_status liana__mapping_read(const liana__mapping *mapping, const char *path, size_t offset, size_t size,
+                                 liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
 
 /* Replaces the file at `path`, or leaves it as it is: writes `path`.tmp, syncs it, renames it, syncs the folder. After
  * a power cut there is the old file or the new one, never a part. If `path` is a link, the file that it leads to is
@@ -117,15 +119,15 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* The same in a folder that must be there. */
 liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Whether a path's link leads somewhere. True of what is no link. Errors: NOT_FOUND, that say what is wrong with the link. */
+/* Whether a path's link leads somewhere. True if it is no link. Errors: NOT_FOUND, with the fault of the link. */
 liana_status liana__link_check(const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Syncs a folder, so that renames in it survive a power cut. */
 liana_status liana__folder_sync(const char *path, liana__error *error) LIANA_MUST_USE;
 /* Renames a folder that was written and synced. Syncs its parent folder. */
 liana_status liana__folder_rename(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
-/* Exchanges two folders, of which `from` was written and synced. In one step where the system can; otherwise a crash may
- * leave `to` missing. Syncs its parent folder. */
+/* Exchanges two folders, of which `from` was written and synced. In one step where the system can; otherwise a crash
+ * may leave `to` missing. Syncs its parent folder. */
 liana_status liana__folder_exchange(const char *from, const char *to, liana__error *error) LIANA_MUST_USE;
 /* Removes a folder and everything in it. It may be missing. */
 liana_status liana__folder_remove(const char *path, liana__error *error) LIANA_MUST_USE;
@@ -158,9 +160,9 @@ const char *liana__path_name(const char *path);
 bool liana__file_exists(const char *path);
 bool liana__folder_exists(const char *path);
 
-/* The folder for what can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
- * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or arena->failed. It
- * need not be there. */
+/* The folder for files that can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
+ * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or
+ * arena->failed. It need not be there. */
 const char *liana__cache_folder(liana__arena *arena);
 
 #endif

@@ -15,8 +15,7 @@ static const struct {
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 
-/* Whether two names differ in case, underscores and dashes alone. */
-static bool is_same_name(const char *a, const char *b)
+bool liana__same_name(const char *a, const char *b)
 {
     for (;; a++, b++) {
         a += strspn(a, "_-");
@@ -31,7 +30,7 @@ static size_t find_row(liana__other_kind kind, const char *name, size_t first)
 {
     const char *point = strrchr(name, '.');
     if (point) name = point + 1;
-    while (first < NUM_ROWS && !(rows[first].kind == kind && is_same_name(name, rows[first].theirs))) first++;
+    while (first < NUM_ROWS && !(rows[first].kind == kind && liana__same_name(name, rows[first].theirs))) first++;
     return first;
 }
 

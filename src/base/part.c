@@ -1,4 +1,4 @@
-/* Finds, checks and registers what parts of all kinds have in common. */
+/* Finds, checks and registers parts of all kinds. */
 #include "base/part.h"
 
 #include "base/format.h"
@@ -16,12 +16,19 @@ enum { LONGEST_NAME = 60, LARGEST_OPTIONS = 1 << 20, MOST_OPTIONS = 100 };
 const char *liana__part_word(liana_part_kind kind)
 {
     static const char *const words[] = {
-        [LIANA_PART_LAYER] = "layer",           [LIANA_PART_LOSS] = "loss",
-        [LIANA_PART_METRIC] = "metric",         [LIANA_PART_OPTIMIZER] = "optimizer",
-        [LIANA_PART_SCHEDULE] = "schedule",     [LIANA_PART_INITIALIZER] = "initializer",
-        [LIANA_PART_ACTIVATION] = "activation", [LIANA_PART_REGULARIZER] = "regularizer",
-        [LIANA_PART_CONSTRAINT] = "constraint", [LIANA_PART_CALLBACK] = "callback",
+        [LIANA_PART_LAYER] = "layer",
+        [LIANA_PART_LOSS] = "loss",
+        [LIANA_PART_METRIC] = "metric",
+        [LIANA_PART_OPTIMIZER] = "optimizer",
+        [LIANA_PART_SCHEDULE] = "schedule",
+        [LIANA_PART_INITIALIZER] = "initializer",
+        [LIANA_PART_ACTIVATION] = "activation",
+        [LIANA_PART_REGULARIZER] = "regularizer",
+        [LIANA_PART_CONSTRAINT] = "constraint",
+        [LIANA_PART_CALLBACK] = "callback",
         [LIANA_PART_SOURCE] = "source",
+        [LIANA_PART_STAGE] = "stage",
+        [LIANA_PART_AUGMENTATION] = "augmentation",
     };
     return words[kind];
 }
@@ -46,7 +53,8 @@ static const liana_part *registered_part(const liana__registered *item, const li
 static bool is_meant(const liana__kind *kind, const liana_part *part, const char *name)
 {
     return part &&
-           (liana__part_is_named(part, name, strlen(name)) || (kind->any_case && strcasecmp(part->name, name) == 0));
+           (liana__part_is_named(part, name, strlen(name)) || (kind->any_case && strcasecmp(part->name, name) == 0) ||
+            (kind->any_spelling && liana__same_name(part->name, name)));
 }
 
 static const char *find_nearest(const liana_context *context, const liana__kind *kind, const char *name)
@@ -113,7 +121,7 @@ liana_status liana_option_refuse(liana_check *check, const char *option, const c
     return liana__fail_at(check->error, place, where, "%s", message);
 }
 
-/* ---- what is registered ---- */
+/* ---- registering ---- */
 
 static bool is_name(const char *name)
 {

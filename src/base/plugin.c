@@ -17,7 +17,8 @@ static const liana__loaded_plugin *find_loaded(const liana_context *context, con
     return NULL;
 }
 
-bool liana__plugin_is_loaded(const liana_context *context, const char *path)
+/* Whether the plugin is loaded already: that file, under whatever name. */
+static bool is_loaded(const liana_context *context, const char *path)
 {
     char *real = context ? realpath(path, NULL) : NULL;
     bool found = real && find_loaded(context, real);
@@ -29,7 +30,7 @@ liana_status liana__plugin_gate(const liana_context *context, const liana__place
                                 const char *path, liana__error *error)
 {
     const bool own = place->file && strcmp(place->file, LIANA__COMMAND_LINE) == 0 && !place->line;
-    if (own || context->allow_plugins || liana__plugin_is_loaded(context, path)) return LIANA_OK;
+    if (own || context->allow_plugins || is_loaded(context, path)) return LIANA_OK;
     return liana__fail_at(error, place, key,
                           "the plugin '%.200s' is not loaded: its code would run in this program, and a file names it. "
                           "Give --allow-plugins if you trust it (in C: liana_context_options.allow_plugins), or name "

@@ -1,6 +1,6 @@
 /* batch.h - a batch of examples: named components, from the source to the shards.
  *
- * A loader fills one, a program's arrays become one, and a step reads one. Who reads a component asks for it by its
+ * A loader fills one, a program's arrays become one, and a step reads one. A reader of a component asks for it by its
  * name. */
 #ifndef LIANA_BATCH_BATCH_H
 #define LIANA_BATCH_BATCH_H
@@ -20,7 +20,7 @@ typedef struct liana__batch_component {
     const struct liana__batch_component *partner_of;
 } liana__batch_component;
 
-/* What is known of a whole step that several processes share, of which a batch has only some shards. */
+/* The facts of a whole step that several processes share; a batch has only some of its shards. */
 typedef struct liana__step_workers {
     size_t count; /* of processes */
     size_t self;
@@ -33,8 +33,8 @@ typedef struct liana__step_workers {
     int64_t num_examples;  /* their sum */
 } liana__step_workers;
 
-/* A batch covers num_positions positions. Its examples are those that can be used, without gaps between them; there may
- * be none. Each knows its position, so neither its order nor its draws depend on missing examples. */
+/* A batch covers num_positions positions. Its examples are the usable ones, without gaps between them; there may be
+ * none. Each knows its position, so neither its order nor its draws depend on missing examples. */
 typedef struct liana__batch {
     int64_t count;           /* of examples */
     int64_t num_positions;   /* `count`, or more where examples are missing: shards are those of all positions */
@@ -44,15 +44,15 @@ typedef struct liana__batch {
     uint64_t *positions; /* [count] in the endless stream, ascending */
     uint64_t *records;   /* [count] indices in the source; NULL: not known */
     char **ids;          /* [count], NULL where the data have no ids; NULL: none has one */
-    /* The rows of the image and the label once more, for who makes them. NULL: there is none. */
+    /* The rows of the image and the label once more, for their makers. NULL: the batch has none. */
     uint8_t *images;  /* if they are u8 */
     float *fractions; /* if they are f32 */
     int32_t *labels;
     uint64_t epoch;      /* from 0 */
     uint64_t step;       /* in the epoch, from 0 */
     double wait_seconds; /* that its reader waited for it */
-    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position of
-     * the whole step. NULL: all of it is here. */
+    /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position
+     * of the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
 } liana__batch;
 

@@ -2,15 +2,14 @@
 #include "data/convert/convert.h"
 
 #include "base/file.h"
-#include "cli/fetching.h"
-#include "cli/terminal.h"
+#include "cli/remote_files.h"
+#include "cli/session.h"
 #include "formats/image.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)"),
+    {LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)")},
     {"validation", "SHARE", "share of the records for DIR/val, 0 to 1 (default 0)"},
     {"test", "SHARE", "share of the records for DIR/test, without labels (default 0)"},
     {"shuffle", NULL, "shuffle the records, so that each shard has all classes"},
@@ -20,27 +19,9 @@ static const liana__option options[] = {
     {"prefix", "NAME", "first part of the shards' names (default part)"},
     {"no-labels", NULL, "the data have no labels, or the labels are left out"},
     {"overwrite", NULL, "replace the shards of an earlier conversion in DIR"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
-
-typedef struct watcher {
-    FILE *terminal; /* NULL: say nothing */
-    uint64_t shown;
-} watcher;
-
-static bool watch(void *user, uint64_t done, uint64_t total)
-{
-    watcher *state = user;
-    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        char line[80];
-        snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 " records", done, total);
-        liana__terminal_draw(state->terminal, line);
-        if (done == total) fputc('\n', state->terminal);
-        state->shown = done;
-    }
-    return liana__signals_caught() == 0;
-}
 
 static liana_status read_options(liana__invocation *invocation, liana__convert_options *convert)
 {
@@ -50,11 +31,8 @@ static liana_status read_options(liana__invocation *invocation, liana__convert_o
     LIANA_TRY(liana__invocation_int(invocation, "records", 1, INT32_MAX, &records));
     LIANA_TRY(liana__invocation_float(invocation, "validation", 0, 1, &convert->validation_fraction));
     LIANA_TRY(liana__invocation_float(invocation, "test", 0, 1, &convert->test_fraction));
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the shards"));
     convert->output = liana__invocation_text(invocation, "out");
-    if (!convert->output) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "convert: --out is missing: give the folder for the shards as --out DIR");
-    }
     convert->prefix = liana__invocation_text(invocation, "prefix");
     convert->shuffle = liana__invocation_has(invocation, "shuffle");
     convert->overwrite = liana__invocation_has(invocation, "overwrite");
@@ -79,8 +57,7 @@ static void print_summary(liana__invocation *invocation, const liana__convert_su
     };
     if (liana__invocation_has(invocation, "json")) {
         liana__arena *arena = &invocation->arena;
-        liana__value *event = liana__value_map(arena);
-        liana__value_set(arena, event, "event", liana__value_string(arena, "converted"));
+        liana__value *event = liana__session_event(invocation, "converted");
         liana__value_set(arena, event, "output", liana__value_string(arena, output));
         for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
             liana__value_set(arena, event, members[i].name, liana__value_int(arena, (int64_t)members[i].count));
@@ -105,10 +82,9 @@ static liana_status run(liana__invocation *invocation)
 {
     liana__convert_options convert = {0};
     LIANA_TRY(read_options(invocation, &convert));
-    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
-    watcher state = {.terminal = quiet ? NULL : invocation->out};
-    convert.progress = watch;
-    convert.user = &state;
+    liana__counter counter = liana__counter_begin(invocation, "records");
+    convert.progress = liana__counter_show;
+    convert.user = &counter;
     liana__signals_catch();
     liana__convert_summary summary;
     LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &convert.source.remote));

@@ -1,13 +1,13 @@
 /* liana data: pictures of the data that a run would be trained on. */
-#include "cli/sending.h"
+#include "base/scoped.h"
+#include "cli/remote_files.h"
 #include "cli/session.h"
-#include "report/data_report.h"
-#include "report/fonts.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the pictures (required)"),
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_OUT("the folder for the pictures (required)")},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -24,50 +24,23 @@ static void print_note(void *user, const char *note)
     liana__invocation_print_json(invocation, event);
 }
 
-static void print_picture(void *user, const char *path)
+static liana_status run(liana__invocation *invocation)
 {
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) {
-        fprintf(invocation->out, "%s\n", liana__remote_name(path));
-        return;
-    }
-    liana__value *event = liana__session_event(invocation, "picture");
-    liana__value_set(&invocation->arena, event, "out",
-                     liana__value_string(&invocation->arena, liana__remote_name(path)));
-    liana__invocation_print_json(invocation, event);
-}
-
-static liana_status draw(liana__invocation *invocation, const liana__session *session)
-{
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
     liana__error *error = &invocation->error;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     liana__sending sending;
     liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
-    LIANA_TRY(liana__config_require_training_data(&session->config, error));
-    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending);
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
     char missing[512];
     liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
     if (*missing) fprintf(invocation->err, "%s\n", missing);
-    if (status == LIANA_OK) {
-        status = liana__report_data(&run, sending.folder, print_picture, invocation, error);
-        status = liana__sending_end(invocation, &sending, status);
-    }
-    liana__run_close(&run);
-    return status;
-}
-
-static liana_status run(liana__invocation *invocation)
-{
-    if (!liana__invocation_text(invocation, "out")) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "data: --out is missing: give the folder for the pictures as --out DIR");
-    }
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = draw(invocation, &session);
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
+    return liana__sending_end(invocation, &sending,
+                              liana__report_data(&run, sending.folder, liana__session_picture, invocation, error));
 }
 
 const liana__command liana__subcommand_data = {

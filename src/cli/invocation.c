@@ -154,6 +154,14 @@ bool liana__invocation_has(const liana__invocation *invocation, const char *name
     return liana__invocation_text(invocation, name) != NULL;
 }
 
+liana_status liana__invocation_require(liana__invocation *invocation, const char *name, const char *thing)
+{
+    const liana__option *option = &invocation->command->options[find_option(invocation->command, name, strlen(name))];
+    if (liana__invocation_has(invocation, name)) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "%s: --%s is missing: give %s as --%s %s",
+                       invocation->command->name, name, thing, name, option->argument);
+}
+
 liana_status liana__invocation_int(liana__invocation *invocation, const char *name, int64_t minimum, int64_t maximum,
                                    int64_t *value)
 {

@@ -1,5 +1,5 @@
 /* Runs the processes of `liana launch`. */
-#include "cli/launched.h"
+#include "cli/processes.h"
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
-/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since a
- * machine may need a while to start again. */
+/* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since
+ * a machine may need a while to start again. */
 static const double patience = 10, return_after = 1, longest_return = 60;
 
 /* ---- a process ---- */
@@ -108,7 +108,7 @@ static void end_output(liana__launched *own, size_t rank)
     own->errors = -1;
 }
 
-/* What is there, up to a limit: one process that writes without end must not keep the others waiting. */
+/* Reads the output so far, up to a limit: one process that writes without end must not keep the others waiting. */
 static void take_output(liana__launched *own, size_t rank)
 {
     enum { MOST_READS = 64 };
@@ -141,7 +141,7 @@ typedef struct group {
 static void send_all(group *own, int number)
 {
     for (size_t i = 0; i < own->count; i++) {
-        /* What it has started too. */
+        /* The processes that it has started, too. */
         if (own->items[i].process > 0 && !own->items[i].ended) kill(-own->items[i].process, number);
     }
 }
@@ -165,7 +165,7 @@ static void tell_death(const group *own, size_t rank, int status)
     fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left\n", rank, how, own->num_running, own->count);
 }
 
-/* Those who are left go on, or end a moment later: then all are started again. */
+/* The processes that are left go on, or end a moment later: then all are started again. */
 static void plan_return(const group *own, liana__launched *item)
 {
     const bool may = item->again_words && own->restarts && *own->restarts > 0 && own->num_running > 0;
@@ -174,7 +174,7 @@ static void plan_return(const group *own, liana__launched *item)
     item->pause = 2 * item->pause < longest_return ? 2 * item->pause : longest_return;
 }
 
-/* One that was started again is no loss for those who went on without it. */
+/* One that was started again is no loss for the processes that went on without it. */
 static void note_failed_return(const group *own, const liana__launched *item, size_t rank)
 {
     fprintf(stderr, "liana: rank %zu, which was started again, has ended with code %d; %zu of %zu processes are left\n",
@@ -196,10 +196,10 @@ static void note_end(group *own, size_t rank, int status)
     own->num_running--;
     item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     take_output(item, rank);
-    /* What it has started may hold the other end for ever. */
+    /* A process that it has started may hold the other end for ever. */
     end_output(item, rank);
     if (item->code == 0 && item->speaks && own->done == 0) own->done = liana__clock_seconds();
-    /* What follows from stopping them is no cause. */
+    /* A failure that follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
     const bool out_of_reach = item->far && item->code >= 128;
     if (is_stop(own, item, status)) {
@@ -281,7 +281,7 @@ static int code_of(const group *own)
 {
     if (own->failure) return own->failure;
     if (own->done > 0) return 0;
-    /* Whichever process heard of it first, and whatever it was doing. */
+    /* It does not matter which process heard of it first. */
     if (own->stop) return own->passed_on ? 128 + own->passed_on : own->stop;
     if (own->requeue) return own->requeue;
     /* The others went on without those that died. */

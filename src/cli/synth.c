@@ -1,17 +1,14 @@
 /* liana synth: a data set of drawn flowers. */
-#include "base/text.h"
-#include "cli/command.h"
-#include "cli/terminal.h"
+#include "cli/session.h"
 #include "data/synth/synth_flowers.h"
 
 #include <inttypes.h>
 #include <liana/context.h>
 #include <string.h>
-#include <unistd.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)"),
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)")},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -35,24 +32,6 @@ static liana_status read_overrides(liana__invocation *invocation, liana__synth_o
     return liana__fields_read(&liana__synth_fields, map, "", NULL, arena, synth, &invocation->error);
 }
 
-typedef struct watcher {
-    FILE *terminal; /* NULL: say nothing */
-    int64_t shown;
-} watcher;
-
-static bool watch(void *user, int64_t done, int64_t total)
-{
-    watcher *state = user;
-    if (state->terminal && (done == total || done - state->shown >= 1 + total / 200)) {
-        char line[80];
-        snprintf(line, sizeof line, "%" PRId64 "/%" PRId64 " images", done, total);
-        liana__terminal_draw(state->terminal, line);
-        if (done == total) fputc('\n', state->terminal);
-        state->shown = done;
-    }
-    return liana__signals_caught() == 0;
-}
-
 static void print_counts(liana__invocation *invocation, const char *folder, const liana__synth_options *synth,
                          const liana__synth_counts *counts)
 {
@@ -65,8 +44,7 @@ static void print_counts(liana__invocation *invocation, const char *folder, cons
         return;
     }
     liana__arena *arena = &invocation->arena;
-    liana__value *event = liana__value_map(arena);
-    liana__value_set(arena, event, "event", liana__value_string(arena, "drawn"));
+    liana__value *event = liana__session_event(invocation, "drawn");
     liana__value_set(arena, event, "output", liana__value_string(arena, folder));
     liana__value_set(arena, event, "classes", liana__value_int(arena, synth->classes));
     liana__value_set(arena, event, "train", liana__value_int(arena, counts->train));
@@ -75,36 +53,22 @@ static void print_counts(liana__invocation *invocation, const char *folder, cons
     liana__invocation_print_json(invocation, event);
 }
 
-/* As many threads as training would use: the context knows the environment. */
-static liana_status count_threads(int *num_threads, liana__error *error)
-{
-    liana_context *context;
-    liana_status status = liana_context_create(NULL, &context);
-    if (status == LIANA_OK) *num_threads = liana_context_num_threads(context);
-    if (status != LIANA_OK) liana__fail(error, status, "%s", context ? liana_context_message(context) : "no threads");
-    liana_context_destroy(context);
-    return status;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     const char *what = invocation->operands[0], *folder = liana__invocation_text(invocation, "out");
     if (strcmp(what, "flowers") != 0) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "synth: found '%.100s', expected 'flowers'", what);
     }
-    if (!folder) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                           "synth: --out is missing: give the folder for the shards as --out DIR");
-    }
+    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the shards"));
     liana__synth_options synth;
     int num_threads;
     LIANA_TRY(read_overrides(invocation, &synth));
-    LIANA_TRY(count_threads(&num_threads, &invocation->error));
-    bool quiet = liana__invocation_has(invocation, "json") || !isatty(fileno(invocation->out));
-    watcher state = {.terminal = quiet ? NULL : invocation->out};
+    LIANA_TRY(liana__session_count_threads(&num_threads, &invocation->error));
+    liana__counter counter = liana__counter_begin(invocation, "images");
     liana__signals_catch();
     liana__synth_counts counts;
-    LIANA_TRY(liana__synth_flowers(folder, &synth, num_threads, watch, &state, &counts, &invocation->error));
+    LIANA_TRY(
+        liana__synth_flowers(folder, &synth, num_threads, liana__counter_show, &counter, &counts, &invocation->error));
     print_counts(invocation, folder, &synth, &counts);
     return LIANA_OK;
 }

@@ -1,19 +1,16 @@
-/* Devices of this process: their variables, and the leaves that each computes. */
+/* Devices of this process: their variables, and the shards that each computes. */
 #include "distribute/device_group.h"
 
 #include "base/context.h"
 
 #include <stdlib.h>
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
-static const double ASSIGN_TOLERANCE = 0.05;
-
 /* ---- setting up ---- */
 
 static void free_member(liana__group_member *own)
 {
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (own->replicas[kind]) own->device->backend->replica_destroy(own->replicas[kind]);
+        if (own->replicas[kind]) own->device->backend->replicas->destroy(own->replicas[kind]);
     }
     if (own->own_variables.device) liana__variables_free(&own->own_variables);
     free(own->versions);
@@ -25,14 +22,12 @@ void liana__device_group_free(liana__device_group *group)
     liana__tree_plan_free(&group->tree);
     liana__group_sums_free(&group->sums);
     liana__pool_destroy(group->pool);
-    free(group->ranges);
     free(group->copied);
-    free(group->speeds);
-    free(group->members);
+    liana__arena_free(&group->arena);
     *group = (liana__device_group){0};
 }
 
-static size_t most_leaves(const liana__strategy_plan *plan)
+size_t liana__strategy_most_shards(const liana__strategy_plan *plan)
 {
     size_t most = 1;
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
@@ -56,20 +51,19 @@ static liana_status make_member(liana__device_group *group, const liana__strateg
         made->plans[kind] = *plan->leaves[kind];
         made->plans[kind].variables = made->variables;
         made->plans[kind].of_parts = of_parts || group->count > 1;
-        LIANA_TRY(device->backend->replica_create(device, &made->plans[kind], &made->replicas[kind], error));
+        LIANA_TRY(device->backend->replicas->create(device, &made->plans[kind], &made->replicas[kind], error));
     }
     return LIANA_OK;
 }
 
-/* What several members need to work together: ranges and a plan, with what lies before and behind them. */
+/* The common state of several members: ranges and a plan, with the shards before and behind theirs. */
 static liana_status join_members(liana__device_group *group, const liana__strategy_plan *plan, const double *speeds,
                                  liana__error *error)
 {
-    group->ranges = calloc(group->count + 2, sizeof *group->ranges);
-    if (speeds) group->speeds = malloc(group->count * sizeof *group->speeds);
-    if (!group->ranges || (speeds && !group->speeds)) return liana__fail_memory(error, "the strategy");
-    if (speeds) memcpy(group->speeds, speeds, group->count * sizeof *group->speeds);
-    LIANA_TRY(liana__tree_plan_create(most_leaves(plan), group->count + 2, &group->tree, error));
+    group->ranges = liana__arena_allocate(&group->arena, (group->count + 2) * sizeof *group->ranges);
+    if (speeds) group->speeds = liana__arena_copy(&group->arena, speeds, group->count * sizeof *group->speeds);
+    if (group->arena.failed) return liana__fail_memory(error, "the strategy");
+    LIANA_TRY(liana__tree_plan_create(liana__strategy_most_shards(plan), group->count + 2, &group->tree, error));
     group->sums.add = liana__host_choose_add(group->members[0].device->context->isa);
     return liana__pool_create((int)group->count, &group->pool, error);
 }
@@ -80,7 +74,7 @@ liana_status liana__device_group_create(const liana__strategy_devices *devices, 
     *group = (liana__device_group){.count = devices->count,
                                    .source = plan->variables,
                                    .num_leaf_variables = plan->num_leaf_variables};
-    group->members = calloc(devices->count, sizeof *group->members);
+    group->members = liana__arena_allocate(&group->arena, devices->count * sizeof *group->members);
     if (!group->members) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < devices->count; i++) {
         if (devices->groups) group->members[i].group = devices->groups[i];
@@ -109,7 +103,7 @@ static liana_status copy_variable(liana__device_group *group, liana__group_membe
     return liana__variables_add(to->variables, from->name, buffer->dtype, &buffer->shape, group->copied, error);
 }
 
-/* Copies the variables that leaves read, as far as they have changed. */
+/* Copies the variables that shards read, as far as they have changed. */
 static liana_status copy_variables(liana__device_group *group, liana__group_member *to, liana__error *error)
 {
     const size_t count = group->num_leaf_variables;
@@ -133,7 +127,7 @@ static liana_status assign(liana__device_group *group, const liana__leaf_batch *
 {
     const size_t num_leaves = batch->end - batch->first;
     liana__leaf_range *ranges = group->ranges;
-    LIANA_TRY(liana__tree_assign(num_leaves, group->count, group->speeds, ASSIGN_TOLERANCE, ranges + 1, error));
+    LIANA_TRY(liana__tree_assign(num_leaves, group->count, group->speeds, LIANA__TREE_TOLERANCE, ranges + 1, error));
     ranges[0] = (liana__leaf_range){0, batch->first};
     for (size_t i = 1; i <= group->count; i++) {
         ranges[i].begin += batch->first;
@@ -166,7 +160,7 @@ liana_status liana__device_group_prepare(liana__device_group *group, liana__step
     LIANA_TRY(liana__device_group_share(group, batch, error));
     for (size_t i = 0; i < group->count; i++) {
         liana__group_member *each = &group->members[i];
-        LIANA_TRY(each->device->backend->replica_prepare(each->replicas[kind], &each->batch, error));
+        LIANA_TRY(each->device->backend->replicas->prepare(each->replicas[kind], &each->batch, error));
     }
     return LIANA_OK;
 }
@@ -182,8 +176,8 @@ static void compute_member(void *user, size_t number, int thread)
     cpu_set_t before;
     liana__cpu_enter(processors, &before);
     each->error.status = LIANA_OK;
-    each->status = each->device->backend->replica_compute(each->replicas[group->kind], &each->batch, &each->blocks,
-                                                          &each->num_blocks, &each->error);
+    each->status = each->device->backend->replicas->compute(each->replicas[group->kind], &each->batch, &each->blocks,
+                                                            &each->num_blocks, &each->error);
     liana__cpu_leave(processors, &before);
 }
 
@@ -191,12 +185,12 @@ liana_status liana__device_group_compute(liana__device_group *group, liana__step
 {
     if (group->count == 1) {
         liana__group_member *only = &group->members[0];
-        return only->device->backend->replica_compute(only->replicas[kind], &only->batch, &only->blocks,
-                                                      &only->num_blocks, error);
+        return only->device->backend->replicas->compute(only->replicas[kind], &only->batch, &only->blocks,
+                                                        &only->num_blocks, error);
     }
     group->kind = kind;
     liana__pool_run(group->pool, group->count, compute_member, group);
-    /* The first failing member has the first failing leaf. */
+    /* The first failing member has the first failing shard. */
     for (size_t i = 0; i < group->count; i++) {
         if (group->members[i].status == LIANA_OK) continue;
         if (error) *error = group->members[i].error;
@@ -269,7 +263,7 @@ void liana__device_group_memory(const liana__device_group *group, liana__step_ki
             range.end = group->ranges[1 + i].end;
         }
         liana__replica_memory needed;
-        each->device->backend->replica_memory(each->replicas[kind], &range, &needed);
+        each->device->backend->replicas->memory(each->replicas[kind], &range, &needed);
         if (needed.workspace >= memory->workspace) *memory = needed;
     }
 }

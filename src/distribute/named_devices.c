@@ -1,8 +1,8 @@
 /* Reads the names of a strategy's devices. */
 #include "distribute/named_devices.h"
 
-#include "backends/device_list.h"
 #include "backends/pjrt/device_name.h"
+#include "backends/pjrt/survey.h"
 #include "backends/remote/names.h"
 #include "base/text.h"
 
@@ -13,7 +13,7 @@
 typedef struct named {
     const char *kind;    /* "gpu", "pjrt:/path/plugin.so"; of a server's devices "gpu of a server" */
     const char *options; /* "": none */
-    const char *head;    /* what is before the options, with the number */
+    const char *head;    /* the name before the options, with the number */
     bool has_number;
     bool is_served;
 } named;
@@ -95,8 +95,7 @@ static liana_status compare_device(const char *device, liana__arena *arena, name
 {
     named own;
     if (strcmp(device, "cpu") == 0 || strcmp(device, "auto") == 0) return LIANA_OK;
-    liana__error ignored;
-    const bool is_known = read_name(device, arena, &own, &ignored) == LIANA_OK;
+    const bool is_known = read_name(device, arena, &own, NULL) == LIANA_OK;
     if (!is_known || strcmp(own.kind, names[0].kind) != 0) {
         return liana__fail(
             error, LIANA_INVALID_CONFIG,
@@ -166,7 +165,7 @@ static void list_kind(liana_context *context, const char *name, liana__text *tex
     const char *kind = status == LIANA_OK ? liana__arena_format(&list.arena, "%s%s%s", read.shown,
                                                                 *read.option_text ? "?" : "", read.option_text)
                                           : NULL;
-    if (kind) status = liana__device_list_add_plugin(&list, context, kind, &ignored);
+    if (kind) status = liana__pjrt_list_devices(&list, context, kind, &ignored);
     for (size_t i = 0; status == LIANA_OK && i < list.count; i++) {
         const int length = (int)strcspn(list.items[i].name, "?");
         liana__text_add(text, "%s%.*s", i ? ", " : "", length, list.items[i].name);

@@ -1,6 +1,8 @@
 /* An update on one device, with the sums that it reads. */
 #include "distribute/replica_update.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,64 +11,78 @@
 
 void liana__replica_update_free(liana__replica_update *update)
 {
-    for (size_t i = 0; update->programs && i <= update->plan->num_sum_rounds; i++) {
+    for (size_t i = 0; update->programs && i <= update->plan->update->num_rounds; i++) {
         liana__program_destroy(update->programs[i].program);
-        free(update->programs[i].sums_read);
-        free(update->programs[i].chunk_sums);
     }
-    free(update->programs);
-    free(update->finished);
-    free(update->scalars);
+    liana__finite_check_free(&update->sums_check);
+    liana__finite_check_free(&update->new_values);
+    liana__arena_free(&update->arena);
     *update = (liana__replica_update){0};
 }
 
-/* Inputs are sums of the leaves, the plan's scalars, and `num_finished` finished sums. */
-static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finished, liana__update_program *made,
+/* Inputs are sums of the shards, the plan's scalars, and `num_finished` finished sums. */
+static liana_status find_sums(liana__replica_update *update, size_t num_finished, liana__update_program *made,
                               liana__error *error)
 {
+    const liana__strategy_plan *plan = update->plan;
     const liana_graph *graph = made->program->graph;
     if (plan->updates_ignore_sums) num_finished = 0;
     made->num_finished = num_finished;
     made->num_read = graph->num_inputs - plan->num_scalars - num_finished;
-    made->sums_read = calloc(made->num_read + 1, sizeof *made->sums_read);
+    made->sums_read = liana__arena_allocate(&update->arena, made->num_read * sizeof *made->sums_read);
     if (!made->sums_read) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < made->num_read; i++) {
-        made->sums_read[i] = plan->find_sum(plan->user, graph->inputs[i]->name);
+        made->sums_read[i] = plan->update->find_sum(plan->update->user, graph->inputs[i]->name);
     }
     if (graph->num_outputs == 0) return LIANA_OK;
     const liana__node *output = graph->outputs[0].node;
-    made->chunk_sums = malloc(liana__byte_size(output->dtype, &output->shape));
+    made->chunk_sums = liana__arena_allocate(&update->arena, liana__byte_size(output->dtype, &output->shape));
     return made->chunk_sums ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
 }
 
-static liana_status make_program(liana__device *device, const liana__strategy_plan *plan, size_t number,
-                                 liana__update_program *made, liana__error *error)
+static liana_status make_program(liana__device *device, liana__replica_update *own, size_t number, liana__error *error)
 {
+    const liana__strategy_plan *plan = own->plan;
+    liana__update_program *made = &own->programs[number];
     liana_graph *graph;
     char name[48] = "update";
-    if (number < plan->num_sum_rounds) {
+    const liana__update_functions *update = plan->update;
+    if (number < update->num_rounds) {
         snprintf(name, sizeof name, "update_sums_%zu", number);
-        LIANA_TRY(plan->build_sums(plan->user, number, &graph, error));
+        LIANA_TRY(update->build_round(update->user, LIANA__WHOLE_UPDATE, number, &graph, error));
     } else {
-        LIANA_TRY(plan->build_update(plan->user, &graph, error));
+        LIANA_TRY(update->build(update->user, LIANA__WHOLE_UPDATE, &graph, error));
     }
     if (!graph) return LIANA_OK;
     LIANA_TRY(liana__program_create(device, graph, name, plan->variables, &made->program, error));
-    LIANA_TRY(find_sums(plan, number, made, error));
+    LIANA_TRY(find_sums(own, number, made, error));
     return liana__program_prepare(made->program, error);
+}
+
+static liana_status make_checks(liana__device *device, liana__replica_update *update, liana__error *error)
+{
+    const liana__update_program *last = &update->programs[update->plan->update->num_rounds];
+    if (!last->program) return LIANA_OK;
+    const liana_graph *graph = last->program->graph;
+    LIANA_TRY(liana__finite_check_create(device, graph->inputs, last->num_read, NULL, &update->sums_check, error));
+    LIANA__SCOPED_MEMORY liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
+    if (!assigned) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
+    return liana__finite_check_create(device, assigned, graph->num_assignments, update->plan->variables,
+                                      &update->new_values, error);
 }
 
 liana_status liana__replica_update_create(liana__device *device, const liana__strategy_plan *plan,
                                           liana__replica_update *update, liana__error *error)
 {
-    const size_t count = plan->num_sum_rounds + 1;
+    const size_t count = plan->update->num_rounds + 1;
     *update = (liana__replica_update){.plan = plan};
-    update->programs = calloc(count, sizeof *update->programs);
-    update->finished = calloc(count, sizeof *update->finished);
-    update->scalars = calloc(plan->num_scalars + 1, sizeof *update->scalars);
-    if (!update->programs || !update->finished || !update->scalars) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < count; i++) LIANA_TRY(make_program(device, plan, i, &update->programs[i], error));
-    return LIANA_OK;
+    update->programs = liana__arena_allocate(&update->arena, count * sizeof *update->programs);
+    update->finished = liana__arena_allocate(&update->arena, count * sizeof *update->finished);
+    update->scalars = liana__arena_allocate(&update->arena, plan->num_scalars * sizeof *update->scalars);
+    if (update->arena.failed) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < count; i++) LIANA_TRY(make_program(device, update, i, error));
+    return make_checks(device, update, error);
 }
 
 /* ---- running ---- */
@@ -97,8 +113,19 @@ liana_status liana__replica_update_run_program(liana__replica_update *update, si
     if (!own->program) return LIANA_OK;
     LIANA_TRY(feed(update, number, sums, error));
     LIANA_TRY(liana__program_run(own->program, error));
-    if (number == update->plan->num_sum_rounds) return LIANA_OK;
+    if (number == update->plan->update->num_rounds) return LIANA_OK;
     return liana__program_fetch(own->program, 0, own->chunk_sums, error);
+}
+
+liana_status liana__replica_update_check(liana__replica_update *update, liana__checked what,
+                                         const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
+{
+    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &update->sums_check : &update->new_values;
+    const liana__update_program *last = &update->programs[update->plan->update->num_rounds];
+    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
+        LIANA_TRY(sums->feed(sums->user, check->program, i, last->sums_read[i], error));
+    }
+    return liana__finite_check_run(check, found, error);
 }
 
 liana_status liana__replica_update_run(liana__replica_update *update, const liana__sum_feed *sums, const float *scalars,
@@ -106,11 +133,11 @@ liana_status liana__replica_update_run(liana__replica_update *update, const lian
 {
     const liana__strategy_plan *plan = update->plan;
     memcpy(update->scalars, scalars, plan->num_scalars * sizeof *scalars);
-    for (size_t number = 0; number <= plan->num_sum_rounds; number++) {
+    for (size_t number = 0; number <= plan->update->num_rounds; number++) {
         LIANA_TRY(liana__replica_update_run_program(update, number, sums, error));
-        if (number == plan->num_sum_rounds) break;
-        LIANA_TRY(plan->finish_sums(plan->user, number, update->programs[number].chunk_sums, update->scalars,
-                                    &update->finished[number], error));
+        if (number == plan->update->num_rounds) break;
+        LIANA_TRY(plan->update->finish_round(plan->update->user, number, update->programs[number].chunk_sums,
+                                             update->scalars, &update->finished[number], error));
     }
     return LIANA_OK;
 }

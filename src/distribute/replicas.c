@@ -1,9 +1,10 @@
-/* Replicas on devices of one process. One device keeps its sums. With several, each computes its leaves in a thread of
+/* Replicas on devices of one process. One device keeps its sums. With several, each computes its shards in a thread of
  * its own; their blocks are added on the host in the tree's order; the first device updates the variables, and the
  * others take the new ones over before they compute again. */
 #include "distribute/replicas.h"
 
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
+#include "base/scoped.h"
 #include "distribute/device_group.h"
 #include "distribute/replica_update.h"
 
@@ -11,11 +12,10 @@
 #include <stdlib.h>
 
 typedef struct replicas {
-    liana__strategy_plan plan; /* its leaves are the caller's, and gone: the group has copies */
+    liana__strategy_plan plan; /* its shards are the caller's, and gone: the group has copies */
     liana__device_group group;
     liana__whole *whole;                                    /* whole updates; NULL: there are none */
     liana__replica_update update;                           /* on the first device */
-    liana__finite_check sums_check, new_values;             /* of what the update reads, and of what it assigns to */
     liana__local_exchange exchanges[LIANA__NUM_STEP_KINDS]; /* of several devices */
     /* Of the last training batch, on the first device. */
     liana__buffer *const *sums;
@@ -27,9 +27,7 @@ static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    if (own->whole) own->group.members[0].device->backend->whole_destroy(own->whole);
-    liana__finite_check_free(&own->sums_check);
-    liana__finite_check_free(&own->new_values);
+    if (own->whole) own->group.members[0].device->backend->whole->destroy(own->whole);
     liana__replica_update_free(&own->update);
     liana__device_group_free(&own->group);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->exchanges[kind]);
@@ -59,24 +57,8 @@ static size_t count(const liana__strategy_instance *instance)
 
 /* ---- preparing ---- */
 
-/* Of what the update reads, and of what it changes. */
-static liana_status make_checks(replicas *own, liana__error *error)
-{
-    liana__device *device = own->group.members[0].device;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
-    const liana_graph *update = last->program->graph;
-    LIANA_TRY(liana__finite_check_create(device, update->inputs, last->num_read, NULL, &own->sums_check, error));
-    liana__node **assigned = calloc(update->num_assignments + 1, sizeof *assigned);
-    if (!assigned) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < update->num_assignments; i++) assigned[i] = update->assignments[i].variable;
-    liana_status status = liana__finite_check_create(device, assigned, update->num_assignments, own->plan.variables,
-                                                     &own->new_values, error);
-    free(assigned);
-    return status;
-}
-
-/* The graph of any leaf: all have the same sums. Destroy it. */
-static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
+/* The graph of any shard: all have the same sums. Destroy it. */
+static liana_status build_shard(const replicas *own, liana__step_kind kind, liana_graph **graph, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->group.members[0].plans[kind];
     return plan->build(plan->user, plan->leaf_size, own->group.members[0].device->backend->static_leaves, graph, error);
@@ -85,11 +67,11 @@ static liana_status build_leaf(const replicas *own, liana__step_kind kind, liana
 static liana_status prepare_exchange(replicas *own, liana__step_kind kind, liana__error *error)
 {
     if (own->group.count == 1 || own->exchanges[kind].num_sums) return LIANA_OK;
-    liana_graph *leaf;
-    LIANA_TRY(build_leaf(own, kind, &leaf, error));
-    size_t num_sums = liana__leaf_num_sums(&own->group.members[0].plans[kind], leaf);
-    liana_status status = liana__local_exchange_create(leaf, num_sums, &own->exchanges[kind], error);
-    liana_graph_destroy(leaf);
+    liana_graph *shard;
+    LIANA_TRY(build_shard(own, kind, &shard, error));
+    size_t num_sums = liana__leaf_num_sums(&own->group.members[0].plans[kind], shard);
+    liana_status status = liana__local_exchange_create(shard, num_sums, &own->exchanges[kind], error);
+    liana_graph_destroy(shard);
     return status;
 }
 
@@ -97,15 +79,14 @@ static liana_status prepare_exchange(replicas *own, liana__step_kind kind, liana
 static liana_status prepare_update(replicas *own, liana__error *error)
 {
     if (own->update.programs) return LIANA_OK;
-    LIANA_TRY(liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error));
-    return make_checks(own, error);
+    return liana__replica_update_create(own->group.members[0].device, &own->plan, &own->update, error);
 }
 
 /* Whether updates are whole ones: all devices are of a backend that can do that. */
 static bool is_whole(const replicas *own)
 {
     const liana__backend *backend = own->group.members[0].device->backend;
-    bool can = own->plan.whole && backend->whole_create;
+    bool can = own->plan.whole && backend->whole;
     for (size_t i = 1; i < own->group.count; i++) can = can && own->group.members[i].device->backend == backend;
     return can;
 }
@@ -118,12 +99,10 @@ static liana_status make_whole(replicas *own, liana__error *error)
     liana__whole_plan plan = *own->plan.whole;
     plan.leaf = &own->group.members[0].plans[LIANA__STEP_TRAINING];
     plan.variables = own->plan.variables;
-    liana__device **devices = calloc(count, sizeof(liana__device *));
+    LIANA__SCOPED_MEMORY liana__device **devices = calloc(count, sizeof(liana__device *));
     if (!devices) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < count; i++) devices[i] = own->group.members[i].device;
-    liana_status status = backend->whole_create(devices, count, &plan, &own->whole, error);
-    free(devices);
-    return status;
+    return backend->whole->create(devices, count, &plan, &own->whole, error);
 }
 
 static liana__whole *whole(liana__strategy_instance *instance)
@@ -131,8 +110,8 @@ static liana__whole *whole(liana__strategy_instance *instance)
     return ((replicas *)instance)->whole;
 }
 
-/* Leaf by leaf. */
-static liana_status prepare_leaves(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch,
+/* Shard by shard. */
+static liana_status prepare_shards(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch,
                                    liana__error *error)
 {
     LIANA_TRY(liana__device_group_prepare(&own->group, kind, batch, error));
@@ -145,12 +124,12 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
 {
     replicas *own = (replicas *)instance;
     if (kind == LIANA__STEP_TRAINING && is_whole(own)) return make_whole(own, error);
-    return prepare_leaves(own, kind, batch, error);
+    return prepare_shards(own, kind, batch, error);
 }
 
 /* ---- running ---- */
 
-/* All leaves are one block, whose sums somebody may want to hear of. */
+/* All shards are one block, whose sums somebody may want to hear of. */
 static liana_status watch(replicas *own, liana__step_kind kind, const liana__leaf_batch *batch, liana__error *error)
 {
     if (!batch->watch) return LIANA_OK;
@@ -169,10 +148,10 @@ static liana_status sum(liana__strategy_instance *instance, liana__step_kind kin
         own->sums = only->blocks[0].sums;
         return only->device->backend->download(own->sums[0], first, error);
     }
-    LIANA_TRY(prepare_leaves(own, kind, batch, error));
+    LIANA_TRY(prepare_shards(own, kind, batch, error));
     LIANA_TRY(watch(own, kind, batch, error));
     LIANA_TRY(liana__device_group_compute(&own->group, kind, error));
-    /* All leaves are one block. */
+    /* All shards are one block. */
     liana__local_exchange *exchange = &own->exchanges[kind];
     size_t num_blocks;
     LIANA_TRY(liana__device_group_collect(&own->group, exchange, &num_blocks, error));
@@ -199,12 +178,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
 {
     replicas *own = (replicas *)instance;
     LIANA_TRY(prepare_update(own, error));
-    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &own->sums_check : &own->new_values;
-    const liana__update_program *last = &own->update.programs[own->plan.num_sum_rounds];
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
-        LIANA_TRY(feed_sum(own, check->program, i, last->sums_read[i], error));
-    }
-    return liana__finite_check_run(check, found, error);
+    return liana__replica_update_check(&own->update, what, &(liana__sum_feed){feed_sum, own}, found, error);
 }
 
 static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)
@@ -215,7 +189,7 @@ static liana_status read_sum(const liana__strategy_instance *instance, size_t nu
     }
     if (own->group.count == 1) return own->group.members[0].device->backend->download(own->sums[number], data, error);
     const liana__local_exchange *exchange = &own->exchanges[LIANA__STEP_TRAINING];
-    /* The leaf's graph, which had the sum's shape, is destroyed once it is compiled. */
+    /* The shard's graph, which had the sum's shape, is destroyed once it is compiled. */
     const size_t *offsets = &exchange->offsets[number];
     memcpy(data, exchange->slots[0] + offsets[0], (offsets[1] - offsets[0]) * sizeof(float));
     return LIANA_OK;
@@ -234,7 +208,7 @@ static void memory(const liana__strategy_instance *instance, liana__step_kind ki
     const replicas *own = (const replicas *)instance;
     liana__device_group_memory(&own->group, kind, batch, memory);
     if (kind != LIANA__STEP_TRAINING || !own->whole) return;
-    own->group.members[0].device->backend->whole_memory(own->whole, memory);
+    own->group.members[0].device->backend->whole->memory(own->whole, memory);
 }
 
 const liana__strategy_functions liana__replicas_functions = {

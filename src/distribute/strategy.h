@@ -1,10 +1,9 @@
-/* strategy.h - who computes which part of a batch, and how the sums meet.
+/* strategy.h - the device that computes each part of a batch, and how the sums meet.
  *
- * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's leaves
- * and give sums of blocks. The tree (tree.h) says which leaves are whose, and in which order blocks are added. The
- * exchange (exchange/) moves blocks and slices of the variables between the replicas. So the sums and the updated
- * variables are the same bits for any number of replicas. To add a strategy: a file with the struct, and a row in
- * strategies.def. */
+ * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's shards
+ * and give sums of blocks. The tree (tree.h) says which shards are whose, and in which order blocks are added. The
+ * exchange (local_exchange.h, cluster/) moves blocks and slices of the variables between the replicas. So the sums and
+ * the updated variables are the same bits for any number of replicas. strategies/ has a file for each strategy. */
 #ifndef LIANA_DISTRIBUTE_STRATEGY_H
 #define LIANA_DISTRIBUTE_STRATEGY_H
 
@@ -16,58 +15,33 @@
 
 #include <liana/strategy.h>
 
-/* What a step over a batch may be for. */
+/* The purpose of a step over a batch. */
 typedef enum liana__step_kind {
     LIANA__STEP_TRAINING,
     LIANA__STEP_EVALUATION,
-    LIANA__STEP_COUNTING, /* comes before training: what the losses of a batch divide by */
+    LIANA__STEP_COUNTING, /* comes before training: the divisors of a batch's losses */
     LIANA__NUM_STEP_KINDS,
 } liana__step_kind;
 
-/* What can be checked for numbers that are not finite. */
+/* The numbers that can be checked for being finite. */
 typedef enum liana__checked {
-    LIANA__CHECK_SUMS,      /* what the update will read of the last training batch */
-    LIANA__CHECK_VARIABLES, /* what the update assigns to */
+    LIANA__CHECK_SUMS,      /* the update's inputs from the last training batch */
+    LIANA__CHECK_VARIABLES, /* the update's assignments */
 } liana__checked;
 
-/* How an update is cut into slices, each with one owner (slices.h). A piece of a variable or sum is called
- * "NAME[begin:end]" in the graphs of a slice; a complete one keeps its name. `user` is that of the plan. */
-typedef struct liana__update_slicing {
-    /* Before the graphs are built, once a training leaf was. */
-    liana_status (*cut)(void *user, size_t num_slices, liana__error *error);
-    /* As in liana__strategy_plan, of one slice. *graph NULL: there is nothing to do. */
-    liana_status (*build_update)(void *user, size_t slice, liana_graph **graph, liana__error *error);
-    liana_status (*build_sums)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
-    /* The first of the finished sums of a round that a slice reads. */
-    size_t (*first_finished)(void *user, size_t slice, size_t round);
-} liana__update_slicing;
-
-/* What the replicas compute. The plans' variables are those of the first device. */
+/* The work of the replicas. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
     const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
-    /* Builds the graph of the update of all variables, after that of a training leaf. The inputs are sums of the leaf,
-     * then `num_scalars` f32 scalars, then the finished sums of each round. It assigns to variables. */
-    liana_status (*build_update)(void *user, liana_graph **graph, liana__error *error);
-    /* Rounds of sums that the update reads (step/slice_update.h); mostly there are none. The graph of a round has
-     * the inputs of the update, with the finished sums of the rounds before. Its one output is what `finish_sums` adds
-     * up, on the host; that gives the finished sums, which stay until the next update, and may change the scalars for
-     * what comes after. */
-    size_t num_sum_rounds;
-    bool updates_ignore_sums; /* ... but the update itself reads none of them */
-    liana_status (*build_sums)(void *user, size_t round, liana_graph **graph, liana__error *error);
-    liana_status (*finish_sums)(void *user, size_t round, const float *chunk_sums, float *scalars,
-                                const float **finished, liana__error *error);
-    /* Which sum of the leaf an input of the update is. */
-    size_t (*find_sum)(void *user, const char *input);
+    const liana__update_functions *update; /* of all variables, or of slices, each with one owner (slices.h) */
+    bool updates_ignore_sums;              /* the update itself reads none of the sums of its rounds */
     /* Whether a sum is of a gradient, and not of a statistic. */
     bool (*is_gradient)(void *user, size_t sum);
     void *user;
     size_t num_scalars;
-    liana__variables *variables;          /* on the first device */
-    size_t num_leaf_variables;            /* the first so many of them are all that leaves read */
-    const liana__update_slicing *slicing; /* NULL: the update cannot be cut */
-    /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its leaf and variables
-     * are set by the strategy. NULL: never. */
+    liana__variables *variables; /* on the first device */
+    size_t num_leaf_variables;   /* the first `num_leaf_variables` of them are all that shards read */
+    /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its shard and
+     * variables are set by the strategy. NULL: never. */
     const liana__whole_plan *whole;
 } liana__strategy_plan;
 
@@ -75,7 +49,7 @@ typedef struct liana__strategy_plan {
 typedef struct liana__strategy_devices {
     liana__device *const *items;
     size_t count;
-    const double *speeds;    /* by device, in any unit: it gets leaves in proportion; NULL: all are equally fast */
+    const double *speeds;    /* by device, in any unit: it gets shards in proportion; NULL: all are equally fast */
     const cpu_set_t *groups; /* by device: the processors on which it computes; NULL: any */
     struct liana__cluster *cluster; /* of a strategy of several processes (cluster/cluster.h) */
     const void *options;            /* of the strategy; NULL: the defaults */
@@ -87,7 +61,7 @@ struct liana__device_layout;
 struct liana__span_work;
 struct liana__span_outcome;
 
-/* What an instance does. */
+/* The functions of an instance. */
 typedef struct liana__strategy_functions {
     void (*destroy)(liana__strategy_instance *instance);
     /* Adds a variable that updates alone read and change to the plan's variables, before anything is prepared; every
@@ -95,12 +69,12 @@ typedef struct liana__strategy_functions {
     liana_status (*hold)(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                          const liana_shape *shape, double begins_at, liana__error *error);
     size_t (*num_replicas_in_sync)(const liana__strategy_instance *instance);
-    /* Compiles what a batch with leaves of these sizes needs, and for training the update. The batch's rows may be
-     * NULL, and its range is not looked at. */
+    /* Compiles the programs for a batch with shards of these sizes, and for training the update. The batch's rows may
+     * be NULL, and its range is not looked at. */
     liana_status (*prepare)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                             liana__error *error);
-    /* Computes and adds all leaves of the batch, and copies the first sum to `first`. The error is that of the first
-     * failing leaf. After `prepare` nothing is allocated on one device. */
+    /* Computes and adds all shards of the batch, and copies the first sum to `first`. The error is that of the first
+     * failing shard. After `prepare` nothing is allocated on one device. */
     liana_status (*sum)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                         void *first, liana__error *error);
     /* Updates all variables with the sums of the last training batch. */
@@ -113,11 +87,11 @@ typedef struct liana__strategy_functions {
     /* Whole updates on these devices, by the functions of the first one's backend, once a training batch was prepared.
      * *whole NULL: there are none. `sum`, `check` and `update` can be used in any case. The strategy keeps it. */
     liana__whole *(*whole)(liana__strategy_instance *instance);
-    /* What a prepared batch needs, of the device that needs most. */
+    /* The needs of a prepared batch, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);
-    /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are in
-     * step. */
+    /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are
+     * in step. */
     liana_status (*run_span)(liana__strategy_instance *instance, const struct liana__span_work *work,
                              struct liana__span_outcome *outcome, liana__error *error);
 } liana__strategy_functions;
@@ -127,52 +101,28 @@ typedef struct liana__strategy {
     const char *doc;
     const liana__fields *options; /* NULL: none */
     bool needs_cluster;           /* it computes in several processes */
-    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
-     * text: nothing does. NULL: as that. */
+    /* The reason why its results differ from those of one process, in a few words for checkpoints and logs. An empty
+     * text, or no function: they do not differ. */
     void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
-    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at the
-     * latest; 0: they are in step. NULL: they are always. */
+    /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at
+     * the latest; 0: they are in step. NULL: they are always. */
     size_t (*span_steps)(const void *options, size_t num_workers);
     /* Whether an update is then of one worker's gradients, and not of the first that come. */
     bool (*is_asynchronous)(const void *options);
-    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors: INVALID_CONFIG. */
+    /* Says which devices it computes on (device_set.h). NULL: one, with the context's threads. Errors:
+     * INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);
-    /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
+    /* Errors: INVALID_CONFIG if the strategy does not work with this number of devices. The plan is copied. */
     liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error);
     const liana__strategy_functions *functions;
 } liana__strategy;
-
-#define LIANA__STRATEGY(stem, name) extern const liana__strategy liana__strategy_##name;
-#include "distribute/strategies.def"
-#undef LIANA__STRATEGY
-
-/* All strategies, NULL-terminated. */
-extern const liana__strategy *const liana__strategies[];
 
 /* A strategy with its options. */
 typedef struct liana__strategy_choice {
     const liana__strategy *strategy; /* NULL: one_device */
     const void *options;
 } liana__strategy_choice;
-
-/* Reads NAME or {name: NAME, option: value, ...}; NULL: one_device. `where` is its dotted key; options are in the
- * arena. Errors: INVALID_CONFIG with place, key and the nearest known name; OUT_OF_MEMORY. */
-liana_status liana__strategy_read(const liana__value *value, const char *where, liana__arena *arena,
-                                  liana__strategy_choice *choice, liana__error *error) LIANA_MUST_USE;
-/* The same of a program's options. Errors: INVALID_CONFIG with "strategy" and the option; OUT_OF_MEMORY. */
-liana_status liana__strategy_of(const liana_strategy *options, liana__arena *arena, liana__strategy_choice *choice,
-                                liana__error *error) LIANA_MUST_USE;
-/* A copy with texts of its own, in the arena. Errors: OUT_OF_MEMORY. */
-liana_status liana__strategy_copy(const liana_strategy *options, liana__arena *arena, liana_strategy *copy,
-                                  liana__error *error) LIANA_MUST_USE;
-/* All that they say, as text that differs where they do. */
-void liana__strategy_print(const liana_strategy *options, liana__text *text);
-
-/* The cluster that a strategy computes in, joined if it was not; NULL: it computes in this process, or there is no such
- * strategy. Errors: those of liana__cluster_require. */
-liana_status liana__strategy_cluster(liana_context *context, const liana_strategy *options,
-                                     struct liana__cluster **cluster, liana__error *error) LIANA_MUST_USE;
 
 #endif

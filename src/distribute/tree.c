@@ -51,16 +51,7 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
     return count;
 }
 
-/* ---- who computes which leaves ---- */
-
-size_t liana__tree_number_leaves(const int64_t *num_examples, size_t num_shards, size_t *shards)
-{
-    size_t count = 0;
-    for (size_t shard = 0; shard < num_shards; shard++) {
-        if (num_examples[shard] > 0) shards[count++] = shard;
-    }
-    return count;
-}
+/* ---- assignment of shards ---- */
 
 /* The replicas with their weights; the greatest weight counts as 1, so that no product leaves the range of doubles. */
 typedef struct team {
@@ -75,7 +66,7 @@ static double weight_of(const team *t, size_t replica)
     return t->weights ? t->weights[replica] / t->greatest : 1;
 }
 
-/* How many leaves a replica computes in a time of `limit`; a leaf takes 1 / weight. */
+/* How many shards a replica computes in a time of `limit`; a shard takes 1 / weight. */
 static size_t capacity_of(const team *t, size_t replica, double limit)
 {
     double leaves = floor(limit * weight_of(t, replica));
@@ -89,7 +80,7 @@ static size_t total_capacity(const team *t, double limit)
     return total;
 }
 
-/* The least time in which the replicas compute all leaves, to the last bit of a double. */
+/* The least time in which the replicas compute all shards, to the last bit of a double. */
 static double least_limit(const team *t)
 {
     double low = 0, high = (double)t->num_leaves;
@@ -260,19 +251,4 @@ liana_status liana__tree_plan_make(liana__tree_plan *plan, size_t num_leaves, co
     plan->num_leaves = num_leaves;
     plan_additions(plan);
     return LIANA_OK;
-}
-
-liana__tree_cost liana__tree_cost_of(const liana__tree_plan *plan, const double *owned)
-{
-    liana__tree_cost cost = {0};
-    for (size_t replica = 0; replica < plan->num_replicas; replica++) {
-        size_t own = plan->first_slots[replica + 1] - plan->first_slots[replica], others = plan->num_slots - own;
-        double share = owned ? owned[replica] : 1 / (double)plan->num_replicas;
-        if (share > 0) cost.num_messages += others;
-        double sent = (double)own * (1 - share), received = (double)others * share;
-        cost.sent += sent;
-        if (sent > cost.most_sent) cost.most_sent = sent;
-        if (received > cost.most_received) cost.most_received = received;
-    }
-    return cost;
 }

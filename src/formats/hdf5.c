@@ -37,31 +37,6 @@ typedef struct growing {
     size_t *firsts;
 } growing;
 
-liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const uint64_t *dims, uint64_t file_size,
-                                   liana__error *error)
-{
-    enum { MAX_EXPANSION = 1032, SLACK = 4096 };
-    if (rank > LIANA__HDF5_MAX_RANK) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "has %d dimensions, at most %d are read", rank,
-                           LIANA__HDF5_MAX_RANK);
-    }
-    weight->rank = rank;
-    uint64_t elements = 1, limit = (file_size + SLACK) * MAX_EXPANSION;
-    bool fits = true, empty = false;
-    for (int axis = 0; axis < rank; axis++) {
-        fits = fits && dims[axis] <= INT64_MAX;
-        weight->shape[axis] = (int64_t)dims[axis];
-        empty |= dims[axis] == 0;
-        if (!empty) fits = fits && !__builtin_mul_overflow(elements, dims[axis], &elements) && elements <= limit;
-    }
-    if (!fits) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "claims more elements than a file of %llu bytes can hold",
-                           (unsigned long long)file_size);
-    }
-    weight->num_elements = empty ? 0 : (size_t)elements;
-    return LIANA_OK;
-}
-
 /* --- Attributes -------------------------------------------------------------------------------------------------- */
 
 static liana_status take_name(void *user, const char *text, size_t length, liana__error *error)
@@ -302,12 +277,9 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **out, liana__error 
     liana__error own;
     if (!error) error = &own;
     liana_status status = file->path ? open_file(file, error) : liana__fail_memory(error, path);
-    if (status != LIANA_OK) {
-        liana__hdf5_close(file);
-        return status;
-    }
-    *out = file;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = file;
+    if (status != LIANA_OK) liana__hdf5_close(file);
+    return status;
 }
 
 void liana__hdf5_close(liana__hdf5 *file)
@@ -325,14 +297,6 @@ void liana__hdf5_close(liana__hdf5 *file)
 const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file)
 {
     return &file->contents;
-}
-
-const liana__hdf5_layer *liana__hdf5_find_layer(const liana__hdf5 *file, const char *name)
-{
-    for (size_t i = 0; i < file->contents.num_layers; i++) {
-        if (strcmp(file->contents.layers[i].name, name) == 0) return &file->contents.layers[i];
-    }
-    return NULL;
 }
 
 static liana_status read_below(const liana__hdf5 *file, liana__hdf5_node group, const liana__hdf5_weight *weight,

@@ -1,4 +1,5 @@
-/* hdf5_internal.h - the interface to an HDF5 file that a Keras file needs, and its two implementations. For hdf5*.c only.
+/* hdf5_internal.h - the interface to an HDF5 file that a Keras file needs, and its two implementations. For hdf5*.c
+ * only.
  *
  * hdf5_classic.c reads the layout that HDF5 has written since 1998, and still writes by default (superblock version 0
  * or 1). Nothing in these files has a checksum, and libhdf5 1.10 overruns its buffers if their structure is damaged.
@@ -9,7 +10,7 @@
 #include "base/file.h"
 #include "formats/hdf5.h"
 
-/* A group or a dataset. Only the source knows what the number means. */
+/* A group or a dataset. Only the source knows the meaning of the number. */
 typedef int64_t liana__hdf5_node;
 
 typedef struct liana__hdf5_source liana__hdf5_source;

@@ -1,4 +1,4 @@
-/* What a build without libhdf5 says instead of reading and writing. */
+/* A build without libhdf5 refuses to read and write. */
 #ifndef LIANA_HAVE_HDF5
 #include "formats/hdf5_internal.h"
 

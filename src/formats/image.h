@@ -1,4 +1,5 @@
-/* image.h - images: encoded bytes (JPEG, PNG, BMP, GIF, WebP, TIFF) to u8 pixels, and back (JPEG, PNG). Safe on several threads, each with its own image. */
+/* image.h - images: encoded bytes (JPEG, PNG, BMP, GIF, WebP, TIFF) to u8 pixels, and back (JPEG, PNG). Safe on several
+ * threads, each with its own image. */
 #ifndef LIANA_FORMATS_IMAGE_H
 #define LIANA_FORMATS_IMAGE_H
 
@@ -69,8 +70,8 @@ typedef struct liana__image_options {
     int64_t least_height;
     int64_t least_width;
     /* Chooses the needed region of the image (NULL: all of it). Called when the decoded, upright size is known, with
-     * `region` set to all of it. The region must not be empty, and must be inside the image. At least this region is decoded.
-     * Its pixels are the same as if everything was decoded; pixels outside of it may differ. */
+     * `region` set to all of it. The region must not be empty, and must be inside the image. At least this region is
+     * decoded. Its pixels are the same as if everything was decoded; pixels outside of it may differ. */
     void (*choose_region)(void *user, int64_t height, int64_t width, liana__image_region *region);
     void *user;
 } liana__image_options;
@@ -90,9 +91,9 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are dropped,
  * not blended, and 16-bit samples keep their high byte.
  *
- * GIF: the first picture; what it leaves free is black. BMP: without compression. WebP: no animation. TIFF: the first
- * image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and WebP, and
- * TIFF's own, are applied too.
+ * GIF: the first picture; free pixels are black. BMP: without compression. WebP: no animation. TIFF: the first
+ * image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and WebP,
+ * and TIFF's own, are applied too.
  *
  * Grey from colour: 0.299 R + 0.587 G + 0.114 B; the JPEG's own luma if it has one.
  *
@@ -101,9 +102,8 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * whole, since its checksums cover all rows.
  *
  * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg alone would paint the missing part grey), INVALID_DATA if
- * it is none of these (the message says what it looks like), UNIMPLEMENTED where the library of its kind is not
- * installed, OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY.
- * After a failure the image is empty (height 0). */
+ * it has another format (the message names it if it can), UNIMPLEMENTED where the library of its kind is not
+ * installed, OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY. After a failure the image is empty (height 0). */
 liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
                                  liana__image *image, liana__error *error) LIANA_MUST_USE;
 

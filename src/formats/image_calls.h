@@ -1,5 +1,5 @@
-/* image_calls.h - the functions of giflib, libwebp and libtiff, from libraries that are loaded when the first such image
- * is read (base/library.h). */
+/* image_calls.h - the functions of giflib, libwebp and libtiff, from libraries that are loaded when the first such
+ * image is read (base/library.h). */
 #ifndef LIANA_FORMATS_IMAGE_CALLS_H
 #define LIANA_FORMATS_IMAGE_CALLS_H
 

@@ -3,6 +3,7 @@
 
 #include "base/field.h"
 #include "base/file.h"
+#include "base/scoped.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static int depth_of(const json_t *json, int limit)
     return deepest + (json_is_object(json) || json_is_array(json));
 }
 
-/* Bytes of memory of what a character of JSON begins, at least: jansson's value, ours, and what refers to them. Of a
- * value that follows a comma nobody knows yet what it is. */
+/* The least memory of the value that a character of JSON begins, in bytes: jansson's value, ours, and the pointers to
+ * them. The kind of a value that follows a comma is not known yet. */
 enum { OBJECT_BYTES = 360, ARRAY_BYTES = 260, KEY_BYTES = 150, NEXT_BYTES = 170 };
 
 /* Where the text that begins at `at` ends: behind its closing quote, or at the end of all. */
@@ -134,4 +135,19 @@ liana_status liana__json_read(const char *path, liana__arena *arena, liana__valu
     liana_status status = liana__json_parse(text, size, path, arena, value, error);
     free(text);
     return status;
+}
+
+liana_status liana__json_write(const char *path, const liana__value *value, liana__error *error)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    if (value) liana__value_write_json(value, 2, &text);
+    if (!value || text.failed) return liana__fail_memory(error, path);
+    return liana__file_replace(path, text.data, text.length, error);
+}
+
+const char *liana__json_line(const liana__value *value, liana__arena *arena)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__value_write_json(value, 0, &text);
+    return text.failed ? NULL : liana__arena_string(arena, text.data);
 }

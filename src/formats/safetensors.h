@@ -43,7 +43,7 @@ typedef struct liana__safetensors_tensor {
     liana__safetensors_dtype dtype;
     int rank;
     int64_t shape[LIANA__SAFETENSORS_MAX_RANK];
-    const void *data; /* what liana__safetensors_write writes; the reader leaves it NULL */
+    const void *data; /* the data for liana__safetensors_write; the reader leaves it NULL */
     uint64_t offset;  /* set by the reader: where the data begin in the file */
     size_t size;      /* bytes of data, set by the reader; the step-by-step writer ignores it */
 } liana__safetensors_tensor;
@@ -75,8 +75,8 @@ typedef struct liana__safetensors {
 
 /* Opens a file and checks the whole header: sizes, offsets, gaps, overlaps. After a failure there is nothing to close.
  * Errors, each with the file and the tensor: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated), INVALID_DATA (another format,
- * or it contradicts itself), OUT_OF_RANGE (header above 100 MB or of too many values, rank above 8), UNIMPLEMENTED (a dtype
- * not listed above). */
+ * or it contradicts itself), OUT_OF_RANGE (header above 100 MB or of too many values, rank above 8), UNIMPLEMENTED (a
+ * dtype not listed above). */
 liana_status liana__safetensors_open(const char *path, liana__safetensors *file, liana__error *error) LIANA_MUST_USE;
 void liana__safetensors_close(liana__safetensors *file);
 
@@ -84,7 +84,8 @@ void liana__safetensors_close(liana__safetensors *file);
 const liana__safetensors_tensor *liana__safetensors_find(const liana__safetensors *file, const char *name);
 /* The metadata value of that key, or NULL. */
 const char *liana__safetensors_metadata(const liana__safetensors *file, const char *key);
-/* Reads all data of a tensor. Errors, with the file: DATA_LOSS if the file was written to since it was opened; IO_ERROR. */
+/* Reads all data of a tensor. Errors, with the file: DATA_LOSS if the file was written to since it was opened;
+ * IO_ERROR. */
 liana_status liana__safetensors_read(const liana__safetensors *file, const liana__safetensors_tensor *tensor, void *to,
                                      liana__error *error) LIANA_MUST_USE;
 /* The same into new memory, aligned for a device; free it with free. Errors: also OUT_OF_MEMORY. */
@@ -115,7 +116,7 @@ liana_status liana__safetensors_put(liana__safetensors_writer *writer, const voi
  * Errors: INVALID_ARGUMENT if data are missing. After a failure there is nothing to abandon. */
 liana_status liana__safetensors_finish(liana__safetensors_writer *writer, bool durable, uint32_t *checksum,
                                        liana__error *error) LIANA_MUST_USE;
-/* Removes what was written, after a failed put. */
+/* Removes the written file, after a failed put. */
 void liana__safetensors_abandon(liana__safetensors_writer *writer);
 
 /* Writes a whole file, from tensors whose `data` is set (`size` may be 0; otherwise it must fit the shape). */

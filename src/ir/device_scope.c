@@ -29,7 +29,7 @@ uint32_t liana__scope_of(const liana_graph *graph, const liana__node *node)
     return node->id < scopes->num_nodes ? scopes->of_node[node->id] : 0;
 }
 
-const char *liana_tensor_device(liana_tensor tensor)
+const char *liana__tensor_device(liana_tensor tensor)
 {
     const liana__node *node = liana__tensor_node(tensor);
     const uint32_t scope = node ? liana__scope_of(tensor.graph, node) : 0;
@@ -160,7 +160,7 @@ void liana_place_variables_at(liana_location here, liana_graph *graph, liana_bal
     if (graph->status == LIANA_OK) scopes->num_shared = count;
 }
 
-/* ---- what goes with a graph ---- */
+/* ---- attachments of a graph ---- */
 
 void *liana__graph_attached(const liana_graph *graph)
 {

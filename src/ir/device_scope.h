@@ -1,10 +1,11 @@
-/* device_scope.h - which nodes of a graph are on which devices. A scope has a number; 0 is the device of the program. */
+/* device_scope.h - which nodes of a graph are on which devices. A scope has a number; 0 is the device of the
+ * program. */
 #ifndef LIANA_IR_DEVICE_SCOPE_H
 #define LIANA_IR_DEVICE_SCOPE_H
 
 #include "ir/graph.h"
 
-#include <liana/device_scope.h>
+#include <liana/device.h>
 
 /* The number of scopes with a name; they are 1 to this. */
 size_t liana__num_scopes(const liana_graph *graph);
@@ -12,6 +13,8 @@ size_t liana__num_scopes(const liana_graph *graph);
 const char *liana__scope_name(const liana_graph *graph, uint32_t scope);
 liana_location liana__scope_location(const liana_graph *graph, uint32_t scope);
 
+/* The name of a tensor's scope. NULL: it is in none. */
+const char *liana__tensor_device(liana_tensor tensor);
 uint32_t liana__scope_of(const liana_graph *graph, const liana__node *node);
 /* Lets the nodes that follow be in a scope. Returns the one before, to which the caller goes back. */
 uint32_t liana__scope_enter(liana_graph *graph, uint32_t scope);
@@ -25,7 +28,7 @@ liana_status liana__scopes_check_ended(const liana_graph *graph, liana__error *e
 void liana__scopes_forbid(liana_graph *graph, const char *reason);
 #define LIANA__SCOPES_OF_STRATEGY "all of it is computed on each device of a strategy"
 
-/* Something that lives as long as the graph: what values at once keep. One thing for each graph. */
+/* An object that lives as long as the graph: the state of values at once. One thing for each graph. */
 void *liana__graph_attached(const liana_graph *graph);
 void liana__graph_attach(liana_graph *graph, void *thing, void (*destroy)(void *thing));
 

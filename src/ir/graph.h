@@ -23,7 +23,7 @@ typedef struct liana__target {
     size_t assignment; /* its index */
 } liana__target;
 
-/* What an optimizer makes of a variable's new value. */
+/* A limit of a variable's values, to which an optimizer moves each new value. */
 typedef struct liana__variable_constraint {
     const liana__node *variable;
     const char *text; /* "max_norm(2)" */
@@ -95,6 +95,26 @@ const void *liana__constant_data(const liana__node *node);
 int liana__graph_find_output(const liana_graph *graph, const char *name);
 int liana__graph_find_input(const liana_graph *graph, const char *name);
 int liana__graph_find_variable(const liana_graph *graph, const char *name);
+
+/* The place of a variable among the graph's. */
+static inline size_t liana__graph_place(const liana_graph *graph, const liana__node *variable)
+{
+    size_t place = 0;
+    while (graph->variables[place] != variable) place++;
+    return place;
+}
+
+/* Results: the outputs, then the values of assignments. */
+static inline size_t liana__graph_num_results(const liana_graph *graph)
+{
+    return graph->num_outputs + graph->num_assignments;
+}
+
+static inline const liana__node *liana__graph_result(const liana_graph *graph, size_t index)
+{
+    const size_t outputs = graph->num_outputs;
+    return index < outputs ? graph->outputs[index].node : graph->assignments[index - outputs].value;
+}
 
 /* A node in messages: "relu 'hidden'", "input 'x'", "matmul". */
 typedef struct liana__node_text {

@@ -1,18 +1,5 @@
-/* Names: of tensors, of groups of assignments; and how messages name a node. */
+/* Names: of tensors and of groups of assignments; initialisers and constraints of variables. */
 #include "ir/graph.h"
-
-#include <stdio.h>
-
-liana__node_text liana__node_print(const liana__node *node)
-{
-    liana__node_text out;
-    if (node->name) {
-        snprintf(out.text, sizeof out.text, "%s '%.100s'", node->op->name, node->name);
-    } else {
-        snprintf(out.text, sizeof out.text, "%s", node->op->name);
-    }
-    return out;
-}
 
 /* The node that a name belongs to already, or NULL. */
 static const liana__node *find_name(const liana_graph *graph, const char *name)

@@ -15,6 +15,7 @@
 typedef struct liana__op liana__op;
 typedef struct liana__node liana__node;
 struct liana__lowering;
+struct liana__product;
 
 /* One node: an op applied to inputs. Every op has exactly one result, so differentiation, memory planning and rewriting
  * need no special cases. Several results are one stacked tensor, or several ops. */
@@ -29,7 +30,7 @@ struct liana__node {
     const char *name;        /* of an input or a variable; of another node the name that it was given, or NULL */
     const char *initializer; /* of a variable, or NULL */
     bool keep_wide;          /* stays in f32 in mixed precision */
-    bool recomputed;         /* computes again what another node gave and did not keep (plan/recompute.h) */
+    bool recomputed;         /* computes again a result that another node gave and did not keep (plan/recompute.h) */
     liana_location where;
 };
 
@@ -117,7 +118,7 @@ const char *liana__kernel_declines(const liana__kernel *kernel, const liana__nod
 typedef struct liana__cost {
     double flops;
     double bytes;
-    const char *family;  /* what a profile calls it: "convolutions", "element-wise ops" */
+    const char *family;  /* its name in profiles: "convolutions", "element-wise ops" */
     const char *variant; /* a variant with a row of its own in a profile: "1x1"; or NULL */
     bool dot_products;   /* most operations are dot products, for which processors have units for bf16 */
 } liana__cost;
@@ -156,7 +157,7 @@ typedef enum liana__part_kind {
 } liana__part_kind;
 
 /* A part is computed as a node of its own: a copy whose batched inputs have fewer rows; for PART_ROWS the result too.
- * What its attributes say about axis 0 (the shape of a reshape) is then wrong, and kernels must not use it. */
+ * Its attributes on axis 0 (the shape of a reshape) are then wrong, and kernels must not use them. */
 typedef struct liana__parts {
     liana__part_kind kind;
     int64_t rows;      /* the size of axis 0 of each batched input, and for PART_ROWS of the result */
@@ -170,8 +171,8 @@ struct liana__op {
     const char *name; /* StableHLO's or TensorFlow's mnemonic */
     const char *doc;
     const liana__fields *attributes; /* NULL: none */
-    size_t min_inputs;
-    size_t max_inputs;
+    size_t num_inputs;
+    size_t more_inputs; /* that may follow these */
     liana_status (*infer)(liana__infer *infer);
     /* Builds the graph of the gradient. NULL: the op is not differentiable, and asking for its gradient is an error.
      * Ops whose gradient is zero by definition (argmax) use liana__no_gradient. */
@@ -182,8 +183,9 @@ struct liana__op {
     /* Adjusts the default cost: zero operations, the bytes of all inputs and the result, the family "data movement".
      * NULL keeps it. */
     void (*cost)(const liana__node *node, liana__cost *cost);
-    /* The op that does the same and, before it stores an element, what may follow: an epilogue (kernels/epilogue.h)
-     * behind a convolution; a residual and an activation behind a normalisation. NULL: there is none. */
+    /* The op that does the same and, before it stores an element, also the ops behind it: an epilogue
+     * (kernels/epilogue.h) behind a convolution; a residual and an activation behind a normalisation. NULL: there is
+     * none. */
     const liana__op *with_epilogue;
     const liana__op *with_activation;
     /* The number of leading elements of the result that change continuously with the inputs. Trailing elements are
@@ -201,7 +203,25 @@ struct liana__op {
     /* Best first, NULL-terminated. The last one is the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
+    /* A node as a product of two matrices (ops/linear/product.h), for the kernels of such products. false: the node
+     * is no such product, and *reason says why. NULL: no node of the op is. */
+    bool (*product)(const liana__node *node, struct liana__product *product, const char **reason);
+    /* For functions that several ops share: a struct of their file, with the differences. */
+    const void *details;
 };
+
+/* A list of kernels for `kernels`; and its end, the plain loop. */
+#define LIANA__KERNELS(...)        \
+    (const liana__kernel *const[]) \
+    {                              \
+        __VA_ARGS__                \
+    }
+#define LIANA__REFERENCE(function) &(const liana__kernel){.name = "reference", .run = (function)}, NULL
+
+static inline size_t liana__op_most_inputs(const liana__op *op)
+{
+    return op->num_inputs + op->more_inputs;
+}
 
 /* The gradient of a piecewise constant op: zero. */
 void liana__no_gradient(liana__gradient *gradient);
@@ -259,6 +279,9 @@ liana_status liana__infer_fail(liana__infer *infer, const char *format, ...) LIA
 liana_status liana__infer_rank(liana__infer *infer, size_t index, int rank, const char *layout);
 liana_status liana__infer_float(liana__infer *infer, size_t index);
 liana_status liana__infer_same_dtype(liana__infer *infer, size_t a, size_t b);
+/* That a shape is that of something else, such as "the convolution's result". */
+liana_status liana__infer_shape(liana__infer *infer, const char *name, const liana_shape *found, const char *whose,
+                                const liana_shape *expected);
 /* Converts an axis from -rank..rank-1 to 0..rank-1. */
 liana_status liana__infer_axis(liana__infer *infer, int64_t axis, int rank, int *normal);
 

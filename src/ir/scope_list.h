@@ -1,10 +1,10 @@
-/* scope_list.h - what a graph knows of its device scopes (ir/device_scope.h). */
+/* scope_list.h - the device scopes of a graph (ir/device_scope.h). */
 #ifndef LIANA_IR_SCOPE_LIST_H
 #define LIANA_IR_SCOPE_LIST_H
 
 #include "ir/op.h"
 
-#include <liana/device_scope.h>
+#include <liana/device.h>
 
 /* A scope that is open. */
 typedef struct liana__open_scope {

@@ -1,96 +1,74 @@
-/* Walking a graph: its nodes, what they read, and their attributes. */
+/* Walking a graph: its nodes, their inputs, and their attributes. */
+#include "ir/device_scope.h"
 #include "ir/graph.h"
 
-static liana_tensor nth(const liana_graph *graph, liana__node *const *nodes, size_t count, size_t index)
+size_t liana_graph_count(const liana_graph *graph, liana_graph_list list)
 {
-    return liana__node_tensor(graph, index < count ? nodes[index] : NULL);
+    if (!graph) return 0;
+    switch (list) {
+    case LIANA_GRAPH_NODES: return graph->num_nodes - 1;
+    case LIANA_GRAPH_INPUTS: return graph->num_inputs;
+    case LIANA_GRAPH_VARIABLES: return graph->num_variables;
+    case LIANA_GRAPH_OUTPUTS: return graph->num_outputs;
+    case LIANA_GRAPH_ASSIGNMENTS: return graph->num_assignments;
+    default: return 0;
+    }
 }
 
-size_t liana_graph_num_nodes(const liana_graph *graph)
+static liana_graph_item item_of(const liana_graph *graph, liana__node *node)
 {
-    return graph ? graph->num_nodes - 1 : 0;
+    const liana_tensor tensor = liana__node_tensor(graph, node);
+    return (liana_graph_item){.tensor = tensor, .name = liana_tensor_name(tensor)};
 }
 
-liana_tensor liana_graph_node(const liana_graph *graph, size_t index)
+liana_graph_item liana_graph_nth(const liana_graph *graph, liana_graph_list list, size_t index)
 {
-    return index < liana_graph_num_nodes(graph) ? liana__node_tensor(graph, graph->nodes[index + 1])
-                                                : (liana_tensor){(liana_graph *)graph, 0};
-}
-
-size_t liana_graph_num_inputs(const liana_graph *graph)
-{
-    return graph ? graph->num_inputs : 0;
-}
-
-liana_tensor liana_graph_nth_input(const liana_graph *graph, size_t index)
-{
-    return graph ? nth(graph, graph->inputs, graph->num_inputs, index) : (liana_tensor){0};
-}
-
-size_t liana_graph_num_variables(const liana_graph *graph)
-{
-    return graph ? graph->num_variables : 0;
-}
-
-liana_tensor liana_graph_nth_variable(const liana_graph *graph, size_t index)
-{
-    return graph ? nth(graph, graph->variables, graph->num_variables, index) : (liana_tensor){0};
-}
-
-size_t liana_graph_num_outputs(const liana_graph *graph)
-{
-    return graph ? graph->num_outputs : 0;
-}
-
-liana_tensor liana_graph_nth_output(const liana_graph *graph, size_t index, const char **name)
-{
-    const liana__output *output = index < liana_graph_num_outputs(graph) ? &graph->outputs[index] : NULL;
-    if (name) *name = output ? output->name : NULL;
-    return liana__node_tensor(graph, output ? output->node : NULL);
-}
-
-size_t liana_graph_num_assignments(const liana_graph *graph)
-{
-    return graph ? graph->num_assignments : 0;
-}
-
-liana_tensor liana_graph_nth_assignment(const liana_graph *graph, size_t index, liana_tensor *value)
-{
-    const liana__assignment *one = index < liana_graph_num_assignments(graph) ? &graph->assignments[index] : NULL;
-    if (value) *value = liana__node_tensor(graph, one ? one->value : NULL);
-    return liana__node_tensor(graph, one ? one->variable : NULL);
+    liana_graph_item item = {.tensor = {(liana_graph *)graph, 0}};
+    if (index >= liana_graph_count(graph, list)) return item;
+    switch (list) {
+    case LIANA_GRAPH_NODES: return item_of(graph, graph->nodes[index + 1]);
+    case LIANA_GRAPH_INPUTS: return item_of(graph, graph->inputs[index]);
+    case LIANA_GRAPH_VARIABLES: return item_of(graph, graph->variables[index]);
+    case LIANA_GRAPH_OUTPUTS:
+        item = item_of(graph, graph->outputs[index].node);
+        item.name = graph->outputs[index].name;
+        return item;
+    case LIANA_GRAPH_ASSIGNMENTS:
+        item = item_of(graph, graph->assignments[index].variable);
+        item.value = liana__node_tensor(graph, graph->assignments[index].value);
+        return item;
+    default: return item;
+    }
 }
 
 /* ---- nodes ---- */
 
-const char *liana_tensor_op(liana_tensor tensor)
+static size_t count_fields(const liana__fields *fields)
 {
-    const liana__node *node = liana__tensor_node(tensor);
-    return node ? node->op->name : NULL;
+    size_t count = 0;
+    for (size_t i = 0; fields && i < fields->count; i++) {
+        bool is_section = fields->items[i].kind == LIANA__FIELD_SECTION;
+        count += is_section ? count_fields(fields->items[i].section) : 1;
+    }
+    return count;
 }
 
-size_t liana_tensor_num_inputs(liana_tensor tensor)
+liana_tensor_facts liana_tensor_info(liana_tensor tensor)
 {
     const liana__node *node = liana__tensor_node(tensor);
-    return node ? node->num_inputs : 0;
+    if (!node) return (liana_tensor_facts){0};
+    return (liana_tensor_facts){.op = node->op->name,
+                                .num_inputs = node->num_inputs,
+                                .here = node->where,
+                                .device = liana__tensor_device(tensor),
+                                .constant = liana__is_constant(node) ? liana__constant_data(node) : NULL,
+                                .num_attributes = count_fields(node->op->attributes)};
 }
 
 liana_tensor liana_tensor_input(liana_tensor tensor, size_t index)
 {
     const liana__node *node = liana__tensor_node(tensor);
     return liana__node_tensor(tensor.graph, node && index < node->num_inputs ? node->inputs[index] : NULL);
-}
-
-liana_location liana_tensor_location(liana_tensor tensor)
-{
-    const liana__node *node = liana__tensor_node(tensor);
-    return node ? node->where : (liana_location){0};
-}
-
-const void *liana_tensor_constant(liana_tensor tensor)
-{
-    const liana__node *node = liana__tensor_node(tensor);
-    return node && liana__is_constant(node) ? liana__constant_data(node) : NULL;
 }
 
 /* ---- attributes ---- */
@@ -150,22 +128,6 @@ static bool visit(const liana__fields *fields, const char *object, const char *w
         *index -= !wanted;
     }
     return false;
-}
-
-static size_t count_fields(const liana__fields *fields)
-{
-    size_t count = 0;
-    for (size_t i = 0; fields && i < fields->count; i++) {
-        bool is_section = fields->items[i].kind == LIANA__FIELD_SECTION;
-        count += is_section ? count_fields(fields->items[i].section) : 1;
-    }
-    return count;
-}
-
-size_t liana_tensor_num_attributes(liana_tensor tensor)
-{
-    const liana__node *node = liana__tensor_node(tensor);
-    return node ? count_fields(node->op->attributes) : 0;
 }
 
 bool liana_tensor_attribute(liana_tensor tensor, size_t index, liana_attribute *attribute)

@@ -66,5 +66,7 @@ liana_status liana__onednn_run(const liana__call *call);
 liana_status liana__onednn_pack(const liana__call *call, void *packed);
 /* A kernel's `release`. NULL is allowed. */
 void liana__onednn_release(void *plan);
+/* All three. */
+#define LIANA__ONEDNN_MEMBERS .release = liana__onednn_release, .run = liana__onednn_run, .pack = liana__onednn_pack
 
 #endif

@@ -6,12 +6,6 @@ static const liana_option activation_rows[] = {
     LIANA_OPTION_ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
 };
 
-static liana_status check_activation(liana_check *check)
-{
-    const liana_activation_options *chosen = check->options;
-    return liana__check_activation(check, "activation", chosen->activation);
-}
-
 static liana_tensor call_activation(liana_layer_call *call)
 {
     const liana_activation_options *chosen = call->options;
@@ -20,10 +14,8 @@ static liana_tensor call_activation(liana_layer_call *call)
 
 const liana_layer_type liana__layer_activation = {
     LIANA_PART(LAYER, liana_layer_type, "Activation", "an activation by name",
-               LIANA_PART_OPTIONS(liana_activation_options, activation_rows), .check = check_activation),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+               LIANA_PART_OPTIONS(liana_activation_options, activation_rows)),
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .sums = LIANA_SUMS_KEPT_BY_DOING_NOTHING,
     .call = call_activation,
@@ -58,9 +50,7 @@ static liana_tensor call_softmax(liana_layer_call *call)
 const liana_layer_type liana__layer_softmax = {
     LIANA_PART(LAYER, liana_layer_type, "Softmax", "softmax over an axis",
                LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = check_softmax_shape,
     .call = call_softmax,

@@ -1,4 +1,5 @@
 /* BatchNormalization: normalises each channel by the statistics of the batch, or by their moving averages. */
+#include "layers/model.h"
 #include "layers/option_rows.h"
 
 static const liana_option rows[] = {
@@ -19,15 +20,6 @@ static const liana_option rows[] = {
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, beta_constraint),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
 };
-
-static liana_status check_options(liana_check *check)
-{
-    const liana_batch_normalization_options *chosen = check->options;
-    LIANA_TRY(liana__check_initializer(check, "beta_initializer", chosen->beta_initializer));
-    LIANA_TRY(liana__check_initializer(check, "gamma_initializer", chosen->gamma_initializer));
-    LIANA_TRY(liana__check_initializer(check, "moving_mean_initializer", chosen->moving_mean_initializer));
-    return liana__check_initializer(check, "moving_variance_initializer", chosen->moving_variance_initializer);
-}
 
 static liana_status declare_weights(liana_layer_build *build)
 {
@@ -74,21 +66,21 @@ static double places_of(const liana_shape *shape)
     return places;
 }
 
-static int64_t num_leaves(const liana_layer_call *call)
+static int64_t num_shards(const liana_layer_call *call)
 {
-    return call->leaves > 0 ? call->leaves : 1;
+    return call->shards > 0 ? call->shards : 1;
 }
 
-/* The examples of each leaf that are there, f32 [leaves, 1]. */
+/* The examples of each shard that are there, f32 [shards, 1]. */
 static liana_tensor count_examples(liana_layer_call *call)
 {
-    int64_t leaves = num_leaves(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / leaves;
-    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(leaves, size));
+    int64_t shards = num_shards(call), size = liana_tensor_shape(call->inputs[0]).dims[0] / shards;
+    liana_tensor present = liana_op_reshape_at(call->here, call->present, liana_shape_of(shards, size));
     return liana_op_reduce_sum_at(call->here, present, LIANA_AXES(1), true);
 }
 
-/* The elements of a channel in the examples of each leaf that are there, [leaves, 1] in the dtype of `like`. In a leaf
- * without examples it is 1, so that its statistics are 0. */
+/* The elements of a channel in the examples of each shard that are there, [shards, 1] in the dtype of `like`. In a
+ * shard without examples it is 1, so that its statistics are 0. */
 static liana_tensor count_present(liana_layer_call *call, liana_tensor like)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
@@ -108,7 +100,7 @@ static liana_tensor sum_places(liana_layer_call *call, liana_tensor x)
     return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel over the examples of each leaf that are there: [leaves, channels]. First come the sums in
+/* The mean of each channel over the examples of each shard that are there: [shards, channels]. First come the sums in
  * each example. So x keeps its shape, which a TPU may have to copy for another one, and only small tensors are
  * masked. */
 static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_tensor count)
@@ -116,20 +108,20 @@ static liana_tensor mean_by_leaf(liana_layer_call *call, liana_tensor x, liana_t
     liana_tensor sums = sum_places(call, x);
     sums = liana_op_multiply_at(call->here, sums, present_rows(call, sums));
     const int64_t channels = liana_tensor_shape(sums).dims[1];
-    sums = liana_op_reshape_at(call->here, sums, liana_shape_of(num_leaves(call), -1, channels));
+    sums = liana_op_reshape_at(call->here, sums, liana_shape_of(num_shards(call), -1, channels));
     return liana_op_divide_at(call->here, liana_op_reduce_sum_at(call->here, sums, LIANA_AXES(1), false), count);
 }
 
-/* The leaf's row of [leaves, channels] for each example: [batch, 1, ..., channels]; of one leaf [1, 1, ...,
+/* The shard's row of [shards, channels] for each example: [batch, 1, ..., channels]; of one shard [1, 1, ...,
  * channels]. */
 static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
 {
-    const int64_t leaves = num_leaves(call), channels = liana_tensor_shape(each).dims[1];
+    const int64_t shards = num_shards(call), channels = liana_tensor_shape(each).dims[1];
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
-    if (leaves > 1) {
-        const int64_t size = shape.dims[0] / leaves;
-        each = liana_op_reshape_at(call->here, each, liana_shape_of(leaves, 1, channels));
-        each = liana_op_broadcast_to_at(call->here, each, liana_shape_of(leaves, size, channels));
+    if (shards > 1) {
+        const int64_t size = shape.dims[0] / shards;
+        each = liana_op_reshape_at(call->here, each, liana_shape_of(shards, 1, channels));
+        each = liana_op_broadcast_to_at(call->here, each, liana_shape_of(shards, size, channels));
     } else {
         shape.dims[0] = 1;
     }
@@ -137,9 +129,9 @@ static liana_tensor row_of_leaf(liana_layer_call *call, liana_tensor each)
     return liana_op_reshape_at(call->here, each, shape);
 }
 
-/* Of the examples that are there, by leaf. */
+/* Of the examples that are there, by shard. */
 typedef struct present_statistics {
-    liana_tensor mean, variance; /* [leaves, channels] */
+    liana_tensor mean, variance; /* [shards, channels] */
     liana_tensor fixed_mean;     /* `mean`, a constant for gradients */
     liana_tensor centred;        /* x without it */
 } present_statistics;
@@ -156,7 +148,7 @@ static present_statistics measure_present(liana_layer_call *call)
     return made;
 }
 
-/* beta for each leaf: [leaves, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
+/* beta for each shard: [shards, channels]. The mean's gradient comes with beta's, since both need the same sum over x,
  * which then is made once. */
 static liana_tensor shift_of(liana_layer_call *call, liana_tensor mean, liana_tensor factor, liana_tensor beta)
 {
@@ -209,15 +201,15 @@ static void register_updates(liana_layer_call *call, liana_tensor shard_mean, li
     call->num_updates = 2;
 }
 
-/* [channels], or a row of them for each leaf. */
+/* [channels], or a row of them for each shard. */
 static liana_tensor second_moment(liana_layer_call *call, liana_tensor mean, liana_tensor variance, size_t weight)
 {
     liana_tensor distance = liana_op_subtract_at(call->here, mean, call->weights[weight]);
     return liana_op_add_at(call->here, unbiased_variance(call, variance), liana_op_square_at(call->here, distance));
 }
 
-/* The mean over leaves, weighted by their examples: [channels]. */
-static liana_tensor mean_of_leaves(liana_layer_call *call, liana_tensor each)
+/* The mean over shards, weighted by their examples: [channels]. */
+static liana_tensor mean_of_shards(liana_layer_call *call, liana_tensor each)
 {
     liana_shape shape = liana_tensor_shape(each);
     if (shape.dims[0] == 1) return liana_op_reshape_at(call->here, each, liana_shape_of(shape.dims[1]));
@@ -246,7 +238,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     if (call->present.id) {
         present_statistics found = measure_present(call);
         liana_tensor moment = second_moment(call, found.mean, found.variance, mean);
-        register_updates(call, mean_of_leaves(call, found.mean), mean_of_leaves(call, moment), mean, variance);
+        register_updates(call, mean_of_shards(call, found.mean), mean_of_shards(call, moment), mean, variance);
         return normalise_present(call, &found, gamma, beta, chosen->epsilon);
     }
     liana_tensor statistics = liana_op_batch_norm_statistics_at(call->here, x);
@@ -260,12 +252,26 @@ const liana_layer_type liana__layer_batch_normalization = {
     LIANA_PART(
         LAYER, liana_layer_type, "BatchNormalization",
         "normalises each channel to mean 0 and variance 1, then gamma x + beta; uses moving averages outside training",
-        LIANA_PART_OPTIONS(liana_batch_normalization_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+        LIANA_PART_OPTIONS(liana_batch_normalization_options, rows)),
+    LIANA__INPUTS(1, 1),
     .reads_training = true,
     .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,
 };
+
+liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)
+{
+    if (!model) return LIANA_INVALID_ARGUMENT;
+    if (!(momentum >= 0 && momentum <= 1)) {
+        return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT,
+                           "found the momentum %g, expected a number from 0 to 1", momentum);
+    }
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (model->layers[i].type != &liana__layer_batch_normalization) continue;
+        liana_batch_normalization_options *options = model->layers[i].options;
+        options->momentum = momentum;
+    }
+    model->structure_version++;
+    return LIANA_OK;
+}

@@ -14,14 +14,6 @@ static const liana_option rows[] = {
     LIANA__CONSTRAINT_ROW(liana_dense_options, bias_constraint),
 };
 
-static liana_status check_options(liana_check *check)
-{
-    const liana_dense_options *chosen = check->options;
-    LIANA_TRY(liana__check_activation(check, "activation", chosen->activation));
-    LIANA_TRY(liana__check_initializer(check, "kernel_initializer", chosen->kernel_initializer));
-    return liana__check_initializer(check, "bias_initializer", chosen->bias_initializer);
-}
-
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_dense_options *chosen = build->options;
@@ -52,10 +44,8 @@ static liana_tensor call_layer(liana_layer_call *call)
 
 const liana_layer_type liana__layer_dense = {
     LIANA_PART(LAYER, liana_layer_type, "Dense", "activation(x kernel + bias) over the last axis",
-               LIANA_PART_OPTIONS(liana_dense_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+               LIANA_PART_OPTIONS(liana_dense_options, rows)),
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,

@@ -13,12 +13,6 @@ static const liana_option rows[] = {
     LIANA__CONSTRAINT_ROW(liana_embedding_options, embeddings_constraint),
 };
 
-static liana_status check_options(liana_check *check)
-{
-    const liana_embedding_options *chosen = check->options;
-    return liana__check_initializer(check, "embeddings_initializer", chosen->embeddings_initializer);
-}
-
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_embedding_options *chosen = build->options;
@@ -47,10 +41,8 @@ static int64_t num_ids(const void *chosen)
 
 const liana_layer_type liana__layer_embedding = {
     LIANA_PART(LAYER, liana_layer_type, "Embedding", "a row of weights for each id",
-               LIANA_PART_OPTIONS(liana_embedding_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+               LIANA_PART_OPTIONS(liana_embedding_options, rows)),
+    LIANA__INPUTS(1, 1),
     .takes_integers = true,
     .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,

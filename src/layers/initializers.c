@@ -1,15 +1,13 @@
 /* Draws initial weights. */
 #include "layers/initializers.h"
 
-#include "base/format.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "layers/rules/call_text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static const char *const truths[] = {"false", "true", NULL};
 static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};
 static const char *const distributions[] = {"truncated_normal", "untruncated_normal", "uniform", "normal", NULL};
 enum { FAN_IN, FAN_OUT, FAN_AVG };
@@ -154,35 +152,18 @@ static void fill_variance_scaling(const liana_initializer_call *to)
     draw_scaled(to, scaling->scale, scaling->mode, scaling->distribution);
 }
 
-static void fill_glorot_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_AVG, UNIFORM);
-}
-
-static void fill_glorot_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_AVG, TRUNCATED_NORMAL);
-}
-
-static void fill_he_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 2, FAN_IN, UNIFORM);
-}
-
-static void fill_he_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 2, FAN_IN, TRUNCATED_NORMAL);
-}
-
-static void fill_lecun_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_IN, UNIFORM);
-}
-
-static void fill_lecun_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_IN, TRUNCATED_NORMAL);
-}
+#define SCALED(name, scale, mode, distribution)               \
+    static void fill_##name(const liana_initializer_call *to) \
+    {                                                         \
+        draw_scaled(to, scale, mode, distribution);           \
+    }
+SCALED(glorot_uniform, 1, FAN_AVG, UNIFORM)
+SCALED(glorot_normal, 1, FAN_AVG, TRUNCATED_NORMAL)
+SCALED(he_uniform, 2, FAN_IN, UNIFORM)
+SCALED(he_normal, 2, FAN_IN, TRUNCATED_NORMAL)
+SCALED(lecun_uniform, 1, FAN_IN, UNIFORM)
+SCALED(lecun_normal, 1, FAN_IN, TRUNCATED_NORMAL)
+#undef SCALED
 
 /* ---- the kind ---- */
 
@@ -239,147 +220,16 @@ const liana__kind liana__initializer_kind = {.kind = LIANA_PART_INITIALIZER,
 
 /* ---- reading ---- */
 
-static liana_status fail_unknown(const char *word, const char *nearest, liana__error *error)
-{
-    if (nearest) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', which is not an initialiser; did you mean '%s'?",
-                           word, nearest);
-    }
-    liana__text known = {0};
-    for (size_t i = 0; list[i]; i++) liana__text_add(&known, "%s%s", i ? ", " : "", list[i]->name);
-    liana__fail(error, LIANA_INVALID_CONFIG, "found '%s', expected an initialiser: %s", word,
-                known.data ? known.data : "");
-    liana__text_free(&known);
-    return LIANA_INVALID_CONFIG;
-}
-
-/* The words of an option; NULL: it is a number. */
-static const char *const *words_of(const liana_option *row)
-{
-    return row->kind == LIANA_OPTION_BOOL ? truths : row->kind == LIANA_OPTION_ENUM ? row->names : NULL;
-}
-
-static bool fits(const liana_option *argument, double value)
-{
-    bool in_range =
-        argument->minimum == argument->maximum || (value >= argument->minimum && value <= argument->maximum);
-    return in_range && (argument->kind != LIANA_OPTION_INT || value == floor(value));
-}
-
-/* "a number", "a whole number from 1 to 5", "fan_in, fan_out or fan_avg". */
-static void describe(const liana_option *argument, liana__text *text)
-{
-    /* Keras's old word for truncated_normal is read, not recommended. */
-    const char *const *words = words_of(argument);
-    size_t count = 0;
-    while (words && words[count] && !(words == distributions && count == NORMAL)) count++;
-    for (size_t i = 0; i < count; i++) {
-        liana__text_add(text, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", words[i]);
-    }
-    if (words) return;
-    liana__text_add(text, argument->kind == LIANA_OPTION_INT ? "a whole number" : "a number");
-    if (argument->minimum == argument->maximum) return;
-    liana__text_add(text, " from ");
-    liana__text_add_double(text, argument->minimum);
-    liana__text_add(text, " to ");
-    liana__text_add_double(text, argument->maximum);
-}
-
-static void store(const liana_option *argument, double value, unsigned char *options)
-{
-    void *member = options + argument->offset;
-    switch (argument->kind) {
-    case LIANA_OPTION_BOOL: *(bool *)member = value != 0; break;
-    case LIANA_OPTION_INT: *(int64_t *)member = (int64_t)value; break;
-    case LIANA_OPTION_ENUM: *(int *)member = (int)value; break;
-    default: *(double *)member = value; break;
-    }
-}
-
-/* A number or a word of the argument's list. */
-static liana_status parse_value(const liana_option *argument, const char *text, size_t length, unsigned char *options,
-                                liana__error *error)
-{
-    char word[64];
-    const char *const *words = words_of(argument);
-    double value = 0;
-    snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), text);
-    bool found = false;
-    for (int i = 0; words && words[i] && !found; i++) {
-        found = strcmp(words[i], word) == 0;
-        value = i;
-    }
-    char *end = word;
-    if (!words) {
-        value = liana__parse_double(word, &end);
-        found = end != word && *end == 0 && isfinite(value) && fits(argument, value);
-    }
-    if (found) {
-        store(argument, value, options);
-        return LIANA_OK;
-    }
-    liana__text expected = {0};
-    describe(argument, &expected);
-    liana__fail(error, LIANA_INVALID_CONFIG, "%s: found '%s', expected %s", argument->name, word,
-                expected.data ? expected.data : "");
-    liana__text_free(&expected);
-    return LIANA_INVALID_CONFIG;
-}
-
-/* "0.5" or "stddev=0.5": one argument, without blanks around. */
-static liana_status parse_argument(const char *text, size_t length, size_t position, liana__initializer *initializer,
-                                   liana__error *error)
-{
-    const char *equals = memchr(text, '=', length);
-    const char *value = equals ? equals + 1 : text;
-    const liana_options *table = &initializer->type->part.options;
-    size_t name_length = equals ? (size_t)(equals - text) : 0;
-    while (name_length && text[name_length - 1] == ' ') name_length--;
-    while (value < text + length && *value == ' ') value++;
-    for (size_t i = 0; i < table->count; i++) {
-        const char *name = table->items[i].name;
-        const bool is_named = strlen(name) == name_length && strncmp(name, text, name_length) == 0;
-        if (equals ? !is_named : i != position) continue;
-        return parse_value(&table->items[i], value, (size_t)(text + length - value), initializer->options, error);
-    }
-    return liana__fail(error, LIANA_INVALID_CONFIG, "'%.*s' is not an argument of %s", (int)(length < 60 ? length : 60),
-                       text, initializer->type->part.name);
-}
-
-/* What stands between the parentheses. */
-static liana_status parse_arguments(const char *next, liana__initializer *initializer, liana__error *error)
-{
-    for (size_t position = 0; *next; position++) {
-        next += strspn(next, " ");
-        size_t extent = strcspn(next, ",)"), trimmed = extent;
-        while (trimmed && next[trimmed - 1] == ' ') trimmed--;
-        if (trimmed) LIANA_TRY(parse_argument(next, trimmed, position, initializer, error));
-        next += extent + 1;
-    }
-    return LIANA_OK;
-}
-
 liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
                                       liana__error *error)
 {
-    size_t length = strcspn(text, "(");
-    while (length && text[length - 1] == ' ') length--;
-    char name[64];
-    const char *nearest = NULL;
-    liana__arena arena = {0};
-    snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), text);
-    const liana_initializer_type *type = liana__part_find(context, &liana__initializer_kind, name, &nearest);
-    if (!type) return fail_unknown(name, nearest, error);
-    *initializer = (liana__initializer){.type = type};
-    liana_status status = liana__fields_default(&type->part.options, &arena, initializer->options, error);
-    liana__arena_free(&arena);
-    LIANA_TRY(status);
-    const char *next = strchr(text, '(');
-    if (next && text[strlen(text) - 1] != ')') {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.60s', expected ')' at its end", text);
-    }
-    if (next) LIANA_TRY(parse_arguments(next + 1, initializer, error));
-    return liana__part_check(&type->part, context, initializer->options, NULL, type->part.name, error);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const liana_part *part;
+    const void *options;
+    LIANA_TRY(liana__call_text_read(text, &liana__initializer_kind, context, &arena, &part, &options, error));
+    *initializer = (liana__initializer){.type = (const liana_initializer_type *)part};
+    if (options) memcpy(initializer->options, options, part->options.size);
+    return LIANA_OK;
 }
 
 /* Keras's fans: of a kernel [.., in, out] each is its axis times the window's size. */
@@ -414,58 +264,46 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
 
 /* ---- Keras ---- */
 
-/* "zeros" also for "zero" and "Zeros"; "random_normal" also for "normal" and "RandomNormal". */
-static const liana_part *find_any_spelling(const liana_context *context, const char *name)
+/* Names of Keras 1 and 2. */
+static const char *new_name(const char *name)
 {
     static const char *const old_names[][2] = {{"zero", "zeros"},
                                                {"one", "ones"},
                                                {"normal", "random_normal"},
                                                {"uniform", "random_uniform"}};
     for (size_t i = 0; i < sizeof old_names / sizeof *old_names; i++) {
-        if (strcmp(name, old_names[i][0]) == 0) name = old_names[i][1];
+        if (strcmp(name, old_names[i][0]) == 0) return old_names[i][1];
     }
-    return liana__part_find(context, &liana__initializer_kind, name, NULL);
+    return name;
 }
 
+/* Keras writes more than the options: a seed, in old files also a dtype. */
 const char *liana__initializer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value)
 {
-    bool is_map = value->kind == LIANA__VALUE_MAP;
+    const bool is_map = value->kind == LIANA__VALUE_MAP;
     const liana__value *name = is_map ? liana__value_get(value, "class_name") : value;
     if (!name || name->kind != LIANA__VALUE_STRING) return NULL;
-    const liana_part *part = find_any_spelling(context, name->string);
+    const liana_part *part = liana__part_find(context, &liana__initializer_kind, new_name(name->string), NULL);
     if (!part) return is_map ? NULL : name->string;
     const liana__value *config = is_map ? liana__value_get(value, "config") : NULL;
-    liana__text text = {0};
-    liana__text_add(&text, "%s", part->name);
-    int count = 0;
+    liana__value *plain = liana__value_map(arena), *options = liana__value_map(arena);
+    if (!plain || !options) return NULL;
     for (size_t i = 0; i < part->options.count; i++) {
-        const liana__value *argument = liana__value_get(config, part->options.items[i].name);
-        if (!argument) continue;
-        liana__text_add(&text, "%s%s=", count++ ? ", " : "(", part->options.items[i].name);
-        if (argument->kind == LIANA__VALUE_STRING) {
-            liana__text_add(&text, "%s", argument->string);
-        } else if (argument->kind == LIANA__VALUE_BOOL) {
-            liana__text_add(&text, argument->boolean ? "true" : "false");
-        } else {
-            liana__text_add_double(&text, argument->number);
-        }
+        const liana__value *option = liana__value_get(config, part->options.items[i].name);
+        if (option) liana__value_set(arena, options, part->options.items[i].name, liana__value_copy(arena, option));
     }
-    if (count) liana__text_add(&text, ")");
-    const char *copy = text.failed ? NULL : liana__arena_string(arena, text.data);
-    liana__text_free(&text);
-    return copy;
+    liana__value_set(arena, plain, "class_name", liana__value_string(arena, part->name));
+    if (options->count) liana__value_set(arena, plain, "config", options);
+    return liana__call_text_from_keras(arena, plain, &liana__initializer_kind, context);
 }
 
 liana__value *liana__initializer_to_keras(const liana_context *context, liana__arena *arena, const char *text)
 {
     liana__initializer initializer;
     if (liana__initializer_parse(context, text, &initializer, NULL) != LIANA_OK) return NULL;
-    const liana_part *part = &initializer.type->part;
-    liana__value *map = liana__value_map(arena);
-    liana__value *config = liana__fields_write(&part->options, arena, initializer.options);
-    if (!map || !config) return NULL;
-    if (!initializer.type->draws_nothing) liana__value_set(arena, config, "seed", liana__value_null(arena));
-    liana__value_set(arena, map, "class_name", liana__value_string(arena, liana__part_class_name(part)));
-    liana__value_set(arena, map, "config", config);
+    liana__value *map = liana__call_text_to_keras(arena, text, &liana__initializer_kind, context);
+    if (map && !initializer.type->draws_nothing) {
+        liana__value_set(arena, map->items[1], "seed", liana__value_null(arena));
+    }
     return map;
 }

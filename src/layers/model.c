@@ -1,4 +1,4 @@
-/* Models: creating and destroying them, their errors, their layers and weights, and what trains. */
+/* Models: creating and destroying them, their errors, their layers, nodes and weights. */
 #include "layers/model.h"
 
 #include "base/named.h"
@@ -87,28 +87,25 @@ liana_layer liana__model_fail(liana_model *model, liana_location here, liana_sta
     return liana__model_keep_error(model, model->blamed ? model->blamed : &here, &error);
 }
 
+static int find(liana__named list, const char *name)
+{
+    const size_t index = liana__named_find(list, name, NULL);
+    return index < list.count ? (int)index : -1;
+}
+
 int liana__model_find_layer(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_layers; i++) {
-        if (strcmp(model->layers[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__layer, model->layers, model->num_layers), name);
 }
 
 int liana__model_find_nested(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_nested; i++) {
-        if (strcmp(model->nested[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__nested, model->nested, model->num_nested), name);
 }
 
 int liana__model_find_weight(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_weights; i++) {
-        if (strcmp(model->weights[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__weight, model->weights, model->num_weights), name);
 }
 
 /* ---- weights ---- */
@@ -162,113 +159,26 @@ bool liana__layer_infers(const liana_model *model, size_t layer)
     return infers;
 }
 
-int64_t liana_model_num_parameters(const liana_model *model, bool trainable_only)
+int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only)
 {
     int64_t count = 0;
-    for (size_t i = 0; model && i < model->num_weights; i++) {
+    for (size_t i = 0; i < model->num_weights; i++) {
         if (!trainable_only || liana__weight_trainable(model, i)) count += liana_shape_size(&model->weights[i].shape);
     }
     return count;
 }
 
-bool liana__model_is_sequential(const liana_model *model)
+size_t liana__model_outermost_use(const liana_model *model, size_t node)
 {
-    return liana__scope_is_sequential(model, LIANA__NONE);
+    size_t use = model->nodes[node].within;
+    while (use != LIANA__NONE && model->uses[use].within != LIANA__NONE) use = model->uses[use].within;
+    return use;
 }
 
-const char *liana__model_name(const liana_model *model)
+size_t liana__model_last_node(const liana_model *model)
 {
-    return model->name ? model->name : liana__model_is_sequential(model) ? "sequential" : "model";
-}
-
-/* ---- changing ---- */
-
-liana_status liana__model_values_complete(liana_model *model, liana__error *error)
-{
-    if (model->num_values == model->num_weights) return LIANA_OK;
-    float **values = realloc(model->values, model->num_weights * sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    model->values = values;
-    for (size_t i = model->num_values; i < model->num_weights; i++) {
-        values[i] = malloc(liana__byte_size(LIANA_F32, &model->weights[i].shape));
-        if (!values[i]) return liana__fail_memory(error, model->weights[i].name);
-        liana__model_initialize(model, 0, i, values[i]);
-        model->num_values++;
-        model->values_version++;
-    }
-    return LIANA_OK;
-}
-
-void liana__model_set_trainable(liana_model *model, size_t begin, size_t end, bool trainable)
-{
-    for (size_t i = begin; i < end && i < model->num_layers; i++) model->layers[i].trainable = trainable;
-    model->structure_version++;
-}
-
-void liana__model_set_inference(liana_model *model, size_t begin, size_t end, bool inference)
-{
-    for (size_t i = begin; i < end && i < model->num_layers; i++) {
-        model->layers[i].inference = inference && model->layers[i].type->reads_training;
-    }
-    model->structure_version++;
-}
-
-static liana_status fail_no_layer(const liana_model *model, const char *name, liana__error *error)
-{
-    const char *nearest = liana__named_nearest(LIANA__NAMED(liana__layer, model->layers, model->num_layers), name);
-    return liana__fail(error, LIANA_NOT_FOUND, "the model '%s' has no layer '%.60s'%s", liana__model_name(model), name,
-                       liana__hint(nearest).text);
-}
-
-liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error)
-{
-    int first = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
-    if (first < 0 && nested >= 0) first = (int)model->nested[nested].first_layer;
-    if (first < 0) return fail_no_layer(model, name, error);
-    liana__model_set_trainable(model, 0, (size_t)first, false);
-    liana__model_set_trainable(model, (size_t)first, model->num_layers, true);
-    return LIANA_OK;
-}
-
-liana_status liana_model_train_from(liana_model *model, const char *layer_name)
-{
-    if (!model) return LIANA_INVALID_ARGUMENT;
-    LIANA__REQUIRE(&model->context->error, layer_name);
-    LIANA__CONTEXT_CALL(model->context, liana__model_train_from(model, layer_name, &model->context->error));
-}
-
-static liana_status set_training(liana_model *model, const char *name, bool training, liana__error *error)
-{
-    if (!name) {
-        liana__model_set_inference(model, 0, model->num_layers, !training);
-        return LIANA_OK;
-    }
-    const int layer = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
-    if (layer < 0 && nested < 0) return fail_no_layer(model, name, error);
-    if (layer >= 0) liana__model_set_inference(model, (size_t)layer, (size_t)layer + 1, !training);
-    if (layer < 0) model->nested[nested].inference = !training;
-    model->structure_version++;
-    return LIANA_OK;
-}
-
-liana_status liana_model_set_training(liana_model *model, const char *name, bool training)
-{
-    LIANA__REQUIRE(NULL, model);
-    LIANA__CONTEXT_CALL(model->context, set_training(model, name, training, &model->context->error));
-}
-
-liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)
-{
-    if (!model) return LIANA_INVALID_ARGUMENT;
-    if (!(momentum >= 0 && momentum <= 1)) {
-        return liana__fail(&model->context->error, LIANA_INVALID_ARGUMENT,
-                           "found the momentum %g, expected a number from 0 to 1", momentum);
-    }
-    for (size_t i = 0; i < model->num_layers; i++) {
-        if (model->layers[i].type != &liana__layer_batch_normalization) continue;
-        liana_batch_normalization_options *options = model->layers[i].options;
-        options->momentum = momentum;
-    }
-    model->structure_version++;
-    return LIANA_OK;
+    if (!model->num_nodes) return LIANA__NONE;
+    size_t last = model->num_nodes - 1, use = liana__model_outermost_use(model, last);
+    if (use == LIANA__NONE || model->building_use != LIANA__NONE) return last;
+    return model->uses[use].first_node + model->nested[model->uses[use].nested].outputs[0];
 }

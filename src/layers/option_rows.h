@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+/* Members of a layer type that computes each shard by itself, and reads that many tensors. */
+#define LIANA__INPUTS(least, most) .keeps_shards_apart = true, .min_inputs = (least), .max_inputs = (most)
+
 /* A whole number of at least 1; a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
     LIANA_OPTION_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
@@ -21,7 +24,7 @@
     LIANA_OPTION_ROW(type, use_bias, BOOL, .default_text = "true", .doc = "whether a bias is added")
 #define LIANA__INITIALIZER_ROW(type, member, text) \
     LIANA_OPTION_ROW(type, member, STRING, .default_text = text, .doc = "initial values of this weight")
-/* Regularisers and constraints are checked and read by their names: see model_rules.c. */
+/* Regularisers and constraints are checked and read by their names: see model/rules.c. */
 #define LIANA__REGULARIZER_ROW(type, member) \
     LIANA_OPTION_ROW(type, member, STRING, .doc = "what is added to the loss for its size, such as l2(0.01)")
 #define LIANA__CONSTRAINT_ROW(type, member) \

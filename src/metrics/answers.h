@@ -1,8 +1,12 @@
-/* answers.h - for metrics that count answers: what the model says and what is true, in rows. */
+/* answers.h - for metrics that count answers: those of the model and the true ones, in rows. */
 #ifndef LIANA_METRICS_ANSWERS_H
 #define LIANA_METRICS_ANSWERS_H
 
 #include "metrics/metric.h"
+
+/* The targets and outputs of a metric that counts answers, or classes. */
+#define LIANA__OF_ANSWERS .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES, .takes = LIANA_METRIC_OF_ANSWERS
+#define LIANA__OF_CLASSES .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES, .takes = LIANA_METRIC_OF_CLASSES
 
 /* part / whole; 0 if the whole is not above 0. */
 double liana__metric_ratio(double part, double whole);

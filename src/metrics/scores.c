@@ -20,20 +20,18 @@ typedef struct score_options {
 
 static const char *const average_names[] = {"macro", "micro", "weighted", "none", NULL};
 
-static const char average_doc[] =
-    "macro: the mean over classes; weighted: the same, each class by its number of examples; micro: over all answers "
-    "together; none: a number for each class.";
-static const char threshold_doc[] = "Where each answer is yes or no: predictions above it are yes.";
+#define AVERAGE_ROW                                                                                                    \
+    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names,                    \
+                     .doc = "macro: the mean over classes; weighted: the same, each class by its number of examples; " \
+                            "micro: over all answers together; none: a number for each class.")
+#define THRESHOLD_ROW                                                                                    \
+    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1, \
+                     .doc = "Where each answer is yes or no: predictions above it are yes.")
 
-static const liana_option score_fields[] = {
-    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
-    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
-                     .doc = threshold_doc),
-};
+static const liana_option support_fields[] = {THRESHOLD_ROW};
+static const liana_option score_fields[] = {AVERAGE_ROW, THRESHOLD_ROW};
 static const liana_option fbeta_fields[] = {
-    LIANA_OPTION_ROW(score_options, average, ENUM, .default_text = "macro", .names = average_names, .doc = average_doc),
-    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
-                     .doc = threshold_doc),
+    AVERAGE_ROW, THRESHOLD_ROW,
     LIANA_OPTION_ROW(score_options, beta, FLOAT, .default_text = "1.0", .minimum = 1e-6, .maximum = 1e6,
                      .doc = "How much more recall counts than precision; above 0.")};
 
@@ -60,7 +58,7 @@ static liana_tensor add_counts(const liana_metric_call *call)
 
 /* ---- on the host ---- */
 
-/* What the counts of one class come to. */
+/* The score of one class from its counts. */
 typedef double (*score_function)(const score_options *options, double right, double predicted, double truth);
 
 static double precision_of(const score_options *options, double right, double predicted, double truth)
@@ -88,14 +86,6 @@ static double f1_of(const score_options *options, double right, double predicted
 {
     (void)options;
     return liana__metric_ratio(2 * right, predicted + truth);
-}
-
-static double support_of(const score_options *options, double right, double predicted, double truth)
-{
-    (void)options;
-    (void)right;
-    (void)predicted;
-    return truth;
 }
 
 static void finish_classes(const void *options, const double *sums, size_t size, score_function score, double *values)
@@ -141,114 +131,40 @@ static size_t num_classes(const void *options, const liana_shape *output)
     return (size_t)liana__metric_num_classes(output);
 }
 
-static double finish_precision(const void *options, const double *sums, size_t size)
-{
-    return finish_mean(options, sums, size, precision_of);
-}
+#define SCORE_PART(metric_name, fields, doc)                                                                          \
+    LIANA_PART(METRIC, liana_metric_type, #metric_name, doc, LIANA_PART_OPTIONS(score_options, fields)),              \
+        .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES, .takes = LIANA_METRIC_OF_ANSWERS, .sums = counts_size, \
+        .add = add_counts
 
-static void list_precision(const void *options, const double *sums, size_t size, double *values)
-{
-    finish_classes(options, sums, size, precision_of, values);
-}
+/* A metric of a score that is 0 to 1: its mean, or that of each class. */
+#define CLASS_SCORE(metric_name, score, fields, doc)                                                                 \
+    static double finish_##metric_name(const void *options, const double *sums, size_t size)                         \
+    {                                                                                                                \
+        return finish_mean(options, sums, size, score);                                                              \
+    }                                                                                                                \
+    static void list_##metric_name(const void *options, const double *sums, size_t size, double *values)             \
+    {                                                                                                                \
+        finish_classes(options, sums, size, score, values);                                                          \
+    }                                                                                                                \
+    const liana_metric_type liana__metric_##metric_name = {SCORE_PART(metric_name, fields, doc),                     \
+                                                           .finish = finish_##metric_name, .num_values = num_values, \
+                                                           .finish_all = list_##metric_name};
 
-static double finish_recall(const void *options, const double *sums, size_t size)
-{
-    return finish_mean(options, sums, size, recall_of);
-}
-
-static void list_recall(const void *options, const double *sums, size_t size, double *values)
-{
-    finish_classes(options, sums, size, recall_of, values);
-}
-
-static double finish_f1(const void *options, const double *sums, size_t size)
-{
-    return finish_mean(options, sums, size, f1_of);
-}
-
-static void list_f1(const void *options, const double *sums, size_t size, double *values)
-{
-    finish_classes(options, sums, size, f1_of, values);
-}
-
-static double finish_fbeta(const void *options, const double *sums, size_t size)
-{
-    return finish_mean(options, sums, size, fbeta_of);
-}
-
-static void list_fbeta(const void *options, const double *sums, size_t size, double *values)
-{
-    finish_classes(options, sums, size, fbeta_of, values);
-}
+CLASS_SCORE(class_precision, precision_of, score_fields,
+            "The share of right ones among the predictions of a class, by the most likely class.")
+CLASS_SCORE(class_recall, recall_of, score_fields, "The share of a class's examples whose most likely class it is.")
+CLASS_SCORE(class_f1_score, f1_of, score_fields, "The harmonic mean of class_precision and class_recall.")
+CLASS_SCORE(class_fbeta_score, fbeta_of, fbeta_fields,
+            "The same mean, in which recall counts beta times as much as precision.")
 
 static void list_support(const void *options, const double *sums, size_t size, double *values)
 {
-    finish_classes(options, sums, size, support_of, values);
+    (void)options;
+    for (size_t i = 0; i < size / NUM_COUNTS; i++) values[i] = sums[2 * (size / NUM_COUNTS) + i];
 }
 
-static const liana_option support_fields[] = {
-    LIANA_OPTION_ROW(score_options, threshold, FLOAT, .default_text = "0.5", .minimum = 0, .maximum = 1,
-                     .doc = threshold_doc),
-};
-
-const liana_metric_type liana__metric_class_precision = {
-    LIANA_PART(METRIC, liana_metric_type, "class_precision",
-               "The share of right ones among the predictions of a class, by the most likely class.",
-               LIANA_PART_OPTIONS(score_options, score_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .takes = LIANA_METRIC_OF_ANSWERS,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = finish_precision,
-    .num_values = num_values,
-    .finish_all = list_precision,
-};
-
-const liana_metric_type liana__metric_class_recall = {
-    LIANA_PART(METRIC, liana_metric_type, "class_recall",
-               "The share of a class's examples whose most likely class it is.",
-               LIANA_PART_OPTIONS(score_options, score_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .takes = LIANA_METRIC_OF_ANSWERS,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = finish_recall,
-    .num_values = num_values,
-    .finish_all = list_recall,
-};
-
-const liana_metric_type liana__metric_class_f1_score = {
-    LIANA_PART(METRIC, liana_metric_type, "class_f1_score", "The harmonic mean of class_precision and class_recall.",
-               LIANA_PART_OPTIONS(score_options, score_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .takes = LIANA_METRIC_OF_ANSWERS,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = finish_f1,
-    .num_values = num_values,
-    .finish_all = list_f1,
-};
-
-const liana_metric_type liana__metric_class_fbeta_score = {
-    LIANA_PART(METRIC, liana_metric_type, "class_fbeta_score",
-               "The same mean, in which recall counts beta times as much as precision.",
-               LIANA_PART_OPTIONS(score_options, fbeta_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .takes = LIANA_METRIC_OF_ANSWERS,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = finish_fbeta,
-    .num_values = num_values,
-    .finish_all = list_fbeta,
-};
-
 const liana_metric_type liana__metric_support = {
-    LIANA_PART(METRIC, liana_metric_type, "support", "How many examples each class has.",
-               LIANA_PART_OPTIONS(score_options, support_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .takes = LIANA_METRIC_OF_ANSWERS,
-    .sums = counts_size,
-    .add = add_counts,
+    SCORE_PART(support, support_fields, "How many examples each class has."),
     .num_values = num_classes,
     .finish_all = list_support,
 };

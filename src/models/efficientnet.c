@@ -21,16 +21,6 @@ typedef struct variant {
 static const char kernel_initializer[] = "variance_scaling(scale=2, mode=fan_out, distribution=truncated_normal)";
 static const char dense_initializer[] = "variance_scaling(scale=0.333333333333, mode=fan_out, distribution=uniform)";
 
-/* The multiple of 8 nearest to width * filters (halves go up), not more than a tenth below it. */
-static int64_t round_filters(const variant *scaled, int filters)
-{
-    double exact = scaled->width * filters;
-    int64_t whole = (int64_t)(exact + 4) / 8 * 8;
-    if (whole < 8) whole = 8;
-    if ((double)whole < 0.9 * exact) whole += 8;
-    return whole;
-}
-
 static int round_repeats(const variant *scaled, int repeats)
 {
     return (int)ceil(scaled->depth * repeats);
@@ -133,7 +123,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     const variant *scaled = self->variant;
     int total = 0, done = 0;
     for (int i = 0; i < NUM_STAGES; i++) total += round_repeats(scaled, stages[i].repeats);
-    int64_t filters = round_filters(scaled, 32);
+    int64_t filters = liana__round_filters(scaled->width * 32);
     liana_layer x = add_stem(m, options->imagenet_rescaling, filters);
     for (int i = 0; i < NUM_STAGES; i++) {
         const struct stage *stage = &stages[i];
@@ -144,14 +134,15 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
                                 .strides = j == 0 ? stage->strides : 1,
                                 .expansion = stage->expansion,
                                 .filters_in = filters,
-                                .filters_out = round_filters(scaled, stage->filters),
+                                .filters_out = liana__round_filters(scaled->width * stage->filters),
                                 .drop_rate = options->drop_connect_rate * done++ / total};
             x = add_block(m, &made, x);
             filters = made.filters_out;
         }
     }
-    liana_conv2d(m, .filters = round_filters(scaled, 1280), .kernel_size = 1, .padding = LIANA_PADDING_SAME,
-                 .use_bias = false, .kernel_initializer = kernel_initializer, .name = "top_conv");
+    liana_conv2d(m, .filters = liana__round_filters(scaled->width * 1280), .kernel_size = 1,
+                 .padding = LIANA_PADDING_SAME, .use_bias = false, .kernel_initializer = kernel_initializer,
+                 .name = "top_conv");
     liana_batch_normalization(m, .name = "top_bn");
     liana_activation(m, .activation = "swish", .name = "top_activation");
     liana__top_add(m, chosen, options->dropout_rate, dense_initializer);

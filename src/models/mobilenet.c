@@ -3,8 +3,6 @@
 #include "layers/option_rows.h"
 #include "models/models.h"
 
-#include <stdio.h>
-
 static const liana__field rows[] = {
     LIANA__ARCHITECTURE_ROWS(liana_mobilenet_options),
     LIANA__FIELD_ROW(liana_mobilenet_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
@@ -24,35 +22,24 @@ static const struct {
     {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1},
 };
 
-/* "conv_dw_1" + "_bn"; in a static-sized buffer of the caller. */
-typedef struct layer_name {
-    char text[48];
-} layer_name;
-
-static layer_name print_layer(const char *kind, int block, const char *suffix)
-{
-    layer_name name;
-    snprintf(name.text, sizeof name.text, "%s_%d%s", kind, block, suffix);
-    return name;
-}
-
 static void add_block(liana_model *m, int block, const liana_mobilenet_options *options)
 {
     int64_t strides = blocks[block - 1].strides;
     int64_t filters = (int64_t)(blocks[block - 1].filters * options->alpha);
     if (strides > 1) {
-        liana_zero_padding2d(m, .padding = LIANA_INTS(0, 1, 0, 1), .name = print_layer("conv_pad", block, "").text);
+        liana_zero_padding2d(m, .padding = LIANA_INTS(0, 1, 0, 1),
+                             .name = liana__print_layer_name("conv_pad_%d", block).text);
     }
     liana_depthwise_conv2d(m, .kernel_size = 3, .strides = strides, .use_bias = false,
                            .padding = strides > 1 ? LIANA_PADDING_VALID : LIANA_PADDING_SAME,
                            .depth_multiplier = options->depth_multiplier,
-                           .name = print_layer("conv_dw", block, "").text);
-    liana_batch_normalization(m, .name = print_layer("conv_dw", block, "_bn").text);
-    liana_relu(m, .max_value = 6, .name = print_layer("conv_dw", block, "_relu").text);
+                           .name = liana__print_layer_name("conv_dw_%d", block).text);
+    liana_batch_normalization(m, .name = liana__print_layer_name("conv_dw_%d_bn", block).text);
+    liana_relu(m, .max_value = 6, .name = liana__print_layer_name("conv_dw_%d_relu", block).text);
     liana_conv2d(m, .filters = filters, .kernel_size = 1, .padding = LIANA_PADDING_SAME, .use_bias = false,
-                 .name = print_layer("conv_pw", block, "").text);
-    liana_batch_normalization(m, .name = print_layer("conv_pw", block, "_bn").text);
-    liana_relu(m, .max_value = 6, .name = print_layer("conv_pw", block, "_relu").text);
+                 .name = liana__print_layer_name("conv_pw_%d", block).text);
+    liana_batch_normalization(m, .name = liana__print_layer_name("conv_pw_%d_bn", block).text);
+    liana_relu(m, .max_value = 6, .name = liana__print_layer_name("conv_pw_%d_relu", block).text);
 }
 
 static void build(const liana__architecture *self, liana_model *m, const void *chosen)

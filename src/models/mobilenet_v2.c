@@ -3,8 +3,6 @@
 #include "layers/option_rows.h"
 #include "models/models.h"
 
-#include <stdio.h>
-
 static const liana__field rows[] = {
     LIANA__ARCHITECTURE_ROWS(liana_mobilenet_v2_options),
     LIANA__FIELD_ROW(liana_mobilenet_v2_options, alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10,
@@ -20,28 +18,10 @@ static const struct {
     {64, 1}, {96, 1}, {96, 1}, {96, 1}, {160, 2}, {160, 1}, {160, 1}, {320, 1},
 };
 
-/* The multiple of 8 nearest to `count` (halves go up), at least 8 and not more than a tenth below it. */
-static int64_t make_divisible(double count)
+static liana__layer_name print_layer(int block, const char *suffix)
 {
-    int64_t whole = (int64_t)(count + 4) / 8 * 8;
-    if (whole < 8) whole = 8;
-    if ((double)whole < 0.9 * count) whole += 8;
-    return whole;
-}
-
-typedef struct layer_name {
-    char text[48];
-} layer_name;
-
-static layer_name print_layer(int block, const char *suffix)
-{
-    layer_name name;
-    if (block == 0) {
-        snprintf(name.text, sizeof name.text, "expanded_conv_%s", suffix);
-    } else {
-        snprintf(name.text, sizeof name.text, "block_%d_%s", block, suffix);
-    }
-    return name;
+    return block == 0 ? liana__print_layer_name("expanded_conv_%s", suffix)
+                      : liana__print_layer_name("block_%d_%s", block, suffix);
 }
 
 static void add_batch_norm(liana_model *m, const char *name)
@@ -66,7 +46,7 @@ static void add_depthwise(liana_model *m, int block, liana_layer input)
 static liana_layer add_block(liana_model *m, int block, liana_layer input, double alpha)
 {
     int64_t channels = liana_layer_shape(input).dims[3];
-    int64_t filters = make_divisible((double)(int64_t)(blocks[block].filters * alpha));
+    int64_t filters = liana__round_filters((double)(int64_t)(blocks[block].filters * alpha));
     liana_layer x = input;
     if (block > 0) {
         liana_conv2d(m, .filters = EXPANSION * channels, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
@@ -87,13 +67,13 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
 {
     (void)self;
     const liana_mobilenet_v2_options *options = chosen;
-    liana_conv2d(m, .filters = make_divisible(32 * options->alpha), .kernel_size = 3, .strides = 2,
+    liana_conv2d(m, .filters = liana__round_filters(32 * options->alpha), .kernel_size = 3, .strides = 2,
                  .padding = LIANA_PADDING_SAME, .use_bias = false, .name = "Conv1");
     add_batch_norm(m, "bn_Conv1");
     liana_layer x = liana_relu(m, .max_value = 6, .name = "Conv1_relu");
     for (int block = 0; block < NUM_BLOCKS; block++) x = add_block(m, block, x, options->alpha);
     /* Narrow models keep the paper's full number of features. */
-    int64_t features = options->alpha > 1 ? make_divisible(1280 * options->alpha) : 1280;
+    int64_t features = options->alpha > 1 ? liana__round_filters(1280 * options->alpha) : 1280;
     liana_conv2d(m, .filters = features, .kernel_size = 1, .use_bias = false, .name = "Conv_1");
     add_batch_norm(m, "Conv_1_bn");
     liana_relu(m, .max_value = 6, .name = "out_relu");

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/named.h"
+#include "base/scoped.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,16 +89,14 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
     if (!options) {
         return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the options of the architecture are NULL");
     }
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__error error = {0};
     const liana__value *map;
     liana_status status = liana__options_to_map(architecture->options, options, &arena, &map, &error);
-    if (status == LIANA_OK) {
-        status = liana__architecture_add(model, here, architecture, map, architecture->name);
-    } else {
-        liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
+    if (status != LIANA_OK) {
+        return liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
     }
-    liana__arena_free(&arena);
+    status = liana__architecture_add(model, here, architecture, map, architecture->name);
     return status == LIANA_OK ? (liana_layer){model, (uint32_t)model->num_nodes} : none;
 }
 
@@ -124,6 +123,14 @@ liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size)
     liana_shape shape = liana_layer_shape(input);
     int64_t after = kernel_size / 2;
     return LIANA_INTS(after - (shape.dims[1] % 2 == 0), after, after - (shape.dims[2] % 2 == 0), after);
+}
+
+int64_t liana__round_filters(double exact)
+{
+    int64_t whole = (int64_t)(exact + 4) / 8 * 8;
+    if (whole < 8) whole = 8;
+    if ((double)whole < 0.9 * exact) whole += 8;
+    return whole;
 }
 
 liana__layer_name liana__print_layer_name(const char *format, ...)

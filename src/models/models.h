@@ -76,6 +76,9 @@ void liana__top_add(liana_model *model, const liana__architecture_options *optio
  * where the size is odd, one more after than before where it is even. */
 liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size);
 
+/* The multiple of 8 nearest to `exact` (halves go up), at least 8 and not more than a tenth below it. */
+int64_t liana__round_filters(double exact);
+
 /* A layer's name as text, for an argument of a builder. */
 typedef struct liana__layer_name {
     char text[48];

@@ -4,13 +4,6 @@
 
 #include "ops/ops.h"
 
-/* dy where y = relu(x) is > 0, else 0. */
-liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, liana_tensor dy);
-/* dy where y = relu6(x) is > 0 and < 6, else 0. */
-liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy);
-/* dy times the derivative of swish at x. */
-liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy);
-
 /* pad that also puts `interior[i]` cells between neighbours along axis i: the gradient of a strided slice. */
 liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
                                  const int64_t *interior, double value);

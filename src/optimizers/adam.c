@@ -6,26 +6,17 @@
 #include "optimizers/optimizer.h"
 
 typedef struct adam_options {
-    liana_optimizer_common common;
-    double beta_1;
-    double beta_2;
-    double epsilon;
+    liana__moments_options moments;
     bool amsgrad;
 } adam_options;
 
-#define ADAM_FIELDS                                                                                                \
-    LIANA_OPTION_ROW(adam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,       \
-                     .doc = "Decay of the mean of gradients."),                                                    \
-        LIANA_OPTION_ROW(adam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999, \
-                         .doc = "Decay of the mean of squared gradients."),                                        \
-        LIANA_OPTION_ROW(adam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,       \
-                         .doc = "Added to the root, against division by zero."),                                   \
-        LIANA_OPTION_ROW(adam_options, amsgrad, BOOL, .default_text = "false",                                     \
+#define ADAM_ROWS                                                              \
+    LIANA__MOMENTS_ROWS,                                                       \
+        LIANA_OPTION_ROW(adam_options, amsgrad, BOOL, .default_text = "false", \
                          .doc = "Whether to divide by the largest mean of squared gradients so far (AMSGrad).")
 
-static const liana_option fields[] = {ADAM_FIELDS, LIANA_OPTIMIZER_ROWS("null")};
-
-static const liana_option adamw_fields[] = {ADAM_FIELDS, LIANA_OPTIMIZER_ROWS("0.004")};
+static const liana_option adam_fields[] = {ADAM_ROWS, LIANA_OPTIMIZER_ROWS("null")};
+static const liana_option adamw_fields[] = {ADAM_ROWS, LIANA_OPTIMIZER_ROWS("0.004")};
 
 static size_t num_slots(const void *options)
 {
@@ -34,12 +25,13 @@ static size_t num_slots(const void *options)
 
 static void update(liana_optimizer_step *step)
 {
-    const adam_options *options = step->options;
+    const adam_options *own = step->options;
+    const liana__moments_options *options = &own->moments;
     liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
     liana_tensor v = liana__optimizer_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
     step->new_slots[0] = m;
     step->new_slots[1] = v;
-    if (options->amsgrad) v = step->new_slots[2] = liana_op_maximum(step->slots[2], v);
+    if (own->amsgrad) v = step->new_slots[2] = liana_op_maximum(step->slots[2], v);
     liana_tensor root_of_correction = liana_op_sqrt(liana__optimizer_correction(step->iteration, options->beta_2));
     liana_tensor correction = liana__optimizer_correction(step->iteration, options->beta_1);
     liana_tensor rate = liana_op_multiply(step->learning_rate, liana_op_divide(root_of_correction, correction));
@@ -47,21 +39,13 @@ static void update(liana_optimizer_step *step)
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(rate, m), root));
 }
 
-const liana_optimizer_type liana__optimizer_Adam = {
-    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Adam",
-               "Steps by the mean gradient, divided by the root of the mean squared gradient.",
-               LIANA_PART_OPTIONS(adam_options, fields)),
-    .default_learning_rate = 1e-3,
-    .num_slots = num_slots,
-    .slots = {"m", "v", "v_hat"},
-    .update = update,
-};
-
-const liana_optimizer_type liana__optimizer_AdamW = {
-    LIANA_PART(OPTIMIZER, liana_optimizer_type, "AdamW", "Adam with weight decay.",
-               LIANA_PART_OPTIONS(adam_options, adamw_fields)),
-    .default_learning_rate = 1e-3,
-    .num_slots = num_slots,
-    .slots = {"m", "v", "v_hat"},
-    .update = update,
-};
+#define ADAM(name, fields, doc)                                                                            \
+    const liana_optimizer_type liana__optimizer_##name = {                                                 \
+        LIANA_PART(OPTIMIZER, liana_optimizer_type, #name, doc, LIANA_PART_OPTIONS(adam_options, fields)), \
+        .default_learning_rate = 1e-3,                                                                     \
+        .num_slots = num_slots,                                                                            \
+        .slots = {"m", "v", "v_hat"},                                                                      \
+        .update = update,                                                                                  \
+    };
+ADAM(Adam, adam_fields, "Steps by the mean gradient, divided by the root of the mean squared gradient.")
+ADAM(AdamW, adamw_fields, "Adam with weight decay.")

@@ -9,72 +9,64 @@ typedef struct constant_options {
 
 static const liana_option constant_fields[] = {LIANA_SCHEDULE_ROWS};
 
-static double constant_rate(const void *options, double step, double decay_steps, double initial)
-{
-    (void)options;
-    (void)step;
-    (void)decay_steps;
-    return initial;
-}
-
 const liana_schedule_type liana__schedule_Constant = {
     LIANA_PART(SCHEDULE, liana_schedule_type, "Constant", "The same rate for the whole run.",
                LIANA_PART_OPTIONS(constant_options, constant_fields)),
     .endless = true,
-    .rate = constant_rate,
+    .rate = liana__constant_rate,
 };
 
-typedef struct exponential_options {
+typedef struct stair_options {
     liana_schedule_common common;
     double decay_rate;
     bool staircase;
-} exponential_options;
+} stair_options;
+
+#define STAIRCASE_ROW                                                         \
+    LIANA_OPTION_ROW(stair_options, staircase, BOOL, .default_text = "false", \
+                     .doc = "Whether the rate falls in steps instead of smoothly.")
+
+/* How often the rate has decayed, with a fraction unless it falls in steps. */
+static double times_of(const stair_options *own, double step, double decay_steps)
+{
+    return own->staircase ? floor(step / decay_steps) : step / decay_steps;
+}
 
 static const liana_option exponential_fields[] = {
     LIANA_SCHEDULE_ROWS,
-    LIANA_OPTION_ROW(exponential_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
+    LIANA_OPTION_ROW(stair_options, decay_rate, FLOAT, .default_text = "0.96", .minimum = 1e-12, .maximum = 1,
                      .doc = "The factor of the rate after each decay_steps updates."),
-    LIANA_OPTION_ROW(exponential_options, staircase, BOOL, .default_text = "false",
-                     .doc = "Whether the rate falls in steps instead of smoothly."),
+    STAIRCASE_ROW,
 };
 
 static double exponential_rate(const void *options, double step, double decay_steps, double initial)
 {
-    const exponential_options *own = options;
-    double times = step / decay_steps;
-    return initial * pow(own->decay_rate, own->staircase ? floor(times) : times);
+    const stair_options *own = options;
+    return initial * pow(own->decay_rate, times_of(own, step, decay_steps));
 }
 
 const liana_schedule_type liana__schedule_ExponentialDecay = {
     LIANA_PART(SCHEDULE, liana_schedule_type, "ExponentialDecay", "initial * decay_rate^(step / decay_steps)",
-               LIANA_PART_OPTIONS(exponential_options, exponential_fields)),
+               LIANA_PART_OPTIONS(stair_options, exponential_fields)),
     .rate = exponential_rate,
 };
 
-typedef struct inverse_time_options {
-    liana_schedule_common common;
-    double decay_rate;
-    bool staircase;
-} inverse_time_options;
-
 static const liana_option inverse_time_fields[] = {
-    LIANA_OPTION_ROW(inverse_time_options, decay_rate, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e12,
+    LIANA_OPTION_ROW(stair_options, decay_rate, FLOAT, .default_text = "1.0", .minimum = 0, .maximum = 1e12,
                      .doc = "How much the divisor grows in decay_steps updates."),
-    LIANA_OPTION_ROW(inverse_time_options, staircase, BOOL, .default_text = "false",
-                     .doc = "Whether the rate falls in steps instead of smoothly."),
+    STAIRCASE_ROW,
     LIANA_SCHEDULE_ROWS,
 };
 
 static double inverse_time_rate(const void *options, double step, double decay_steps, double initial)
 {
-    const inverse_time_options *own = options;
-    double times = step / decay_steps;
-    return initial / (1 + own->decay_rate * (own->staircase ? floor(times) : times));
+    const stair_options *own = options;
+    return initial / (1 + own->decay_rate * times_of(own, step, decay_steps));
 }
 
 const liana_schedule_type liana__schedule_InverseTimeDecay = {
     LIANA_PART(SCHEDULE, liana_schedule_type, "InverseTimeDecay", "initial / (1 + decay_rate * step / decay_steps)",
-               LIANA_PART_OPTIONS(inverse_time_options, inverse_time_fields)),
+               LIANA_PART_OPTIONS(stair_options, inverse_time_fields)),
     .rate = inverse_time_rate,
 };
 

@@ -1,5 +1,5 @@
-/* FTRL-Proximal: McMahan et al., "Ad click prediction: a view from the trenches" (2013), in Keras's form. Shrinkage adds
- * to the gradient, the other strengths to the function that is minimised in closed form. */
+/* FTRL-Proximal: McMahan et al., "Ad click prediction: a view from the trenches" (2013), in Keras's form. Shrinkage
+ * adds to the gradient, the other strengths to the function that is minimised in closed form. */
 #include "optimizers/optimizer.h"
 
 typedef struct ftrl_options {

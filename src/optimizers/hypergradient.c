@@ -38,15 +38,7 @@ static const liana_option fields[] = {
                             "is not."),
 };
 
-static double first_rate(const void *options, double step, double decay_steps, double initial)
-{
-    (void)options;
-    (void)step;
-    (void)decay_steps;
-    return initial;
-}
-
-/* What is not a number stays so: the weights show it. */
+/* A NaN stays one: the weights show it. */
 static double adapt(const void *options, double rate, const float *sums)
 {
     const hypergradient_options *own = options;
@@ -88,7 +80,7 @@ const liana_schedule_type liana__schedule_Hypergradient = {
     LIANA_PART(SCHEDULE, liana_schedule_type, "Hypergradient",
                "A rate that follows the training: it rises while steps go on in one direction",
                LIANA_PART_OPTIONS(hypergradient_options, fields), .check = check),
-    .rate = first_rate,
+    .rate = liana__constant_rate,
     .adapt = adapt,
     .endless = true,
 };

@@ -2,22 +2,7 @@
  * weight decay is the one that every optimizer has. */
 #include "optimizers/optimizer.h"
 
-typedef struct lamb_options {
-    liana_optimizer_common common;
-    double beta_1;
-    double beta_2;
-    double epsilon;
-} lamb_options;
-
-static const liana_option fields[] = {
-    LIANA_OPTION_ROW(lamb_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of gradients."),
-    LIANA_OPTION_ROW(lamb_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of squared gradients."),
-    LIANA_OPTION_ROW(lamb_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
-                     .doc = "Added to the root, against division by zero."),
-    LIANA_OPTIMIZER_ROWS("null"),
-};
+static const liana_option fields[] = {LIANA__MOMENTS_ROWS, LIANA_OPTIMIZER_ROWS("null")};
 
 /* Adam's step before it is scaled. */
 typedef struct adam_step {
@@ -26,7 +11,7 @@ typedef struct adam_step {
 
 static adam_step adam_step_of(const liana_optimizer_step *step)
 {
-    const lamb_options *options = step->options;
+    const liana__moments_options *options = step->options;
     liana_tensor m = liana__optimizer_average(step->slots[0], step->gradient, options->beta_1);
     liana_tensor v = liana__optimizer_average(step->slots[1], liana_op_square(step->gradient), options->beta_2);
     liana_tensor mean = liana_op_divide(m, liana__optimizer_correction(step->iteration, options->beta_1));
@@ -61,7 +46,7 @@ static void update(liana_optimizer_step *step)
 const liana_optimizer_type liana__optimizer_Lamb = {
     LIANA_PART(OPTIMIZER, liana_optimizer_type, "Lamb",
                "Adam whose step has the norm of the weights that it changes, for large batches.",
-               LIANA_PART_OPTIONS(lamb_options, fields)),
+               LIANA_PART_OPTIONS(liana__moments_options, fields)),
     .default_learning_rate = 1e-3,
     .slots = {"m", "v"},
     .reads = reads,

@@ -1,5 +1,5 @@
-/* LARS: You, Gitman and Ginsburg, "Large batch training of convolutional networks" (2017), algorithm 1. Weights that are
- * excluded from weight decay take plain steps with momentum, as is usual for biases and norms. */
+/* LARS: You, Gitman and Ginsburg, "Large batch training of convolutional networks" (2017), algorithm 1. Weights that
+ * are excluded from weight decay take plain steps with momentum, as is usual for biases and norms. */
 #include "optimizers/optimizer.h"
 
 typedef struct lars_options {

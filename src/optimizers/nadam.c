@@ -4,22 +4,7 @@
 
 #include <math.h>
 
-typedef struct nadam_options {
-    liana_optimizer_common common;
-    double beta_1;
-    double beta_2;
-    double epsilon;
-} nadam_options;
-
-static const liana_option fields[] = {
-    LIANA_OPTION_ROW(nadam_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of gradients."),
-    LIANA_OPTION_ROW(nadam_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0, .maximum = 0.9999999,
-                     .doc = "Decay of the mean of squared gradients."),
-    LIANA_OPTION_ROW(nadam_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3,
-                     .doc = "Added to the root, against division by zero."),
-    LIANA_OPTIMIZER_ROWS("null"),
-};
+static const liana_option fields[] = {LIANA__MOMENTS_ROWS, LIANA_OPTIMIZER_ROWS("null")};
 
 /* From here on 1 - 0.5 * 0.96^t is 1 in double precision. */
 enum { NUM_FACTORS = 1024 };
@@ -61,7 +46,7 @@ static liana_tensor momentum_of(liana_tensor iteration, double beta_1)
 
 static void update(liana_optimizer_step *step)
 {
-    const nadam_options *options = step->options;
+    const liana__moments_options *options = step->options;
     const double beta_1 = options->beta_1;
     liana_tensor now = step->iteration, next = liana_op_add(now, liana__optimizer_scalar(now, 1));
     liana_tensor u = momentum_of(now, beta_1), next_u = momentum_of(next, beta_1);
@@ -81,7 +66,7 @@ static void update(liana_optimizer_step *step)
 
 const liana_optimizer_type liana__optimizer_Nadam = {
     LIANA_PART(OPTIMIZER, liana_optimizer_type, "Nadam", "Adam with Nesterov's momentum.",
-               LIANA_PART_OPTIONS(nadam_options, fields)),
+               LIANA_PART_OPTIONS(liana__moments_options, fields)),
     .default_learning_rate = 1e-3,
     .slots = {"m", "v"},
     .update = update,

@@ -15,9 +15,20 @@
 /* The kind: its list has all optimizers in the order of optimizers.def. */
 extern const liana__kind liana__optimizer_kind;
 
-/* Finds an optimizer by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be
- * NULL) is then the nearest name, or NULL. */
-const liana_optimizer_type *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest);
+/* The options of Adam and its relatives begin with this, and their tables with these rows. */
+typedef struct liana__moments_options {
+    liana_optimizer_common common;
+    double beta_1;
+    double beta_2;
+    double epsilon;
+} liana__moments_options;
+#define LIANA__MOMENTS_ROWS                                                                                            \
+    LIANA_OPTION_ROW(liana__moments_options, beta_1, FLOAT, .default_text = "0.9", .minimum = 0, .maximum = 0.9999999, \
+                     .doc = "Decay of the mean of gradients."),                                                        \
+        LIANA_OPTION_ROW(liana__moments_options, beta_2, FLOAT, .default_text = "0.999", .minimum = 0,                 \
+                         .maximum = 0.9999999, .doc = "Decay of the mean of squared gradients."),                      \
+        LIANA_OPTION_ROW(liana__moments_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3, \
+                         .doc = "Added to the root, against division by zero.")
 
 /* An optimizer with its options and its learning rate. The lengths in steps are not known yet. */
 typedef struct liana__optimizer_choice {
@@ -51,7 +62,7 @@ size_t liana__optimizer_num_slots(const liana_optimizer_type *optimizer, const v
 /* Builds the optimizer's update, and looks at its results. */
 void liana__optimizer_update(const liana_optimizer_type *optimizer, liana_optimizer_step *step);
 
-/* What the optimizer itself reads beyond an element. */
+/* The sums that the optimizer itself reads beyond an element. */
 liana_update_reads liana__optimizer_reads(const liana_optimizer_type *optimizer, const void *options);
 
 #endif

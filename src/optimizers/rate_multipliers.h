@@ -29,8 +29,8 @@ liana_status liana__rate_multipliers_read(const liana__value *value, const char 
 liana_status liana__rate_multipliers_check(const liana__rate_multipliers *multipliers, const char *const *weights,
                                            size_t count, liana__error *error) LIANA_MUST_USE;
 
-/* The factor of a weight such as "base/dense/kernel": that of the last pattern which matches its name, or the name up to
- * a '/' ("base/dense", "base"). 1 if none does, or `multipliers` is NULL. */
+/* The factor of a weight such as "base/dense/kernel": that of the last pattern which matches its name, or the name up
+ * to a '/' ("base/dense", "base"). 1 if none does, or `multipliers` is NULL. */
 double liana__rate_multiplier_of(const liana__rate_multipliers *multipliers, const char *weight);
 
 /* The learning rate, a scalar, times the factor of the weight. */

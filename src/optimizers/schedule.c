@@ -29,9 +29,12 @@ const liana__kind liana__schedule_kind = {.kind = LIANA_PART_SCHEDULE,
                                           .any_case = true,
                                           .accept = accept};
 
-const liana_schedule_type *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
+double liana__constant_rate(const void *options, double step, double decay_steps, double initial)
 {
-    return liana__part_find(context, &liana__schedule_kind, name, nearest);
+    (void)options;
+    (void)step;
+    (void)decay_steps;
+    return initial;
 }
 
 /* Rounds to a whole number if only rounding errors are between (0.7 epochs of 10 updates are 7 updates, not

@@ -1,8 +1,7 @@
 /* pad followed by a convolution becomes a convolution with that padding. The padded copy is never made, neither forward
  * nor backward. (Keras's MobileNets have a padding layer before each strided convolution.) */
-#include "ops/conv/conv2d.h"
-#include "ops/shape/pad.h"
-#include "ops/shape/slice.h"
+#include "ops/conv/convolution.h"
+#include "ops/shape/slice_pad.h"
 #include "passes/pass.h"
 
 enum { HEIGHT = 1, WIDTH = 2, IMAGE_RANK = 4 };

@@ -1,7 +1,7 @@
 /* conv2d [+ bias] [and relu] that only max pooling reads becomes conv2d_max_pool. The convolution's result is never
  * stored, and neither is its gradient, of which three quarters are 0 behind a window of 2x2. relu is applied to the
  * pooled values, since it keeps their order. */
-#include "ops/conv/conv2d.h"
+#include "ops/conv/convolution.h"
 #include "ops/fused/conv2d_max_pool.h"
 #include "ops/gradients.h"
 #include "ops/pool/pool2d.h"
@@ -52,7 +52,7 @@ static bool find_convolution(const liana__rewriter *rewriter, const liana__node 
 /* Whether the kernels of conv2d_max_pool are made for this convolution: elsewhere unfused ones are faster. */
 static bool suits_convolution(const liana__node *conv)
 {
-    const liana__geometry g = liana__conv2d_geometry(conv);
+    const liana__geometry g = liana__conv_geometry(conv);
     bool known_window = g.window[0] == g.window[1] && (g.window[0] == 3 || g.window[0] == 5);
     return known_window && g.groups == 1 && g.strides[0] == 1 && g.strides[1] == 1 && g.dilations[0] == 1 &&
            g.dilations[1] == 1 && g.output[0] >= 2 && g.output[1] >= 2;
@@ -151,8 +151,8 @@ static liana_tensor fuse(const liana__rewriter *rewriter, const chain *c)
     liana_tensor bias =
         c->add ? rewriter->map[c->add->inputs[1]->id]
                : liana__full(c->conv->where, rewriter->graph, c->conv->dtype, liana_shape_of(kernel->shape.dims[3]), 0);
-    return liana__op_conv2d_max_pool_at(c->conv->where, rewriter->map[c->conv->inputs[0]->id],
-                                        rewriter->map[kernel->id], bias, &attributes);
+    return liana__build3(c->conv->where, &liana__op_conv2d_max_pool, rewriter->map[c->conv->inputs[0]->id],
+                         rewriter->map[kernel->id], bias, &attributes);
 }
 
 /* The first half of conv2d_max_pool's result. */
@@ -172,11 +172,11 @@ static liana_tensor rewrite_gradient(const liana__rewriter *rewriter, const chai
     const liana__conv2d_max_pool_attributes attributes = attributes_of(c, node);
     liana_tensor pooled = rewriter->map[c->seen->id], dy = rewriter->map[c->dy->id];
     if (node->op == &liana__op_conv2d_input_gradient) {
-        return liana__op_conv2d_max_pool_input_gradient_at(node->where, pooled, dy, rewriter->map[node->inputs[1]->id],
-                                                           &attributes);
+        return liana__build3(node->where, &liana__op_conv2d_max_pool_input_gradient, pooled, dy,
+                             rewriter->map[node->inputs[1]->id], &attributes);
     }
-    return liana__op_conv2d_max_pool_kernel_gradient_at(node->where, rewriter->map[node->inputs[0]->id], pooled, dy,
-                                                        &attributes);
+    return liana__build3(node->where, &liana__op_conv2d_max_pool_kernel_gradient, rewriter->map[node->inputs[0]->id],
+                         pooled, dy, &attributes);
 }
 
 /* The pooled node for the gradient of a convolution's result; NULL: it is not behind pooling. */
@@ -201,7 +201,8 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
     }
     if (node->op == &liana__op_relu_gradient) {
         if (!find_chain(rewriter, node->inputs[0], &c) || c.dy != node) return keep;
-        return liana__op_relu_gradient_at(node->where, rewriter->map[c.pool->id], rewriter->map[node->inputs[1]->id]);
+        return liana__build2(node->where, node->op, rewriter->map[c.pool->id], rewriter->map[node->inputs[1]->id],
+                             NULL);
     }
     bool of_input = node->op == &liana__op_conv2d_input_gradient;
     if (!of_input && node->op != &liana__op_conv2d_kernel_gradient) return keep;

@@ -2,7 +2,7 @@
 #ifndef LIANA_PROGRAM_ARRAY_TEXT_H
 #define LIANA_PROGRAM_ARRAY_TEXT_H
 
-#include <liana/element.h>
+#include <liana/array.h>
 
 typedef struct liana__array_text {
     char text[200];

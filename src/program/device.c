@@ -3,10 +3,8 @@
 
 #include "backends/remote/names.h"
 #include "base/context.h"
-#include "formats/yaml.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/scoped.h"
+#include "program/server.h"
 
 static liana_status open_device(liana_context *context, const char *name, liana_device **out)
 {
@@ -33,16 +31,10 @@ liana_status liana_device_open(liana_context *context, const char *name, liana_d
 static liana_status connect_to_cluster(liana_context *context, const char *text)
 {
     liana__error *error = &context->error;
-    liana__arena arena = {0};
-    liana__value *map;
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__cluster_options options;
-    liana_status status = liana__yaml_parse(text, strlen(text), "cluster", &arena, &map, error);
-    if (status == LIANA_OK) {
-        status = liana__fields_read(&liana__cluster_fields, map, "cluster", NULL, &arena, &options, error);
-    }
-    if (status == LIANA_OK) status = liana__served_use_cluster(context, &options, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__cluster_text_read(text, &arena, &options, error));
+    return liana__served_use_cluster(context, &options, error);
 }
 
 liana_status liana_connect_to_cluster(liana_context *context, const char *cluster)

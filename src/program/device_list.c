@@ -1,18 +1,24 @@
 /* Lists the devices of this machine and of servers. */
 #include "program/device_list.h"
 
+#include "backends/pjrt/survey.h"
+#include "backends/pjrt/tpu_environment.h"
 #include "backends/remote/look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What was looked for and not found is in the list, with the reason. */
+/* Devices that were looked for and not found are in the list, with the reason. */
 static liana_status note_missing(liana_device_list *list, const char *name, liana_status status,
                                  const liana__error *reason, liana__error *error)
 {
     if (status == LIANA_OK) return LIANA_OK;
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "the list of devices");
-    return liana__device_list_add_missing(list, name, reason->message, error);
+    liana_device_facts facts = {.memory = -1, .memory_used = -1};
+    facts.name = liana__arena_string(&list->arena, name);
+    facts.missing = liana__arena_string(&list->arena, reason->message);
+    if (strcmp(name, "tpu") == 0) facts.environment = liana__tpu_environment_in(&list->arena);
+    return liana__device_list_add(list, &facts, error);
 }
 
 static liana_status add_local(liana_device_list *list, liana_context *context, liana__error *error)
@@ -21,7 +27,7 @@ static liana_status add_local(liana_device_list *list, liana_context *context, l
     LIANA_TRY(liana__device_list_add_cpu(list, context, error));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         liana__error reason = {0};
-        const liana_status status = liana__device_list_add_plugin(list, context, kinds[i], &reason);
+        const liana_status status = liana__pjrt_list_devices(list, context, kinds[i], &reason);
         LIANA_TRY(note_missing(list, kinds[i], status, &reason, error));
     }
     return LIANA_OK;
@@ -48,7 +54,7 @@ static liana_status fill(liana_device_list *list, liana_context *context, const 
 {
     if (name && liana__served_knows(name)) return liana__served_look(context, name, list, error);
     if (name && strcmp(name, "cpu") == 0) return liana__device_list_add_cpu(list, context, error);
-    if (name) return liana__device_list_add_plugin(list, context, name, error);
+    if (name) return liana__pjrt_list_devices(list, context, name, error);
     LIANA_TRY(add_local(list, context, error));
     return add_served(list, context, error);
 }
@@ -82,11 +88,6 @@ void liana_device_list_destroy(liana_device_list *list)
     if (!list) return;
     liana__device_list_free(list);
     free(list);
-}
-
-size_t liana_device_list_count(const liana_device_list *list)
-{
-    return list ? list->count : 0;
 }
 
 const liana_device_facts *liana_device_list_at(const liana_device_list *list, size_t index)

@@ -1,9 +1,9 @@
 /* device_parts.h - the parts of a graph on several devices, compiled; and a run of all of them.
  *
- * A run has a thread for each device. A device computes its parts one after the other, and waits where a part needs
- * what another device has not given yet. Values go from device to device by the host's memory. New values of variables
- * are results at first. They take their variables' places when everything has succeeded: after a failure no variable has
- * changed. So a variable that is assigned to needs twice its memory. */
+ * A run has a thread for each device. A device computes its parts one after the other, and waits where a part needs a
+ * value that another device has not given yet. Values go from device to device by the host's memory. New values of
+ * variables are results at first. They take their variables' places when everything has succeeded: after a failure no
+ * variable has changed. So a variable that is assigned to needs twice its memory. */
 #ifndef LIANA_PROGRAM_DEVICE_PARTS_H
 #define LIANA_PROGRAM_DEVICE_PARTS_H
 
@@ -27,7 +27,7 @@ void liana__device_parts_destroy(liana__device_parts *parts);
 const liana__split *liana__device_parts_split(const liana__device_parts *parts);
 
 /* Computes all; `feeds` are by feed of the split. Errors: that of the first device that failed. */
-liana_status liana__device_parts_run(liana__device_parts *parts, const liana_feed *const *feeds, liana__error *error)
+liana_status liana__device_parts_run(liana__device_parts *parts, const liana_array *const *feeds, liana__error *error)
     LIANA_MUST_USE;
 /* Copies a wanted result of the last run to the host, before liana__device_parts_commit. */
 liana_status liana__device_parts_fetch(const liana__device_parts *parts, size_t result, void *data, liana__error *error)

@@ -1,9 +1,8 @@
-/* Running a program: what a run asks for, what it is fed, and what it gives. */
+/* Running a program: the request of a run, its feeds, and its results. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "program/program.h"
-
-#include <stdlib.h>
 
 /* ---- names ---- */
 
@@ -45,7 +44,7 @@ static liana_status fail_assignment(const liana_program *program, const char *na
     return fail_unknown(program, "target and no assignment to a variable", name, &search);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static liana_status find_fetch(liana_program *program, const liana_fetch *fetch, size_t number, liana__node **node)
 {
@@ -96,7 +95,7 @@ static liana_status list_results(liana_program *program, const liana_fetches *fe
     return LIANA_OK;
 }
 
-/* Marks what a name asks for: the assignments of a target, or that to a variable. */
+/* Marks the nodes that a name asks for: the assignments of a target, or that to a variable. */
 static liana_status mark_named(liana_program *program, const char *name)
 {
     const liana_graph *graph = program->graph;
@@ -141,7 +140,7 @@ static liana_status list_assignments(liana_program *program, const liana_run_opt
 /* Checks a feed against the graph's input of its name. */
 static liana_status check_feed(const liana_program *program, const liana_feeds *feeds, size_t number)
 {
-    const liana_feed *feed = &feeds->items[number];
+    const liana_array *feed = &feeds->items[number];
     liana__error *error = &program->context->error;
     if (!feed->name) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: feed %zu has no name", program->name, number);
@@ -153,11 +152,12 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
         if (strcmp(feeds->items[i].name, feed->name) != 0) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the input '%s' is fed twice", program->name, feed->name);
     }
-    if (feed->dtype != node->dtype || !liana_shape_equal(&feed->shape, &node->shape)) {
+    if ((liana_dtype)feed->dtype != node->dtype || !liana_shape_equal(&feed->shape, &node->shape)) {
         bool can_print = (unsigned)feed->dtype < LIANA_NUM_DTYPES && (unsigned)feed->shape.rank <= LIANA_MAX_RANK;
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the input '%s' is fed %s, expected %s", program->name,
                            feed->name,
-                           can_print ? liana__type_print(feed->dtype, &feed->shape).text : "what is no type",
+                           can_print ? liana__type_print((liana_dtype)feed->dtype, &feed->shape).text
+                                     : "what is no type",
                            liana__type_print(node->dtype, &node->shape).text);
     }
     if (feed->data) return LIANA_OK;
@@ -167,7 +167,7 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
 
 static liana_status fail_missing_feeds(const liana_program *program, const liana__compiled_set *set)
 {
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     size_t count = 0;
     for (size_t i = 0; i < set->num_inputs; i++) {
         const liana__node *node = set->inputs[i];
@@ -175,14 +175,12 @@ static liana_status fail_missing_feeds(const liana_program *program, const liana
         liana__text_add(&names, "%s'%.100s' (%s)", count++ ? ", " : "", node->name,
                         liana__type_print(node->dtype, &node->shape).text);
     }
-    liana_status status = liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
-                                      "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
-                                      count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
-    liana__text_free(&names);
-    return status;
+    return liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
+                       "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
+                       count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
 }
 
-/* Finds what each needed input is fed. */
+/* Finds the feed of each needed input. */
 static liana_status find_feeds(const liana_program *program, liana__compiled_set *set, const liana_feeds *feeds)
 {
     for (size_t i = 0; i < set->num_inputs; i++) {
@@ -204,12 +202,10 @@ static liana_status check_variables(const liana_program *program, const liana__c
     bool all = true;
     for (size_t i = 0; i < set->num_read && all; i++) all = program->variables->states[set->read[i]].initialized;
     if (all) return LIANA_OK;
-    bool *read = calloc(program->variables->values.count + 1, sizeof *read);
+    LIANA__SCOPED_MEMORY bool *read = calloc(program->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, "a run");
     for (size_t i = 0; i < set->num_read; i++) read[set->read[i]] = true;
-    liana_status status = liana__variables_require(program->variables, program->name, read);
-    free(read);
-    return status;
+    return liana__variables_require(program->variables, program->name, read);
 }
 
 static size_t output_of(const liana__compiled_set *set, const liana__node *node)
@@ -240,8 +236,8 @@ static liana_status run_on_one(const liana_program *program, const liana__compil
 {
     liana__error *error = &program->context->error;
     for (size_t i = 0; i < set->num_inputs; i++) {
-        const liana_feed *feed = set->feeds[i];
-        LIANA_TRY(liana__program_feed(set->program, i, feed->dtype, &feed->shape, feed->data, error));
+        const liana_array *feed = set->feeds[i];
+        LIANA_TRY(liana__program_feed(set->program, i, (liana_dtype)feed->dtype, &feed->shape, feed->data, error));
     }
     LIANA_TRY(check_variables(program, set));
     LIANA_TRY(liana__program_run(set->program, error));

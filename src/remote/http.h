@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What all requests share. */
+/* All requests share this. */
 typedef struct liana__http {
     CURLM *multi;  /* runs transfers of files; keeps connections from one to the next */
     CURLM *asking; /* runs the requests of liana__http_send, also while files are fetched, when a token expires */
@@ -82,6 +82,11 @@ typedef struct liana__http_response {
 } liana__http_response;
 
 void liana__http_response_free(liana__http_response *response);
+/* The body, never NULL. */
+static inline const char *liana__http_body(const liana__http_response *response)
+{
+    return response->body.data ? response->body.data : "";
+}
 
 /* Makes a transfer for http->multi. Both structs must stay where they are until liana__http_end. NULL: out of
  * memory. */
@@ -103,7 +108,7 @@ typedef struct liana__http_exchange {
     /* Makes the request anew before each attempt, with a fresh signature or token; the old one is freed. NULL: the
      * request is ready. */
     liana_status (*make)(void *user, liana__http_request *request, liana__error *error);
-    /* Whether a refusal is worth another attempt, besides those of liana__http_may_retry. NULL: none is. */
+    /* Whether another refusal than those of liana__http_may_retry is worth an attempt. NULL: no other is. */
     bool (*again)(const liana__http_response *response);
     void *user;
     int max_attempts; /* 0: that of the liana__http */

@@ -32,7 +32,7 @@ bool liana__outlet_identify(int descriptor, liana__outlet_identity *identity)
     return true;
 }
 
-/* What is being written at this moment. */
+/* Files that are being written at this moment. */
 static bool is_unfinished(const char *name)
 {
     return liana__ends_with(name, ".tmp") || strcmp(name, "unfinished") == 0 || strcmp(name, ".unfinished") == 0;

@@ -57,8 +57,8 @@ liana_status liana__remote_cache_claim(liana__remote_cache *cache, const liana__
                                        liana__error *error) LIANA_MUST_USE;
 void liana__remote_cache_release(liana__remote_cache *cache, const liana__remote_cache_id *id);
 
-/* Makes room for so many bytes more: removes the files that were used longest ago and are in nobody's use, until all
- * are within the limit. Errors: OUT_OF_RANGE (there is not enough to remove), IO_ERROR. */
+/* Makes room for that number of bytes more: removes the files that were used longest ago and are in nobody's use, until
+ * all are within the limit. Errors: OUT_OF_RANGE (there is not enough to remove), IO_ERROR. */
 liana_status liana__remote_cache_make_room(liana__remote_cache *cache, uint64_t bytes, liana__error *error)
     LIANA_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* Draws a row of bars for each class. */
-#include "report/bars.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 
@@ -36,12 +36,9 @@ static double length_of(const page *own, double value)
 
 static void draw_bar(const page *own, const liana__bar_series *series, size_t row, size_t index)
 {
-    cairo_t *cairo = own->canvas->cairo;
     double x = MARGIN + LABELS, y = own->top + (double)row * own->row_height + (double)index * BAR;
     double value = series->values[row], length = length_of(own, value);
-    cairo_rectangle(cairo, x, y + 1, fmax(length, value > 0 ? 1 : 0), BAR - 2);
-    liana__canvas_ink(own->canvas, series->ink);
-    cairo_fill(cairo);
+    liana__canvas_box(own->canvas, x, y + 1, fmax(length, value > 0 ? 1 : 0), BAR - 2, series->ink);
     char text[40];
     liana__format(text, sizeof text, own->bars->percent ? "%.1f%%" : "%.0f", own->bars->percent ? 100 * value : value);
     const liana__label label = {.size = 9, .ink = liana__ink_quiet};
@@ -61,9 +58,7 @@ static void draw_legend(const page *own, double y)
     double x = MARGIN + LABELS;
     const liana__label label = {.size = 12, .ink = liana__ink_text};
     for (size_t i = 0; i < own->bars->num_series; i++) {
-        cairo_rectangle(own->canvas->cairo, x, y - 9, 10, 10);
-        liana__canvas_ink(own->canvas, own->bars->series[i].ink);
-        cairo_fill(own->canvas->cairo);
+        liana__canvas_box(own->canvas, x, y - 9, 10, 10, own->bars->series[i].ink);
         x += 16 + liana__canvas_text(own->canvas, x + 16, y, &label, own->bars->series[i].name) + 22;
     }
 }
@@ -75,12 +70,8 @@ static void draw_mark(const page *own, double bottom)
     cairo_t *cairo = own->canvas->cairo;
     double x = MARGIN + LABELS + length_of(own, own->bars->mark);
     const double dashes[] = {4, 3};
-    cairo_move_to(cairo, x, own->top - 2);
-    cairo_line_to(cairo, x, bottom + 4);
     cairo_set_dash(cairo, dashes, 2, 0);
-    cairo_set_line_width(cairo, 1);
-    liana__canvas_ink(own->canvas, liana__ink_text);
-    cairo_stroke(cairo);
+    liana__canvas_line(own->canvas, x, own->top - 2, x, bottom + 4, 1, liana__ink_text);
     cairo_set_dash(cairo, NULL, 0, 0);
     const liana__label label = {.size = 11, .align = 0.5, .ink = liana__ink_text};
     liana__canvas_text(own->canvas, x, bottom + 18, &label, own->bars->mark_label);
@@ -88,11 +79,7 @@ static void draw_mark(const page *own, double bottom)
 
 static void draw_page(page *own, double bottom)
 {
-    const liana__label title = {.size = 16,
-                                .bold = true,
-                                .max_width = LABELS + WIDTH + NUMBERS,
-                                .ink = liana__ink_text};
-    liana__canvas_text(own->canvas, MARGIN, MARGIN + 16, &title, own->bars->title);
+    liana__canvas_title(own->canvas, MARGIN, MARGIN + 16, 16, LABELS + WIDTH + NUMBERS, own->bars->title);
     draw_legend(own, MARGIN + TITLE + 12);
     draw_mark(own, bottom);
     for (size_t row = 0; row < own->rows; row++) draw_row(own, row);

@@ -2,8 +2,10 @@
 #include "report/canvas.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +99,7 @@ static void add_clean(liana__text *clean, const char *text)
     }
 }
 
-/* What is written with one font. */
+/* Text that is written with one font. */
 typedef struct stretch {
     cairo_font_face_t *face;
     size_t size; /* in bytes */
@@ -158,7 +160,7 @@ static void shorten(cairo_t *cairo, liana__fonts *fonts, liana__text *text, doub
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
 {
     cairo_t *cairo = canvas->cairo;
-    liana__text clean = {0};
+    LIANA__SCOPED(liana__text) clean = {0};
     add_clean(&clean, text);
     double width = 0;
     if (clean.data && !clean.failed) {
@@ -171,6 +173,37 @@ double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana
         write_text(cairo, fonts, clean.data, false);
         cairo_new_path(cairo);
     }
-    liana__text_free(&clean);
     return width;
+}
+
+void liana__canvas_title(liana__canvas *canvas, double x, double y, double size, double max_width, const char *text)
+{
+    const liana__label label = {.size = size, .bold = true, .max_width = max_width, .ink = liana__ink_text};
+    liana__canvas_text(canvas, x, y, &label, text);
+}
+
+/* ---- shapes ---- */
+
+void liana__canvas_line(liana__canvas *canvas, double x0, double y0, double x1, double y1, double width, liana__ink ink)
+{
+    cairo_move_to(canvas->cairo, x0, y0);
+    cairo_line_to(canvas->cairo, x1, y1);
+    cairo_set_line_width(canvas->cairo, width);
+    liana__canvas_ink(canvas, ink);
+    cairo_stroke(canvas->cairo);
+}
+
+void liana__canvas_dot(liana__canvas *canvas, double x, double y, double radius, liana__ink ink)
+{
+    cairo_new_path(canvas->cairo);
+    cairo_arc(canvas->cairo, x, y, radius, 0, 2 * M_PI);
+    liana__canvas_ink(canvas, ink);
+    cairo_fill(canvas->cairo);
+}
+
+void liana__canvas_box(liana__canvas *canvas, double x, double y, double width, double height, liana__ink ink)
+{
+    cairo_rectangle(canvas->cairo, x, y, width, height);
+    liana__canvas_ink(canvas, ink);
+    cairo_fill(canvas->cairo);
 }

@@ -1,8 +1,7 @@
 /* Draws a confusion matrix. */
-#include "report/class_matrix.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,9 +66,8 @@ static void draw_row(const page *own, size_t row)
     for (size_t i = 0; i < matrix->classes; i++) {
         double count = matrix->counts[row * matrix->classes + i], share = sum > 0 ? count / sum : 0;
         double x = own->left + (double)i * own->cell;
-        liana__canvas_ink(own->canvas, shade(i == row ? liana__ink_good : liana__ink_bad, share));
-        cairo_rectangle(own->canvas->cairo, x, y, own->cell, own->cell);
-        cairo_fill(own->canvas->cairo);
+        const liana__ink ink = shade(i == row ? liana__ink_good : liana__ink_bad, share);
+        liana__canvas_box(own->canvas, x, y, own->cell, own->cell, ink);
         if (own->cell >= LEAST_FOR_NUMBERS) draw_number(own, x, y, count, share);
     }
 }
@@ -116,9 +114,8 @@ static void draw_labels(const page *own)
 
 static void draw_page(const page *own)
 {
-    const liana__label title = {.size = 16, .bold = true, .max_width = own->width - 2 * MARGIN, .ink = liana__ink_text};
     const liana__label axis = {.size = 12, .align = 0.5, .ink = liana__ink_quiet};
-    liana__canvas_text(own->canvas, MARGIN, MARGIN + 16, &title, own->matrix->title);
+    liana__canvas_title(own->canvas, MARGIN, MARGIN + 16, 16, own->width - 2 * MARGIN, own->matrix->title);
     for (size_t row = 0; row < own->matrix->classes; row++) draw_row(own, row);
     draw_lines(own);
     draw_labels(own);

@@ -1,12 +1,11 @@
 /* Draws the confusion matrices of a run. */
-#include "report/class_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
-#include "report/class_matrix.h"
 
 #include <stdio.h>
 
-/* What is drawn. */
+/* The picture of one matrix. */
 typedef struct drawing {
     liana__run *run;
     const char *folder;

@@ -1,10 +1,10 @@
 /* Counts the values of columns. */
-#include "report/column_report.h"
+#include "report/reports.h"
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "data/source/cast.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static liana_status read_values(series *own, liana__error *error)
     own->low = INFINITY;
     own->high = -INFINITY;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;
         const char *values = record.values[own->component];
@@ -98,16 +98,14 @@ static void name_column(const series *own, char title[LONGEST_TITLE])
 
 static liana_status draw_series(series *own, size_t number, liana__on_bars on_bars, void *user, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__bar_series counts;
     char title[LONGEST_TITLE];
     liana__bars bars = {.title = title};
     name_column(own, title);
-    liana_status status = read_values(own, error);
-    if (status == LIANA_OK) status = count_values(own, &arena, &bars, &counts, error);
-    if (status == LIANA_OK) status = on_bars(user, number, &bars);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(read_values(own, error));
+    LIANA_TRY(count_values(own, &arena, &bars, &counts, error));
+    return on_bars(user, number, &bars);
 }
 
 liana_status liana__report_columns(const liana__source *source, liana__on_bars on_bars, void *user, liana__error *error)

@@ -1,8 +1,7 @@
 /* Draws training curves. */
-#include "report/curves.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,20 +21,14 @@ enum {
 };
 static const double scale = 2;
 
-/* A panel on the page: where its plot is, and what its axes show. */
+/* A panel on the page, with the place of its plot and its axes. */
 typedef struct panel_plot {
     liana__canvas *canvas;
     const liana__curve_panel *panel;
     size_t num_epochs;
     double x, y; /* top left corner of the plotting area */
-    double low, high, step;
+    liana__axis up;
 } panel_plot;
-
-double liana__curves_step(double low, double high, int wanted)
-{
-    double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))), ratio = rough / power;
-    return power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-}
 
 static double x_of(const panel_plot *plot, size_t epoch)
 {
@@ -45,55 +38,18 @@ static double x_of(const panel_plot *plot, size_t epoch)
 
 static double y_of(const panel_plot *plot, double value)
 {
-    return plot->y + HEIGHT * (1 - (value - plot->low) / (plot->high - plot->low));
+    return plot->y + HEIGHT * (1 - liana__axis_place(&plot->up, value));
 }
 
-static void widen(panel_plot *plot, const double *values)
-{
-    for (size_t i = 0; values && i < plot->num_epochs; i++) {
-        if (!isfinite(values[i])) continue;
-        plot->low = fmin(plot->low, values[i]);
-        plot->high = fmax(plot->high, values[i]);
-    }
-}
-
-/* The axis ends at marks just outside of the values. */
 static void choose_range(panel_plot *plot)
 {
-    plot->low = INFINITY;
-    plot->high = -INFINITY;
-    widen(plot, plot->panel->train);
-    widen(plot, plot->panel->validation);
-    if (plot->low > plot->high) plot->low = 0, plot->high = 1;
-    /* One value, or values that a double can hardly tell apart, still need a range around them. */
-    double least = fmax(fabs(plot->low), fabs(plot->high)) * 1e-6 + 1e-12;
-    if (plot->high - plot->low < least) {
-        double half = fmax(fabs(plot->high) * 0.1, 1e-6);
-        plot->low -= half;
-        plot->high += half;
+    const double *const lines[] = {plot->panel->train, plot->panel->validation};
+    plot->up = liana__axis_begin(false);
+    for (size_t line = 0; line < 2; line++) {
+        for (size_t i = 0; lines[line] && i < plot->num_epochs; i++) liana__axis_take(&plot->up, lines[line][i]);
     }
-    plot->step = liana__curves_step(plot->low, plot->high, 5);
-    plot->low = floor(plot->low / plot->step + 1e-9) * plot->step;
-    plot->high = ceil(plot->high / plot->step - 1e-9) * plot->step;
-}
-
-static void format_mark(char *text, size_t size, double value, double step)
-{
-    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
-    if (decimals > 6 || fabs(value) >= 1e6) {
-        liana__format(text, size, "%.3g", value);
-    } else {
-        liana__format(text, size, "%.*f", decimals, fabs(value) < step / 2 ? 0.0 : value);
-    }
-}
-
-static void draw_line(liana__canvas *canvas, double x0, double y0, double x1, double y1)
-{
-    cairo_move_to(canvas->cairo, x0, y0);
-    cairo_line_to(canvas->cairo, x1, y1);
-    cairo_set_line_width(canvas->cairo, 1);
-    liana__canvas_ink(canvas, liana__ink_line);
-    cairo_stroke(canvas->cairo);
+    liana__axis_make_room(&plot->up);
+    liana__axis_round(&plot->up, 5);
 }
 
 static void draw_axes(const panel_plot *plot)
@@ -101,15 +57,14 @@ static void draw_axes(const panel_plot *plot)
     const liana__label value_label = {.size = 11, .align = 1, .ink = liana__ink_quiet};
     const liana__label epoch_label = {.size = 11, .align = 0.5, .ink = liana__ink_quiet};
     char text[64];
-    int marks = (int)lround((plot->high - plot->low) / plot->step);
-    for (int i = 0; i <= marks; i++) {
-        double value = plot->low + i * plot->step, y = y_of(plot, value);
-        draw_line(plot->canvas, plot->x, y, plot->x + WIDTH, y);
-        format_mark(text, sizeof text, value, plot->step);
+    for (int i = 0; i <= liana__axis_steps(&plot->up); i++) {
+        double value = plot->up.low + i * plot->up.step, y = y_of(plot, value);
+        liana__canvas_line(plot->canvas, plot->x, y, plot->x + WIDTH, y, 1, liana__ink_line);
+        liana__axis_mark(&plot->up, value, 6, text, sizeof text);
         liana__canvas_text(plot->canvas, plot->x - 8, y + 4, &value_label, text);
     }
     double last = (double)plot->num_epochs;
-    size_t step = plot->num_epochs > 1 ? (size_t)fmax(1, liana__curves_step(1, last, 6)) : 1;
+    size_t step = plot->num_epochs > 1 ? (size_t)fmax(1, liana__axis_step(1, last, 6)) : 1;
     for (size_t epoch = 1; epoch <= plot->num_epochs; epoch = epoch == 1 && step > 1 ? step : epoch + step) {
         snprintf(text, sizeof text, "%zu", epoch);
         liana__canvas_text(plot->canvas, x_of(plot, epoch - 1), plot->y + HEIGHT + 18, &epoch_label, text);
@@ -119,9 +74,7 @@ static void draw_axes(const panel_plot *plot)
 
 static void draw_dot(const panel_plot *plot, size_t epoch, double value, double radius, liana__ink ink)
 {
-    cairo_arc(plot->canvas->cairo, x_of(plot, epoch), y_of(plot, value), radius, 0, 2 * M_PI);
-    liana__canvas_ink(plot->canvas, ink);
-    cairo_fill(plot->canvas->cairo);
+    liana__canvas_dot(plot->canvas, x_of(plot, epoch), y_of(plot, value), radius, ink);
 }
 
 static bool has_value(const panel_plot *plot, const double *values, size_t epoch)
@@ -157,8 +110,8 @@ static void draw_mark(const panel_plot *plot, const liana__curve_mark *mark)
     cairo_t *cairo = plot->canvas->cairo;
     const double last = plot->num_epochs > 1 ? (double)(plot->num_epochs - 1) : 1;
     double x = plot->x + fmin(fmax((mark->epoch - 1) / last, 0), 1) * WIDTH;
-    double value = isfinite(mark->value) ? mark->value : plot->panel->higher_is_better ? plot->low : plot->high;
-    double y = y_of(plot, fmin(fmax(value, plot->low), plot->high));
+    double value = isfinite(mark->value) ? mark->value : plot->panel->higher_is_better ? plot->up.low : plot->up.high;
+    double y = y_of(plot, fmin(fmax(value, plot->up.low), plot->up.high));
     cairo_new_path(cairo);
     if (mark->accepted) {
         cairo_arc(cairo, x, y, 2.5, 0, 2 * M_PI);
@@ -194,7 +147,7 @@ static const double *best_of(const panel_plot *plot, const double *values)
     return best;
 }
 
-/* NaN where there is none. */
+/* NaN where a value is missing. */
 static double last_of(const panel_plot *plot, const double *values)
 {
     for (size_t i = plot->num_epochs; values && i-- > 0;) {
@@ -215,7 +168,7 @@ static void draw_ends(const panel_plot *plot)
 {
     double last_train = last_of(plot, plot->panel->train), last_validation = last_of(plot, plot->panel->validation);
     double train = y_of(plot, last_train), validation = y_of(plot, last_validation);
-    /* Beside the plot; two numbers at one height would cover each other. */
+    /* Next to the plot; two numbers at one height would cover each other. */
     double overlap = 15 - fabs(train - validation);
     if (overlap > 0) {
         double direction = train < validation ? -0.5 : 0.5;
@@ -246,9 +199,7 @@ static void draw_best(const panel_plot *plot, double x, double y)
 static double draw_key(const panel_plot *plot, double x, double y, const char *name, liana__ink ink)
 {
     const liana__label label = {.size = 11, .ink = liana__ink_quiet};
-    cairo_rectangle(plot->canvas->cairo, x, y - 6, 14, 3);
-    liana__canvas_ink(plot->canvas, ink);
-    cairo_fill(plot->canvas->cairo);
+    liana__canvas_box(plot->canvas, x, y - 6, 14, 3, ink);
     return x + 19 + liana__canvas_text(plot->canvas, x + 19, y, &label, name) + 14;
 }
 
@@ -257,8 +208,7 @@ static void draw_panel(panel_plot *plot)
     const liana__curve_panel *panel = plot->panel;
     choose_range(plot);
     /* A name may be as long as the panel is wide: the keys and the best value are below it. */
-    const liana__label name = {.size = 14, .bold = true, .max_width = WIDTH + RIGHT - 16, .ink = liana__ink_text};
-    liana__canvas_text(plot->canvas, plot->x, plot->y - 36, &name, panel->name);
+    liana__canvas_title(plot->canvas, plot->x, plot->y - 36, 14, WIDTH + RIGHT - 16, panel->name);
     double x = plot->x, y = plot->y - 16;
     if (panel->train) x = draw_key(plot, x, y, "training", liana__ink_first);
     if (panel->validation) draw_key(plot, x, y, "validation", liana__ink_second);
@@ -289,13 +239,7 @@ liana_status liana__curves_write(const char *path, const char *title, const lian
     const double head = title ? TITLE : 0, width = LEFT + WIDTH + RIGHT, height = TOP + HEIGHT + BOTTOM;
     LIANA_TRY(liana__canvas_begin(&canvas, path, width * (double)columns + MARGIN, head + height * (double)rows, scale,
                                   error));
-    if (title) {
-        const liana__label label = {.size = 18,
-                                    .bold = true,
-                                    .max_width = width * (double)columns - MARGIN,
-                                    .ink = liana__ink_text};
-        liana__canvas_text(&canvas, MARGIN, MARGIN + 12, &label, title);
-    }
+    if (title) liana__canvas_title(&canvas, MARGIN, MARGIN + 12, 18, width * (double)columns - MARGIN, title);
     for (size_t i = 0; i < num_panels; i++) {
         panel_plot plot = {.canvas = &canvas,
                            .panel = &panels[i],

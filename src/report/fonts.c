@@ -1,7 +1,7 @@
 /* Finds fonts through fontconfig. */
-#include "report/fonts.h"
+#include "report/canvas.h"
 
-#include "base/text.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 #include "formats/fontconfig_calls.h"
 
@@ -101,7 +101,7 @@ void liana__fonts_note(const char *const *names, size_t count, char *note, size_
 {
     static const char advice[] = "install one that has (Debian: fonts-noto-cjk for Chinese, Japanese and Korean, "
                                  "fonts-noto for most others)";
-    liana__fonts fonts = {0};
+    LIANA__SCOPED(liana__fonts) fonts = {0};
     liana__error missing = {0};
     if (size) note[0] = 0;
     if (liana__cairo_load(NULL) != LIANA_OK) return; /* nothing is drawn */
@@ -112,5 +112,4 @@ void liana__fonts_note(const char *const *names, size_t count, char *note, size_
                  all_fonts ? "installed" : "usual", names[i], all_fonts ? advice : missing.message);
         break;
     }
-    liana__fonts_free(&fonts);
 }

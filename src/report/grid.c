@@ -1,8 +1,7 @@
 /* Draws a grid of images with predictions. */
-#include "report/grid.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -112,13 +111,7 @@ static void draw_item(liana__canvas *canvas, const liana__grid_item *item, doubl
 static void draw_page(liana__canvas *canvas, const page_layout *page, const liana__grid_item *items, size_t count,
                       const char *title)
 {
-    if (title) {
-        const liana__label label = {.size = 18,
-                                    .bold = true,
-                                    .max_width = page->width - 2 * MARGIN,
-                                    .ink = liana__ink_text};
-        liana__canvas_text(canvas, MARGIN, MARGIN + 16, &label, title);
-    }
+    if (title) liana__canvas_title(canvas, MARGIN, MARGIN + 16, 18, page->width - 2 * MARGIN, title);
     if (count == 0) {
         const liana__label label = {.size = 12, .ink = liana__ink_quiet};
         liana__canvas_text(canvas, MARGIN, page->top + 17, &label, "no images");

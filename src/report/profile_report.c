@@ -1,7 +1,8 @@
 /* Writes a profile as tables. */
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include "backends/kernel_choice.h"
+#include "base/scoped.h"
 #include "ir/graph.h"
 
 #include <stdio.h>
@@ -236,7 +237,7 @@ static void print_row(const liana__profile *profile, const liana__profile_row *r
                     liana__profile_bound(row));
 }
 
-/* What the workers did beside nodes. */
+/* How long the workers did other things than nodes. */
 static void print_rest(const liana__profile *profile, const char *name, double seconds, liana__text *text)
 {
     if (seconds < 0) seconds = 0;
@@ -298,7 +299,7 @@ static void print_declined(const liana__profile *profile, liana__text *text)
     bool any = false;
     for (size_t i = 0; i < profile->by_op.count; i++) {
         const liana__profile_row *row = &profile->by_op.items[i];
-        liana__text reasons = {0};
+        LIANA__SCOPED(liana__text) reasons = {0};
         liana__profile_declined(profile, row, &reasons);
         if (reasons.length) {
             char name[NAME_SIZE];
@@ -307,7 +308,6 @@ static void print_declined(const liana__profile *profile, liana__text *text)
             any = true;
         }
         text->failed |= reasons.failed;
-        liana__text_free(&reasons);
     }
 }
 

@@ -1,8 +1,9 @@
 /* The trace, as "Trace Event Format" (Duan, Chromium project): complete events in microseconds. */
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/value.h"
 #include "remote/store.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include <stdio.h>
 
@@ -106,11 +107,9 @@ static liana_status write_events(const liana__profile *profile, liana__file_writ
 /* An object of a bucket is sent whole. */
 static liana_status send_trace(const liana__profile *profile, const char *url, liana__error *error)
 {
-    liana__text text = {0};
-    liana_status status = write_events(profile, NULL, &text, error);
-    if (status == LIANA_OK) status = liana__store_replace(url, text.data, text.length, error);
-    liana__text_free(&text);
-    return status;
+    LIANA__SCOPED(liana__text) text = {0};
+    LIANA_TRY(write_events(profile, NULL, &text, error));
+    return liana__store_replace(url, text.data, text.length, error);
 }
 
 liana_status liana__profile_write_trace(const liana__profile *profile, const char *path, liana__error *error)

@@ -1,10 +1,10 @@
 /* Draws and writes the curve of a learning-rate sweep. */
-#include "report/rate_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/value.h"
-#include "report/figure.h"
 
 #include <math.h>
 
@@ -101,17 +101,13 @@ static void add_json(const liana__rate_curve *curve, const liana__rate_suggestio
 liana_status liana__report_rate_numbers(const liana__rate_curve *curve, const liana__rate_suggestion *suggestion,
                                         const char *path, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (liana__ends_with(path, ".json")) {
         add_json(curve, suggestion, &arena, &text);
     } else {
         add_csv(curve, &text);
     }
     bool enough = text.data && !text.failed && !arena.failed;
-    liana_status status =
-        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, path);
-    liana__text_free(&text);
-    liana__arena_free(&arena);
-    return status;
+    return enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, path);
 }

@@ -1,8 +1,9 @@
 /* Reads run folders for comparisons and figures. */
-#include "report/run_files.h"
+#include "report/run_plot.h"
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/value_read.h"
 #include "formats/json.h"
 #include "formats/yaml.h"
 #include "train/training/history.h"
@@ -12,24 +13,7 @@
 
 double liana__run_files_number(const liana__value *epochs, size_t index, const char *key)
 {
-    const liana__value *epoch = index < epochs->count ? epochs->items[index] : NULL;
-    const liana__value *value = epoch && epoch->kind == LIANA__VALUE_MAP ? liana__value_get(epoch, key) : NULL;
-    bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
-    return is_number ? value->number : NAN;
-}
-
-/* The list "epochs" of a JSON file. */
-static liana_status read_epochs(const char *path, size_t least, liana__arena *arena, const liana__value **epochs,
-                                liana__error *error)
-{
-    liana__value *root;
-    LIANA_TRY(liana__json_read(path, arena, &root, error));
-    *epochs = root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "epochs") : NULL;
-    bool is_list = *epochs && (*epochs)->kind == LIANA__VALUE_LIST && (*epochs)->count >= least;
-    for (size_t i = 0; is_list && i < (*epochs)->count; i++) is_list = (*epochs)->items[i]->kind == LIANA__VALUE_MAP;
-    if (is_list) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "'%s': expected {\"epochs\": [{...}, ...]}%s", path,
-                       least ? " with at least one epoch" : "");
+    return liana__value_number_of(index < epochs->count ? epochs->items[index] : NULL, key, NAN);
 }
 
 static liana_status read_run(liana__run_files *run, liana__arena *arena, liana__error *error)
@@ -47,8 +31,8 @@ static liana_status read_run(liana__run_files *run, liana__arena *arena, liana__
     LIANA_TRY(liana__yaml_read(config, arena, &settings, error));
     run->config = settings;
     run->times = none;
-    LIANA_TRY(read_epochs(history, 1, arena, &run->epochs, error));
-    return liana__file_exists(timing) ? read_epochs(timing, 0, arena, &run->times, error) : LIANA_OK;
+    LIANA_TRY(liana__history_file_epochs(history, 1, arena, &run->epochs, error));
+    return liana__file_exists(timing) ? liana__history_file_epochs(timing, 0, arena, &run->times, error) : LIANA_OK;
 }
 
 /* ---- names ---- */

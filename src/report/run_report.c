@@ -1,11 +1,8 @@
 /* Draws pictures of a trained run. */
-#include "report/run_report.h"
+#include "report/reports.h"
 
+#include "base/value_read.h"
 #include "formats/json.h"
-#include "report/curves.h"
-#include "report/grid.h"
-#include "train/callbacks/monitor.h"
-#include "train/objective/batch_components.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,38 +121,29 @@ static const double *curve(const liana__value *epochs, const char *key, liana__a
     bool any = false;
     for (size_t i = 0; values && i < epochs->count; i++) {
         const liana__value *epoch = epochs->items[i];
-        const liana__value *value = epoch->kind == LIANA__VALUE_MAP ? liana__value_get(epoch, key) : NULL;
-        bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
-        values[i] = number ? value->number : NAN;
-        any |= number;
+        values[i] = liana__value_number_of(epoch, key, NAN);
+        any |= liana__value_is_number(liana__value_get(epoch, key));
     }
     return any ? values : NULL;
-}
-
-static double number_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    bool number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
-    return number ? value->number : NAN;
 }
 
 /* The decisions of train.control, in the panel of the metric that they watched. An epoch's decisions lie evenly within
  * it. */
 static void add_marks(const liana__value *history, liana__curve_panel *panels, size_t num_panels, liana__arena *arena)
 {
-    const liana__value *decisions = liana__value_get(history, "decisions");
-    const size_t count = decisions && decisions->kind == LIANA__VALUE_LIST ? decisions->count : 0;
+    const liana__value *decisions = liana__value_list_of(history, "decisions");
+    const size_t count = decisions ? decisions->count : 0;
     const liana__value *monitor = count ? liana__value_get(decisions->items[0], "monitor") : NULL;
     liana__curve_mark *marks = liana__arena_allocate(arena, (count + 1) * sizeof *marks);
     if (!marks || !monitor || monitor->kind != LIANA__VALUE_STRING) return;
     const double epochs = (double)liana__value_get(history, "epochs")->count;
-    const double updates = number_of(decisions->items[count - 1], "update");
-    const double last_epoch = number_of(decisions->items[count - 1], "epoch");
+    const double updates = liana__value_number_of(decisions->items[count - 1], "update", NAN);
+    const double last_epoch = liana__value_number_of(decisions->items[count - 1], "epoch", NAN);
     for (size_t i = 0; i < count; i++) {
         const liana__value *one = decisions->items[i], *accepted = liana__value_get(one, "accepted");
-        double share = number_of(one, "update") / updates;
+        double share = liana__value_number_of(one, "update", NAN) / updates;
         marks[i] = (liana__curve_mark){.epoch = share * fmin(last_epoch, epochs),
-                                       .value = number_of(one, "value"),
+                                       .value = liana__value_number_of(one, "value", NAN),
                                        .accepted = accepted && accepted->boolean};
     }
     const char *name = monitor->string;
@@ -167,12 +155,12 @@ static void add_marks(const liana__value *history, liana__curve_panel *panels, s
     }
 }
 
-/* An epoch that was not validated gets what an evaluator measured at its end, if there was one. */
+/* An epoch that was not validated gets the measurement of an evaluator at its end, if there was one. */
 static void add_evaluation(const liana__value *evaluation, const liana__value *epochs, liana__arena *arena)
 {
     static const char *const no_measures[] = {"checkpoint", "iteration", "epoch", "step", "examples", "bad_records"};
-    const double epoch = number_of(evaluation, "epoch");
-    if (number_of(evaluation, "step") != 0 || !(epoch >= 1 && epoch <= (double)epochs->count)) return;
+    const double epoch = liana__value_number_of(evaluation, "epoch", NAN);
+    if (liana__value_number_of(evaluation, "step", NAN) != 0 || !(epoch >= 1 && epoch <= (double)epochs->count)) return;
     liana__value *to = epochs->items[(size_t)epoch - 1];
     for (size_t i = 0; to->kind == LIANA__VALUE_MAP && i < evaluation->count; i++) {
         bool measure = true;

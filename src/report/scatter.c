@@ -1,8 +1,7 @@
 /* Draws dots for pairs of width and height. */
-#include "report/scatter.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/curves.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,15 +28,6 @@ static double y_of(const plot *own, double height)
     return own->y - SIDE * height / own->high;
 }
 
-static void draw_line(const plot *own, double x0, double y0, double x1, double y1)
-{
-    cairo_move_to(own->canvas->cairo, x0, y0);
-    cairo_line_to(own->canvas->cairo, x1, y1);
-    cairo_set_line_width(own->canvas->cairo, 1);
-    liana__canvas_ink(own->canvas, liana__ink_line);
-    cairo_stroke(own->canvas->cairo);
-}
-
 static void draw_axes(const plot *own)
 {
     const liana__label left = {.size = 11, .align = 1, .ink = liana__ink_quiet};
@@ -47,8 +37,8 @@ static void draw_axes(const plot *own)
         char text[40];
         double value = i * own->step;
         liana__format(text, sizeof text, "%.0f", value);
-        draw_line(own, own->x, y_of(own, value), own->x + SIDE, y_of(own, value));
-        draw_line(own, x_of(own, value), own->y, x_of(own, value), own->y - SIDE);
+        liana__canvas_line(own->canvas, own->x, y_of(own, value), own->x + SIDE, y_of(own, value), 1, liana__ink_line);
+        liana__canvas_line(own->canvas, x_of(own, value), own->y, x_of(own, value), own->y - SIDE, 1, liana__ink_line);
         liana__canvas_text(own->canvas, own->x - 8, y_of(own, value) + 4, &left, text);
         liana__canvas_text(own->canvas, x_of(own, value), own->y + 18, &below, text);
     }
@@ -80,7 +70,7 @@ static void draw_target(const plot *own, const double target[2])
     char text[80];
     liana__format(text, sizeof text, "the model reads %.0f x %.0f", target[0], target[1]);
     const liana__label label = {.size = 11, .bold = true, .ink = liana__ink_second};
-    /* Beside the dot, on the side that has room. */
+    /* Next to the dot, on the side that has room. */
     bool left = own->x + SIDE - x < 200;
     liana__label placed = label;
     placed.align = left;
@@ -98,11 +88,10 @@ liana_status liana__scatter_write(const char *path, const char *title, const lia
         if (points[i].count > most) most = points[i].count;
     }
     plot own = {.canvas = &canvas, .x = MARGIN + LEFT, .y = MARGIN + TITLE + LEGEND + SIDE};
-    own.step = fmax(liana__curves_step(0, largest, 5), 1);
+    own.step = fmax(liana__axis_step(0, largest, 5), 1);
     own.high = ceil(largest * 1.05 / own.step) * own.step;
     LIANA_TRY(liana__canvas_begin(&canvas, path, own.x + SIDE + RIGHT + MARGIN, own.y + BOTTOM + MARGIN, scale, error));
-    const liana__label head = {.size = 16, .bold = true, .max_width = LEFT + SIDE, .ink = liana__ink_text};
-    liana__canvas_text(&canvas, MARGIN, MARGIN + 16, &head, title);
+    liana__canvas_title(&canvas, MARGIN, MARGIN + 16, 16, LEFT + SIDE, title);
     draw_axes(&own);
     for (size_t i = 0; i < count; i++) draw_point(&own, &points[i], most);
     draw_target(&own, target);

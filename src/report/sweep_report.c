@@ -1,11 +1,10 @@
 /* Writes the page of a sweep. */
-#include "report/sweep_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
-#include "report/dots.h"
+#include "base/scoped.h"
 #include "report/run_plot.h"
-#include "train/callbacks/monitor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,13 +175,12 @@ static liana_status write_files(page *own, const char *path)
 
 liana_status liana__sweep_report_write(const liana__sweep_results *results, const char *path, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     page own = {.results = results, .sweep = results->sweep, .arena = &arena, .error = error};
     if (!results->num_finished) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "'%s': no run of the sweep is finished", path);
     }
     liana_status status = write_files(&own, path);
     liana__text_free(&own.text);
-    liana__arena_free(&arena);
     return status;
 }

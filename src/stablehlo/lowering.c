@@ -1,4 +1,4 @@
-/* What ops write themselves with: values of nodes, constants, element-wise ops. */
+/* For the ops, which write themselves: values of nodes, constants, element-wise ops. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"
@@ -72,6 +72,23 @@ liana__hlo liana__hlo_fill_integer(liana__lowering *l, liana_dtype dtype, liana_
     return fill_bits(l, dtype, shape, size == 8 ? (const void *)&value : size == 4 ? (const void *)&half : &byte);
 }
 
+/* ---- broadcasting ---- */
+
+liana__hlo liana__hlo_broadcast_axes(liana__lowering *l, liana__hlo x, liana_shape shape, const int64_t *axes)
+{
+    liana__text attributes = {0};
+    liana__hlo_add_array(&attributes, "broadcast_dimensions", axes, x.shape.rank);
+    return liana__hlo_write(l, "broadcast_in_dim", &x, 1, x.dtype, shape, &attributes);
+}
+
+liana__hlo liana__hlo_broadcast(liana__lowering *l, liana__hlo x, liana_shape shape)
+{
+    if (liana_shape_equal(&x.shape, &shape)) return x;
+    int64_t axes[LIANA_MAX_RANK];
+    for (int i = 0; i < x.shape.rank; i++) axes[i] = shape.rank - x.shape.rank + i;
+    return liana__hlo_broadcast_axes(l, x, shape, axes);
+}
+
 /* ---- element-wise ---- */
 
 liana__hlo liana__hlo_unary(liana__lowering *l, const char *op, liana__hlo x)
@@ -96,6 +113,13 @@ liana__hlo liana__hlo_binary(liana__lowering *l, const char *op, liana__hlo a, l
     liana_shape shape = common_shape(&a, &b);
     liana__hlo operands[] = {liana__hlo_broadcast(l, a, shape), liana__hlo_broadcast(l, b, shape)};
     return liana__hlo_write(l, op, operands, 2, a.dtype, shape, NULL);
+}
+
+void liana__hlo_fold_region(liana__lowering *l, liana__hlo_op *op, liana_dtype dtype, const char *fold)
+{
+    liana__hlo parameters[2];
+    liana__hlo_begin_region(l, op, dtype, parameters);
+    liana__hlo_end_region(l, liana__hlo_binary(l, fold, parameters[0], parameters[1]));
 }
 
 liana__hlo liana__hlo_binary_with(liana__lowering *l, const char *op, liana__hlo a, double b)

@@ -1,4 +1,4 @@
-/* What ops write themselves with: other shapes, parts of tensors, indices. */
+/* For the ops, which write themselves: other shapes, parts of tensors, indices. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"
@@ -7,21 +7,6 @@ liana__hlo liana__hlo_reshape(liana__lowering *l, liana__hlo x, liana_shape shap
 {
     if (liana_shape_equal(&x.shape, &shape)) return x;
     return liana__hlo_write(l, "reshape", &x, 1, x.dtype, shape, NULL);
-}
-
-liana__hlo liana__hlo_broadcast_axes(liana__lowering *l, liana__hlo x, liana_shape shape, const int64_t *axes)
-{
-    liana__text attributes = {0};
-    liana__hlo_add_array(&attributes, "broadcast_dimensions", axes, x.shape.rank);
-    return liana__hlo_write(l, "broadcast_in_dim", &x, 1, x.dtype, shape, &attributes);
-}
-
-liana__hlo liana__hlo_broadcast(liana__lowering *l, liana__hlo x, liana_shape shape)
-{
-    if (liana_shape_equal(&x.shape, &shape)) return x;
-    int64_t axes[LIANA_MAX_RANK];
-    for (int i = 0; i < x.shape.rank; i++) axes[i] = shape.rank - x.shape.rank + i;
-    return liana__hlo_broadcast_axes(l, x, shape, axes);
 }
 
 liana__hlo liana__hlo_transpose(liana__lowering *l, liana__hlo x, const int64_t *permutation)
@@ -118,10 +103,9 @@ liana__hlo liana__hlo_gather(liana__lowering *l, liana__hlo x, liana__hlo indice
 
 liana__hlo liana__hlo_scatter_add(liana__lowering *l, liana__hlo base, liana__hlo indices, liana__hlo updates, int axis)
 {
-    liana__hlo operands[] = {base, clamp_indices(l, indices, base.shape.dims[axis]), updates}, parameters[2];
+    liana__hlo operands[] = {base, clamp_indices(l, indices, base.shape.dims[axis]), updates};
     liana__hlo_op op = liana__hlo_begin(l, "scatter", operands, 3);
-    liana__hlo_begin_region(l, &op, base.dtype, parameters);
-    liana__hlo_end_region(l, liana__hlo_binary(l, "add", parameters[0], parameters[1]));
+    liana__hlo_fold_region(l, &op, base.dtype, "add");
     liana__text attributes = {0};
     liana__text_add(&attributes, "scatter_dimension_numbers = #stablehlo.scatter<");
     add_window_axes(&attributes, "update_window_dims", updates.shape.rank, axis, indices.shape.rank);

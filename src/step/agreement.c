@@ -1,15 +1,17 @@
-/* Compares what the processes of a cluster have: versions, settings, data, arithmetic. */
+/* Compares the versions, settings, data and arithmetic of the processes of a cluster. */
 #include "step/agreement.h"
 
 #include "base/crc32c.h"
 #include "base/message.h"
 #include "base/random.h"
-#include "exec/program.h"
+#include "base/scoped.h"
 #include "kernels/onednn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__program_destroy, liana__program)
 
 /* ---- facts ---- */
 
@@ -67,11 +69,10 @@ void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__va
         if (below) liana__facts_add_tree(facts, below, tree->items[i]);
     }
     if (is_map || is_list) return;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__value_write_json(tree, 0, &text);
     if (text.failed) facts->message.failed = true;
     liana__facts_add(facts, key, text.data);
-    liana__text_free(&text);
 }
 
 /* One of two lists of facts, while it is read. */
@@ -160,37 +161,32 @@ static liana_status gather(const liana__facts *facts, liana__cluster *cluster, l
 
 liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
 {
-    liana__gathered all = {0};
+    LIANA__SCOPED(liana__gathered) all = {0};
     size_t differs = 0;
-    liana_status status = gather(facts, cluster, &all, &differs, error);
-    *same = status == LIANA_OK && differs == liana__cluster_size(cluster);
-    liana__gathered_free(&all);
-    return status;
+    *same = false;
+    LIANA_TRY(gather(facts, cluster, &all, &differs, error));
+    *same = differs == liana__cluster_size(cluster);
+    return LIANA_OK;
 }
 
 liana_status liana__facts_agree(const liana__facts *facts, liana__cluster *cluster, liana__error *error)
 {
-    liana__gathered all = {0};
+    LIANA__SCOPED(liana__gathered) all = {0};
+    const size_t count = liana__cluster_size(cluster);
     size_t differs = 0;
-    liana_status status = gather(facts, cluster, &all, &differs, error);
-    if (status == LIANA_OK && differs < liana__cluster_size(cluster)) {
-        status = liana__facts_explain(&all, first_of(&all, liana__cluster_size(cluster)), differs, error);
-    }
-    liana__gathered_free(&all);
-    return status;
+    LIANA_TRY(gather(facts, cluster, &all, &differs, error));
+    return differs < count ? liana__facts_explain(&all, first_of(&all, count), differs, error) : LIANA_OK;
 }
 
 static liana_status compare_numbers(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
 {
     char text[64];
-    liana__facts number = {0};
+    LIANA__SCOPED(liana__facts) number = {0};
     if (facts->message.failed || facts->arena.failed) number.message.failed = true;
     snprintf(text, sizeof text, "%zu %08x", facts->message.length,
              liana__crc32c_extend(0, facts->message.data, facts->message.length));
     liana__facts_add(&number, "facts", text);
-    const liana_status status = liana__facts_compare(&number, cluster, same, error);
-    liana__facts_free(&number);
-    return status;
+    return liana__facts_compare(&number, cluster, same, error);
 }
 
 liana_status liana__facts_agree_shortly(const liana__facts *facts, liana__cluster *cluster, liana__error *error)
@@ -206,17 +202,17 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
                                  liana__error *error)
 {
     const uint32_t own = (uint32_t)context->isa;
-    uint32_t *all = calloc(liana__cluster_size(cluster), sizeof *all), lowest = own;
+    LIANA__SCOPED_MEMORY uint32_t *all = calloc(liana__cluster_size(cluster), sizeof *all);
+    uint32_t lowest = own;
     if (!all) return liana__fail_memory(error, "what processes have in common");
-    liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
+    LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
     size_t process = cluster->place.rank;
-    for (size_t i = 0; status == LIANA_OK && i < liana__cluster_size(cluster); i++) {
+    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
         if (!liana__cluster_is_member(cluster, i) || all[i] >= lowest) continue;
         lowest = all[i];
         process = i;
     }
-    free(all);
-    if (status != LIANA_OK || lowest == own) return status;
+    if (lowest == own) return LIANA_OK;
     liana__note(notes, "process %zu has the instruction set %s: this process, which has %s, computes with that as well",
                 process, liana__isa_name((liana__isa)lowest), liana__isa_name(context->isa));
     context->isa = (liana__isa)lowest;
@@ -254,12 +250,10 @@ static liana_status feed_all(liana__program *program, liana__error *error)
     for (size_t i = 0; i < graph->num_inputs; i++) {
         const liana__node *input = graph->inputs[i];
         const size_t size = liana__byte_size(input->dtype, &input->shape);
-        uint8_t *data = malloc(size + 1);
+        LIANA__SCOPED_MEMORY uint8_t *data = malloc(size + 1);
         if (!data) return liana__fail_memory(error, "a made-up leaf");
         fill(data, input->dtype, size, (uint32_t)i);
-        liana_status status = liana__program_feed(program, i, input->dtype, &input->shape, data, error);
-        free(data);
-        LIANA_TRY(status);
+        LIANA_TRY(liana__program_feed(program, i, input->dtype, &input->shape, data, error));
     }
     return LIANA_OK;
 }
@@ -269,12 +263,10 @@ static liana_status digest_outputs(const liana__program *program, uint32_t *dige
     for (size_t i = 0; i < program->graph->num_outputs; i++) {
         const liana__node *output = program->graph->outputs[i].node;
         const size_t size = liana__byte_size(output->dtype, &output->shape);
-        uint8_t *data = malloc(size + 1);
+        LIANA__SCOPED_MEMORY uint8_t *data = malloc(size + 1);
         if (!data) return liana__fail_memory(error, "a made-up leaf");
-        liana_status status = liana__program_fetch(program, i, data, error);
-        if (status == LIANA_OK) *digest = liana__crc32c_extend(*digest, data, size);
-        free(data);
-        LIANA_TRY(status);
+        LIANA_TRY(liana__program_fetch(program, i, data, error));
+        *digest = liana__crc32c_extend(*digest, data, size);
     }
     return LIANA_OK;
 }
@@ -282,22 +274,20 @@ static liana_status digest_outputs(const liana__program *program, uint32_t *dige
 static liana_status compute_digest(liana__device *device, liana__variables *variables, liana_graph *graph,
                                    uint32_t *digest, liana__error *error)
 {
-    liana__program *program;
+    LIANA__SCOPED_BY(liana__program_destroy_scoped) liana__program *program = NULL;
     *digest = 0;
     LIANA_TRY(liana__program_create(device, graph, "agreement", variables, &program, error));
-    liana_status status = feed_all(program, error);
-    if (status == LIANA_OK) status = liana__program_run(program, error);
-    if (status == LIANA_OK) status = digest_outputs(program, digest, error);
-    liana__program_destroy(program);
-    return status;
+    LIANA_TRY(feed_all(program, error));
+    LIANA_TRY(liana__program_run(program, error));
+    return digest_outputs(program, digest, error);
 }
 
-/* Gathers everybody's digest. `difference` says what differs; "": nothing. */
+/* Gathers everybody's digest. `difference` describes the first difference; "": none. */
 static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char *difference, liana__error *error)
 {
     const size_t count = liana__cluster_size(cluster);
     size_t differs = 0;
-    uint32_t *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY uint32_t *all = calloc(count, sizeof *all);
     *difference = '\0';
     if (!all) return liana__fail_memory(error, "what processes have in common");
     const liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
@@ -310,7 +300,6 @@ static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char 
                  "for the same made-up examples)",
                  differs, all[differs], all[first]);
     }
-    free(all);
     return status;
 }
 

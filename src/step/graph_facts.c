@@ -1,7 +1,8 @@
 /* Describes graphs, so that processes can compare them. */
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 
 #include "ir/graph.h"
@@ -35,10 +36,10 @@ typedef struct op_place {
     liana__facts *facts;
     const liana__node *node;
     const char *graph;
-    const char *behind; /* the nearest name that it computes from; NULL: there is none */
+    const char *behind; /* the nearest name that it computes from; NULL: missing */
 } op_place;
 
-/* `what` of the op; NULL: the op itself. */
+/* The key of the fact `what` of the op; NULL: of the op itself. */
 static const char *key_of(const op_place *own, const char *what)
 {
     liana__arena *arena = &own->facts->arena;
@@ -73,7 +74,7 @@ static void add_op(const op_place *own)
 static void add_attributes(const op_place *own)
 {
     const liana__node *node = own->node;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     if (!node->op->attributes) return;
     const liana__value *map = liana__fields_write(node->op->attributes, &arena, node->attributes);
     if (!map || arena.failed) own->facts->message.failed = true;
@@ -82,7 +83,6 @@ static void add_attributes(const op_place *own)
         const char *key = name ? key_of(own, name) : NULL;
         if (key) liana__facts_add_tree(own->facts, key, map->items[i]);
     }
-    liana__arena_free(&arena);
 }
 
 /* The first numbers for people, and a digest of all. */
@@ -109,7 +109,8 @@ static void add_place(liana__facts *facts, const char *key, const char *kind, co
     if (whole && place) liana__facts_add(facts, whole, place);
 }
 
-/* The last variable or named tensor that the op reads; else that of its first input, and so on up to an input of the graph. */
+/* The last variable or named tensor that the op reads; else that of its first input, and so on up to an input of the
+ * graph. */
 static const char *find_name(const liana__node *node, const char *const *behind)
 {
     for (uint32_t i = node->num_inputs; i > 0; i--) {
@@ -145,15 +146,14 @@ void liana__facts_add_ops(liana__facts *facts, const char *key, const liana_grap
 static liana_status add_value(liana__facts *facts, const liana__variable *variable, liana__error *error)
 {
     const size_t size = variable->buffer->size;
-    void *values = malloc(size + 1);
+    LIANA__SCOPED_MEMORY void *values = malloc(size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
-    liana_status status = liana__variable_read(variable, values, error);
-    const uint32_t digest = status == LIANA_OK ? liana__crc32c_extend(0, values, size) : 0;
+    LIANA_TRY(liana__variable_read(variable, values, error));
+    const uint32_t digest = liana__crc32c_extend(0, values, size);
     const char *key = liana__arena_format(&facts->arena, "the values of the variable '%s'", variable->name);
     const char *text = liana__arena_format(&facts->arena, "%08x", digest);
     if (key && text) liana__facts_add(facts, key, text);
-    free(values);
-    return status;
+    return LIANA_OK;
 }
 
 /* Of those that a shard reads: other weights give other sums, and no processor is to blame for that. */
@@ -171,24 +171,20 @@ static liana_status add_values(const liana__graph_agreement *own, const liana_gr
 liana_status liana__agree_on_ops(const liana__graph_agreement *own, const liana_graph *graph, liana__facts *facts,
                                  liana__error *error)
 {
-    liana__facts ops = {0};
+    LIANA__SCOPED(liana__facts) ops = {0};
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
     liana__facts_add_graph(facts, own->name, graph);
     liana__facts_add_ops(&ops, own->name, graph);
-    liana_status status = liana__facts_agree(facts, own->cluster, error);
-    if (status == LIANA_OK) status = liana__facts_agree_shortly(&ops, own->cluster, error);
-    liana__facts_free(&ops);
-    return status;
+    LIANA_TRY(liana__facts_agree(facts, own->cluster, error));
+    return liana__facts_agree_shortly(&ops, own->cluster, error);
 }
 
 static liana_status agree_on_values(const liana__graph_agreement *own, const liana_graph *graph, liana__error *error)
 {
-    liana__facts facts = {0};
-    liana_status status = add_values(own, graph, &facts, error);
-    status = liana__cluster_agree_status(own->cluster, status, error);
-    if (status == LIANA_OK) status = liana__facts_agree(&facts, own->cluster, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    const liana_status status = add_values(own, graph, &facts, error);
+    LIANA_TRY(liana__cluster_agree_status(own->cluster, status, error));
+    return liana__facts_agree(&facts, own->cluster, error);
 }
 
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,

@@ -13,31 +13,13 @@ static liana_status build_shards(void *user, int64_t shards, liana_graph **graph
     return step->plan.shards->build(step->plan.shards->user, LIANA__STEP_TRAINING, &rows, graph, error);
 }
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->build(update->user, LIANA__WHOLE_UPDATE, graph, error);
-}
-
-static liana_status build_round(void *user, size_t round, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->build_finished(update->user, round, graph, error);
-}
-
 static liana_status build_penalty(void *user, liana_graph **graph, liana__error *error)
 {
     const liana__shard_builder *shards = ((const liana__step *)user)->plan.shards;
     return shards->build_penalty(shards->user, graph, error);
 }
 
-static size_t find_sum(void *user, const char *input)
-{
-    const liana__update_builder *update = ((const liana__step *)user)->plan.update;
-    return update->find_sum(update->user, input);
-}
-
-/* What a loader makes of records; the rest is of positions, or of batches. */
+/* The components that a loader makes of records. The others are of positions, or of batches. */
 static uint64_t find_tables(const liana__shard_builder *shards)
 {
     uint64_t found = 0;
@@ -53,11 +35,8 @@ bool liana__step_plan_whole(liana__step *step, liana__whole_plan *plan)
     *plan = (liana__whole_plan){
         .build_leaves = build_shards,
         .side_by_side = own->shards->side_by_side,
-        .build_update = build_update,
-        .num_rounds = update->num_rounds,
-        .build_round = build_round,
+        .update = &update->functions,
         .build_penalty = own->shards->build_penalty ? build_penalty : NULL,
-        .find_sum = find_sum,
         .user = step,
         .num_scalars = 1 + update->num_scalars,
         .num_losses = own->shards->num_losses,
@@ -95,12 +74,12 @@ liana_status liana__step_keep(liana__step *step, const liana__batch *batch, lian
 {
     LIANA_TRY(liana__step_check_batch(step, batch, false, error));
     const liana__leaf_batch shards = liana__step_shards(step, batch);
-    return step->device->backend->whole_keep(liana__step_whole(step), &shards, error);
+    return step->device->backend->whole->keep(liana__step_whole(step), &shards, error);
 }
 
 liana_status liana__step_send_kept(liana__step *step, liana__error *error)
 {
-    return step->device->backend->whole_keep(liana__step_whole(step), NULL, error);
+    return step->device->backend->whole->keep(liana__step_whole(step), NULL, error);
 }
 
 /* ---- several updates ---- */
@@ -114,7 +93,7 @@ liana_status liana__step_stage(liana__step *step, const liana__batch *batch, lia
 {
     liana__leaf_batch shards;
     LIANA_TRY(liana__step_begin_batch(step, batch, true, &shards, error));
-    LIANA_TRY(step->device->backend->whole_stage(liana__step_whole(step), &shards, error));
+    LIANA_TRY(step->device->backend->whole->stage(liana__step_whole(step), &shards, error));
     step->num_staged++;
     return LIANA_OK;
 }
@@ -123,7 +102,7 @@ liana_status liana__step_launch(liana__step *step, const float *scalars, liana__
 {
     step->num_launched = step->num_staged;
     step->num_staged = 0;
-    const liana_status status = step->device->backend->whole_launch(liana__step_whole(step), scalars, error);
+    const liana_status status = step->device->backend->whole->launch(liana__step_whole(step), scalars, error);
     return liana__step_name_error(step, status, error);
 }
 
@@ -132,7 +111,7 @@ liana_status liana__step_collect(liana__step *step, const int64_t *counts, float
 {
     const liana__shard_builder *shards = step->plan.shards;
     liana__whole *whole = liana__step_whole(step);
-    const liana_status status = step->device->backend->whole_collect(whole, sums, step->penalties, statuses, error);
+    const liana_status status = step->device->backend->whole->collect(whole, sums, step->penalties, statuses, error);
     LIANA_TRY(liana__step_name_error(step, status, error));
     for (size_t i = 0; step->penalty && i < step->num_launched; i++) {
         float *sum = &sums[i * shards->num_sums + shards->penalty_sum];
@@ -144,7 +123,7 @@ liana_status liana__step_collect(liana__step *step, const int64_t *counts, float
 liana_status liana__step_drop_staged(liana__step *step, liana__error *error)
 {
     step->num_staged = 0;
-    return step->device->backend->whole_drop(liana__step_whole(step), error);
+    return step->device->backend->whole->drop(liana__step_whole(step), error);
 }
 
 liana_status liana__step_find_fault(liana__step *step, const float *sums, liana__error *error)

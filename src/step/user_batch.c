@@ -1,5 +1,4 @@
-/* What a batch gives a step: leaves, positions and scalars. */
-#include "base/named.h"
+/* The shards, positions and scalars of a batch. */
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/user_step.h"
@@ -29,7 +28,7 @@ static liana_status check_array(const liana_step *step, const liana_array *array
                        *count ? ", as many examples as in the array before" : " or fewer examples");
 }
 
-static liana_status take_arrays(const liana_step *step, const liana_step_batch *batch, const void **rows,
+static liana_status take_arrays(const liana_step *step, const liana_step_input *batch, const void **rows,
                                 int64_t *count, liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -55,26 +54,13 @@ static liana_status take_arrays(const liana_step *step, const liana_step_batch *
     return LIANA_OK;
 }
 
-/* A component of an element as an array; without data if it has none of that name. */
-static liana_array array_of(const liana_element *element, const char *name)
-{
-    liana_array array = {.name = name, .dtype = LIANA_STRING};
-    for (size_t i = 0; i < liana_element_num_components(element); i++) {
-        const liana_component *component = liana_element_component(element, i);
-        if (strcmp(component->name, name) != 0) continue;
-        array.dtype = component->dtype;
-        array.shape = liana_element_shape(element, name);
-        array.data = liana_element_data(element, name);
-    }
-    return array;
-}
-
 static liana_status take_element(const liana_step *step, const liana_element *element, const void **rows,
                                  int64_t *count, liana__error *error)
 {
     const liana_step_options *options = &step->options;
     for (size_t i = 0; i < options->num_components; i++) {
-        liana_array array = array_of(element, options->components[i].name);
+        liana_array array = liana_element_array(element, options->components[i].name);
+        if (!array.name) array.dtype = LIANA_STRING; /* refused as no numbers */
         LIANA_TRY(check_array(step, &array, i, count, error));
         rows[i] = array.data;
     }
@@ -82,7 +68,7 @@ static liana_status take_element(const liana_step *step, const liana_element *el
 }
 
 /* A batch that every process has. */
-static liana_status take_whole(liana_step *step, const liana_step_batch *batch, uint64_t position, liana__batch *taken,
+static liana_status take_whole(liana_step *step, const liana_step_input *batch, uint64_t position, liana__batch *taken,
                                liana__error *error)
 {
     const liana_step_options *options = &step->options;
@@ -97,7 +83,7 @@ static liana_status take_whole(liana_step *step, const liana_step_batch *batch, 
     return LIANA_OK;
 }
 
-liana_status liana__user_take_batch(liana_step *step, const liana_step_batch *batch, uint64_t position,
+liana_status liana__user_take_batch(liana_step *step, const liana_step_input *batch, uint64_t position,
                                     liana__batch *taken, liana__error *error)
 {
     *taken = (liana__batch){.first_position = position, .positions = step->positions};
@@ -138,4 +124,56 @@ liana_status liana__user_take_scalars(const liana_step *step, const liana_settin
                            options->scalars[i]);
     }
     return LIANA_OK;
+}
+
+/* ---- results of the program's functions ---- */
+
+/* A call of liana's within the function may have left a message. */
+static liana_status fail_function(const liana_step *step, const char *gives, int64_t number, liana_status status,
+                                  liana__error *error)
+{
+    if (error->status == status && *error->message) {
+        return liana__fail_within(error, "%s: the function that gives %s %lld", step->options.name, gives,
+                                  (long long)number);
+    }
+    return liana__fail(error, status, "%s: the function failed that gives %s %lld", step->options.name, gives,
+                       (long long)number);
+}
+
+liana_status liana__user_ask_batch(const liana_step *step, const liana__user_call *call, int64_t number,
+                                   liana_step_input *batch, liana__error *error)
+{
+    if (!call->give_batch) {
+        *batch = *call->input;
+        return LIANA_OK;
+    }
+    const char *name = step->options.name;
+    *batch = (liana_step_input){0};
+    *error = (liana__error){0};
+    const liana_status status = call->give_batch(call->user, number, batch);
+    if (call->input->dataset && status == LIANA_END_OF_DATA) {
+        return call->until_end ? status
+                               : liana__fail(error, LIANA_INVALID_ARGUMENT,
+                                             "%s: the dataset has no batch for step %lld", name, (long long)number);
+    }
+    if (call->input->dataset && status != LIANA_OK) {
+        return liana__fail_within(error, "%s: batch %lld of the dataset", name, (long long)number);
+    }
+    if (status != LIANA_OK) return fail_function(step, "the batch of step", number, status, error);
+    if (!batch->scalars[0].name) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "%s: the batch of step %lld has the scalar '%.100s'; the scalars of several steps are given "
+                       "with the run, or by its function give_scalars",
+                       name, (long long)number, batch->scalars[0].name);
+}
+
+liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
+                                     liana_setting *settings, liana__error *error)
+{
+    const liana_step_input *input = call->input;
+    memcpy(settings, input->scalars, sizeof input->scalars);
+    if (!input->give_scalars) return LIANA_OK;
+    *error = (liana__error){0};
+    const liana_status status = input->give_scalars(input->user, update, settings);
+    return status == LIANA_OK ? LIANA_OK : fail_function(step, "the scalars of update", update, status, error);
 }

@@ -1,83 +1,39 @@
 /* Many steps in one call. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "batch/cut.h"
+#include "step/shard_list.h"
 #include "step/user_step.h"
-#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the program gives ---- */
-
-/* A call of liana's within the function may have left a message. */
-static liana_status fail_function(const liana_step *step, const char *gives, int64_t number, liana_status status,
-                                  liana__error *error)
-{
-    if (error->status == status && *error->message) {
-        return liana__fail_within(error, "%s: the function that gives %s %lld", step->options.name, gives,
-                                  (long long)number);
-    }
-    return liana__fail(error, status, "%s: the function failed that gives %s %lld", step->options.name, gives,
-                       (long long)number);
-}
-
-liana_status liana__user_ask_batch(const liana_step *step, const liana__user_call *call, int64_t number,
-                                   liana_step_batch *batch, liana__error *error)
-{
-    if (call->single) {
-        *batch = *call->single;
-        return LIANA_OK;
-    }
-    *batch = (liana_step_batch){0};
-    *error = (liana__error){0};
-    const liana_status status = call->many->batch(call->many->user, number, batch);
-    if (status != LIANA_OK) return fail_function(step, "the batch of step", number, status, error);
-    if (!batch->scalars[0].name) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "%s: the batch of step %lld has the scalar '%.100s'; of many steps the function .scalars gives "
-                       "them, where updates are computed",
-                       step->options.name, (long long)number, batch->scalars[0].name);
-}
-
-liana_status liana__user_ask_scalars(const liana_step *step, const liana__user_call *call, int64_t update,
-                                     liana_setting *settings, liana__error *error)
-{
-    const size_t size = LIANA_MAX_SETTINGS * sizeof *settings;
-    memset(settings, 0, size);
-    if (call->single) memcpy(settings, call->single->scalars, size);
-    if (call->single || !call->many->scalars) return LIANA_OK;
-    *error = (liana__error){0};
-    const liana_status status = call->many->scalars(call->many->user, update, settings);
-    return status == LIANA_OK ? LIANA_OK : fail_function(step, "the scalars of update", update, status, error);
-}
-
 /* ---- workers that are in step ---- */
 
-/* The workers that had leaves of the last batch, of so many examples. */
-static liana_status count_sharing(const liana_step *step, const liana_step_batch *batch, int64_t count,
+/* The workers that had shards of the last batch, which has `count` examples. */
+static liana_status count_sharing(const liana_step *step, const liana_step_input *batch, int64_t count,
                                   int64_t *sharing, liana__error *error)
 {
     const liana__cluster *cluster = step->cluster;
     *sharing = 1;
     if (!cluster) return LIANA_OK;
     const size_t num_workers = cluster->place.num_workers;
-    const size_t num_leaves = (size_t)liana__cut_batch(count, step->options.microbatch).count;
-    liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
-    liana_status status = ranges ? LIANA_OK : liana__fail_memory(error, "the shards of a batch");
-    if (status == LIANA_OK) status = liana__share_among_workers(num_leaves, cluster, ranges, error);
+    const size_t num_shards = (size_t)liana__cut_batch(count, step->options.microbatch).count;
+    LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
+    if (!ranges) return liana__fail_memory(error, "the shards of a batch");
+    LIANA_TRY(liana__share_among_workers(num_shards, cluster, ranges, error));
     *sharing = 0;
-    for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+    for (size_t i = 0; i < num_workers; i++) {
         const int64_t *bounds = step->workers.bounds;
         *sharing += batch->values ? bounds[i] < bounds[i + 1] : ranges[i].begin < ranges[i].end;
     }
-    free(ranges);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status run_one(liana_step *step, const liana__user_call *call, int64_t number, liana_step_outcome *outcome)
 {
     liana__error *error = &step->context->error;
-    liana_step_batch batch;
+    liana_step_input batch;
     liana_setting settings[LIANA_MAX_SETTINGS];
     liana_status status = liana__user_ask_batch(step, call, number, &batch, error);
     if (status == LIANA_OK) status = liana__user_ask_scalars(step, call, number, settings, error);
@@ -86,22 +42,24 @@ static liana_status run_one(liana_step *step, const liana__user_call *call, int6
     return count_sharing(step, &batch, outcome->results.num_examples, &outcome->used, error);
 }
 
-static void count_one(const liana_step_outcome *outcome, liana_step_counts *counts)
+static void count_one(const liana_step_outcome *outcome, liana__user_tally *tally)
 {
-    counts->num_done++;
-    counts->computed += outcome->used;
-    counts->used += outcome->used;
+    tally->counts.num_done++;
+    tally->counts.computed += outcome->used;
+    tally->counts.used += outcome->used;
+    liana__user_add_results(&outcome->results, &tally->results);
 }
 
 static liana_status run_in_step(liana_step *step, const liana__user_call *call, int64_t first, int64_t end,
-                                liana_step_outcome *outcomes, liana_step_counts *counts)
+                                liana_step_outcome *outcomes, liana__user_tally *tally)
 {
     for (int64_t i = first; i < end; i++) {
         liana_step_outcome outcome = {0};
         const liana_status status = run_one(step, call, i, &outcome);
+        if (status == LIANA_END_OF_DATA && call->until_end) break;
         if (outcomes) outcomes[i] = outcome;
         LIANA_TRY(status);
-        count_one(&outcome, counts);
+        count_one(&outcome, tally);
     }
     return LIANA_OK;
 }
@@ -138,7 +96,7 @@ static liana_status stage(liana_step *step, const liana__user_call *call, int64_
                           float *scalars, int64_t *count)
 {
     liana__error *error = &step->context->error;
-    liana_step_batch batch;
+    liana_step_input batch;
     liana_setting settings[LIANA_MAX_SETTINGS];
     double values[LIANA_MAX_SETTINGS] = {0};
     liana__batch taken;
@@ -173,10 +131,10 @@ static liana_status execute(liana_step *step, const liana__user_call *call, int6
     return liana__step_collect(step->step, own->counts, own->sums, own->statuses, error);
 }
 
-/* An update whose numbers went bad is done again as the only one, which tells what is wrong. What followed it was left
- * out. */
+/* An update whose numbers went bad is done again as the only one, which finds the fault. The updates behind it were
+ * left out. */
 static liana_status run_group(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own,
-                              liana_step_outcome *outcomes, liana_step_counts *counts)
+                              liana_step_outcome *outcomes, liana__user_tally *tally)
 {
     liana_replicas *replicas = step->options.replicas;
     if (replicas) LIANA_TRY(liana__replicas_enter(replicas, step->options.name, &step->context->error));
@@ -189,57 +147,36 @@ static liana_status run_group(liana_step *step, const liana__user_call *call, in
         liana_step_outcome outcome = {.used = 1};
         liana__user_set_results(step, sums, own->counts[at], &outcome.results);
         if (own->statuses[at] == LIANA__WHOLE_BAD_SUMS) {
-            return run_in_step(step, call, i, i + 1, outcomes, counts);
+            return run_in_step(step, call, i, i + 1, outcomes, tally);
         }
         if (outcomes) outcomes[i] = outcome;
         if (own->statuses[at] == LIANA__WHOLE_BAD_VALUES) {
             return liana__step_find_fault(step->step, sums, &step->context->error);
         }
         step->next_position += (uint64_t)own->counts[at];
-        count_one(&outcome, counts);
+        count_one(&outcome, tally);
     }
     return LIANA_OK;
 }
 
 static liana_status run_in_groups(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                  liana_step_counts *counts)
+                                  liana__user_tally *tally)
 {
     const int64_t most = (int64_t)liana__step_most_staged(step->step);
-    group own = {0};
-    liana_status status = liana__user_check_variables(step);
-    if (status == LIANA_OK) status = make_group(step, (size_t)most, &own);
-    while (status == LIANA_OK && counts->num_done < call->num_steps) {
-        const int64_t first = counts->num_done, left = call->num_steps - first;
-        status = run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, counts);
+    LIANA__SCOPED_BY(free_group) group own = {0};
+    LIANA_TRY(liana__user_check_variables(step));
+    LIANA_TRY(make_group(step, (size_t)most, &own));
+    while (tally->counts.num_done < call->num_steps) {
+        const int64_t first = tally->counts.num_done, left = call->num_steps - first;
+        LIANA_TRY(run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, tally));
     }
-    free_group(&own);
-    return status;
+    return LIANA_OK;
 }
 
-static liana_status run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                 liana_step_counts *counts)
+liana_status liana__user_run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
+                                      liana__user_tally *tally)
 {
-    return liana__step_most_staged(step->step) > 1 ? run_in_groups(step, call, outcomes, counts)
-                                                   : run_in_step(step, call, 0, call->num_steps, outcomes, counts);
-}
-
-liana_status liana_step_run_many(liana_step *step, const liana_step_many *many, liana_step_outcome *outcomes,
-                                 liana_step_counts *counts)
-{
-    liana_step_counts own = {0};
-    if (counts) *counts = own;
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    const char *wrong = !many                 ? "nothing is given"
-                        : !many->batch        ? "there is no function for batches (.batch)"
-                        : many->num_steps < 0 ? "num_steps is negative"
-                                              : NULL;
-    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: many steps: %s", step->options.name, wrong);
-    if (outcomes) memset(outcomes, 0, (size_t)many->num_steps * sizeof *outcomes);
-    const liana__user_call call = {.num_steps = many->num_steps, .many = many};
-    const liana_status status = step->span_steps ? liana__user_run_spans(step, &call, outcomes, &own)
-                                                 : run_together(step, &call, outcomes, &own);
-    own.not_reproducible = step->not_reproducible;
-    if (counts) *counts = own;
-    return status;
+    const bool groups = liana__step_most_staged(step->step) > 1 && !call->until_end;
+    return groups ? run_in_groups(step, call, outcomes, tally)
+                  : run_in_step(step, call, 0, call->num_steps, outcomes, tally);
 }

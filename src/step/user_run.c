@@ -1,54 +1,12 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
+#include "base/scoped.h"
+#include "step/incident.h"
 #include "step/user_step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- before the first run ---- */
-
-/* The set may have got more variables since; a step does not read them. */
-liana_status liana__user_check_variables(const liana_step *step)
-{
-    const liana_variables *variables = step->variables;
-    for (size_t i = 0; i < step->num_known; i++) {
-        if (!step->is_used[i] || variables->states[i].initialized) continue;
-        bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
-        if (!wanted) return liana__fail_memory(&step->context->error, "a step");
-        memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
-        liana_status status = liana__variables_require(variables, step->options.name, wanted);
-        free(wanted);
-        return status;
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__user_agree(liana_step *step, liana__error *error)
-{
-    if (!step->cluster || step->has_agreed) return LIANA_OK;
-    const liana_step_options *options = &step->options;
-    liana_graph *graph = NULL;
-    liana__facts facts = {0};
-    const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
-    const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
-    liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
-    liana__facts_add_number(&facts, "microbatch", (double)options->microbatch);
-    liana__facts_add_seed(&facts, options->seed);
-    const liana__shard_rows rows = {options->microbatch, 1, false};
-    liana_status status = liana__user_build_shard(step, LIANA__STEP_TRAINING, &rows, &graph, error);
-    status = liana__cluster_agree_status(step->cluster, status, error);
-    if (status == LIANA_OK) {
-        status = liana__agree_on_graph(&own, graph, &facts, error);
-    } else if (graph) {
-        liana_graph_destroy(graph);
-    }
-    if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
-    if (status == LIANA_OK) liana__facts_free(&step->update_facts);
-    liana__facts_free(&facts);
-    step->has_agreed = status == LIANA_OK;
-    return status;
-}
 
 void liana__user_set_results(const liana_step *step, const float *sums, int64_t count, liana_step_results *results)
 {
@@ -59,20 +17,27 @@ void liana__user_set_results(const liana_step *step, const float *sums, int64_t 
     }
 }
 
-/* ---- numbers that are not finite ---- */
+/* ---- one step ---- */
 
-void liana__user_explain_fault(void *user, const liana__fault *fault, liana__error *error)
+/* Finds the origin of the first bad number. The values of an update have overwritten its inputs. No process has all
+ * examples of a batch that is shared. A failure here does not hide the fault itself. */
+static void tell_origin(const liana_step *step, const liana__batch *batch, const double *scalars, liana__error *error)
 {
-    const liana_step *step = user;
-    char text[640];
-    /* Of workers that are not in step others may have updated meanwhile. */
-    const bool has_changed = fault->kind == LIANA__FAULT_UPDATE || step->span_steps;
-    liana__fail(error, LIANA_OUT_OF_RANGE, "%s: %s; %s", step->options.name,
-                liana__fault_describe(fault, text, sizeof text),
-                has_changed ? "the variables should be loaded again" : "no variable has changed");
+    const liana__fault *fault = liana__step_fault(step->step);
+    const liana__rerun rerun = {.step = step->step, .batch = batch, .scalars = scalars};
+    const liana__error kept = *error;
+    LIANA__SCOPED(liana__incident) incident = {0};
+    LIANA__SCOPED(liana__text) text = {0};
+    if ((fault->kind != LIANA__FAULT_SUM && fault->kind != LIANA__FAULT_SUMS) || batch->workers) return;
+    const liana_status status = liana__rerun_find(&rerun, fault, &incident, error);
+    if (status == LIANA_OK) liana__incident_tell(&incident, &text);
+    *error = kept;
+    if (text.length && !text.failed) {
+        liana__fail(error, LIANA_OUT_OF_RANGE, "%s; %s", kept.message, text.data);
+    }
 }
 
-static liana_status run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+static liana_status run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                               liana_step_results *results)
 {
     liana__error *error = &step->context->error;
@@ -87,6 +52,7 @@ static liana_status run_batch(liana_step *step, const liana_step_batch *batch, c
                                     ? liana__step_update_in_section(step->step, &taken, scalars, &sums, error)
                                     : liana__step_measure_in_section(step->step, &taken, NULL, &sums, error);
     const int64_t count = liana__batch_step_count(&taken);
+    if (status == LIANA_OUT_OF_RANGE) tell_origin(step, &taken, scalars, error);
     if (results && (status == LIANA_OK || status == LIANA_OUT_OF_RANGE)) {
         liana__user_set_results(step, sums, count, results);
     }
@@ -95,7 +61,7 @@ static liana_status run_batch(liana_step *step, const liana_step_batch *batch, c
     return LIANA_OK;
 }
 
-liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *batch, const liana_setting *settings,
+liana_status liana__user_run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
                                    liana_step_results *results)
 {
     liana_replicas *replicas = step->options.replicas;
@@ -105,36 +71,16 @@ liana_status liana__user_run_batch(liana_step *step, const liana_step_batch *bat
     return status;
 }
 
-/* One step of workers that are not in step: all meet after it. */
-static liana_status run_apart(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
-{
-    liana_step_outcome outcome = {0};
-    liana_step_counts counts = {0};
-    const liana__user_call call = {.num_steps = 1, .single = batch, .turn = step->num_turns};
-    LIANA_TRY(liana__user_run_spans(step, &call, &outcome, &counts));
-    step->num_turns++;
-    if (results) *results = outcome.results;
-    return LIANA_OK;
-}
+/* ---- results ---- */
 
-liana_status liana_step_run(liana_step *step, const liana_step_batch *batch, liana_step_results *results)
+void liana__user_add_results(const liana_step_results *from, liana_step_results *to)
 {
-    if (results) *results = (liana_step_results){0};
-    if (!step) return LIANA_INVALID_ARGUMENT;
-    liana__error *error = &step->context->error;
-    if (!batch) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the batch is NULL", step->options.name);
-    return step->span_steps ? run_apart(step, batch, results)
-                            : liana__user_run_batch(step, batch, batch->scalars, results);
-}
-
-uint64_t liana_step_position(const liana_step *step)
-{
-    return step ? step->next_position : 0;
-}
-
-void liana_step_set_position(liana_step *step, uint64_t position)
-{
-    if (step) step->next_position = position;
+    to->num_examples += from->num_examples;
+    to->num_sums = from->num_sums;
+    for (size_t i = 0; i < from->num_sums; i++) {
+        to->sums[i] += from->sums[i];
+        to->names[i] = from->names[i];
+    }
 }
 
 double liana_step_mean(const liana_step_results *results, const char *name)

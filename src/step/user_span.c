@@ -1,5 +1,6 @@
 /* Spans of a program's own step. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "step/spans.h"
 #include "step/user_step.h"
 
@@ -10,14 +11,14 @@ typedef struct span_run {
     liana_step *step;
     const liana__user_call *call;
     int64_t first;                /* the number of the span's first step in the call */
-    liana_step_outcome *outcomes; /* of the span; NULL: nobody asks */
+    liana_step_outcome *outcomes; /* of the span */
     uint64_t position;            /* of the span's first example */
     int64_t *totals;              /* by step: examples of its batch; 0: not known here */
     liana__batch batch;
 } span_run;
 
-/* The position of a step's first example. Of asynchronous workers none knows the batches of the others, so each batch counts
- * as a full one. */
+/* The position of a step's first example. Of asynchronous workers none knows the batches of the others, so each batch
+ * counts as a full one. */
 static uint64_t position_of(const span_run *own, const liana__span_try *attempt, size_t number)
 {
     const bool knows = !attempt->is_asynchronous || attempt->num_there == 1;
@@ -31,14 +32,14 @@ static liana_status next_batch(void *user, const liana__span_try *attempt, size_
                                liana__error *error)
 {
     span_run *own = user;
-    liana_step_batch given;
+    liana_step_input given;
     *batch = &own->batch;
     LIANA_TRY(liana__user_ask_batch(own->step, own->call, own->first + (int64_t)number, &given, error));
     if (given.values && attempt->is_asynchronous) {
         return liana__fail(
             error, LIANA_INVALID_ARGUMENT,
             "%s: the batch is one by replica, of which each worker has a part, but an asynchronous update is "
-            "of one worker's batch: give arrays or an element, best by liana_step_run_many",
+            "of one worker's batch: give arrays or an element, best by a function (give_batch)",
             own->step->options.name);
     }
     LIANA_TRY(liana__user_take_batch(own->step, &given, position_of(own, attempt, number), &own->batch, error));
@@ -60,7 +61,6 @@ static liana_status set_scalars(void *user, size_t update, float *scalars, liana
 static void add_record(void *user, size_t number, const liana__span_record *record, const float *sums)
 {
     const span_run *own = user;
-    if (!own->outcomes) return;
     liana_step_results *results = &own->outcomes[number].results;
     results->num_examples += record->count;
     for (size_t i = 0; i < own->step->num_names; i++) results->sums[i] += (double)sums[i];
@@ -95,8 +95,8 @@ static liana_status run_span(span_run *own, size_t num_steps, liana__span_result
     LIANA_TRY(liana__cluster_agree_status(step->cluster, status, error));
     LIANA_TRY(liana__user_agree(step, error));
     LIANA_TRY(liana__step_run_span(step->step, &span, result, error));
-    for (size_t i = 0; own->outcomes && i < num_steps; i++) set_outcome(step, &result->steps[i], &own->outcomes[i]);
-    /* What a dead worker computed alone nobody else knows: it counts as a full batch. */
+    for (size_t i = 0; i < num_steps; i++) set_outcome(step, &result->steps[i], &own->outcomes[i]);
+    /* No other process knows the batch that a dead worker computed alone: it counts as a full one. */
     for (size_t i = 0; i < num_steps; i++) {
         own->totals[i] = result->totals[i] ? result->totals[i] : step->options.batch_size;
     }
@@ -117,38 +117,51 @@ static void set_counts(const liana__span_counts *from, liana_step_counts *to)
     to->mean_staleness = from->measured ? (double)from->staleness / (double)from->measured : 0;
 }
 
+/* One span. `outcomes` has room for it. */
+static liana_status run_next(liana_step *step, const liana__user_call *call, int64_t length,
+                             liana_step_outcome *outcomes, liana__span_counts *sum, liana__user_tally *tally)
+{
+    liana__span_result result = {0};
+    span_run own = {.step = step,
+                    .call = call,
+                    .first = tally->counts.num_done,
+                    .outcomes = outcomes,
+                    .position = step->next_position};
+    const liana_status status = run_span(&own, (size_t)length, &result, &step->context->error);
+    liana__span_counts_add(sum, &result.counts);
+    free(own.totals);
+    free(result.totals);
+    free(result.steps);
+    LIANA_TRY(status);
+    tally->counts.num_done += length;
+    for (int64_t i = 0; i < length; i++) liana__user_add_results(&outcomes[i].results, &tally->results);
+    return LIANA_OK;
+}
+
 static liana_status run_all(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                            liana_step_counts *counts)
+                            liana__user_tally *tally)
 {
     liana__span_counts sum = {0};
-    liana__error *error = &step->context->error;
-    liana_status status = LIANA_OK;
-    while (status == LIANA_OK && counts->num_done < call->num_steps) {
-        const int64_t left = call->num_steps - counts->num_done, most = (int64_t)step->span_steps;
-        const int64_t length = left < most ? left : most;
-        liana__span_result result = {0};
-        span_run own = {.step = step,
-                        .call = call,
-                        .first = counts->num_done,
-                        .outcomes = outcomes ? outcomes + counts->num_done : NULL,
-                        .position = step->next_position};
-        status = run_span(&own, (size_t)length, &result, error);
-        liana__span_counts_add(&sum, &result.counts);
-        free(own.totals);
-        free(result.totals);
-        free(result.steps);
-        if (status == LIANA_OK) counts->num_done += length;
+    const int64_t most = (int64_t)step->span_steps;
+    LIANA__SCOPED_MEMORY liana_step_outcome *own = outcomes ? NULL : calloc(step->span_steps, sizeof *own);
+    liana_status status = outcomes || own ? LIANA_OK : liana__fail_memory(&step->context->error, "a span of updates");
+    while (status == LIANA_OK && tally->counts.num_done < call->num_steps) {
+        const int64_t left = call->num_steps - tally->counts.num_done;
+        if (own) memset(own, 0, step->span_steps * sizeof *own);
+        status =
+            run_next(step, call, left < most ? left : most, own ? own : outcomes + tally->counts.num_done, &sum, tally);
     }
-    set_counts(&sum, counts);
+
+    set_counts(&sum, &tally->counts);
     return status;
 }
 
 liana_status liana__user_run_spans(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,
-                                   liana_step_counts *counts)
+                                   liana__user_tally *tally)
 {
     liana_replicas *replicas = step->options.replicas;
     if (replicas) LIANA_TRY(liana__replicas_enter(replicas, step->options.name, &step->context->error));
-    const liana_status status = run_all(step, call, outcomes, counts);
+    const liana_status status = run_all(step, call, outcomes, tally);
     if (replicas) liana__replicas_leave(replicas);
     return status;
 }

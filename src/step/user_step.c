@@ -2,12 +2,11 @@
 #include "step/user_step.h"
 
 #include "backends/pjrt/platform.h"
-#include "base/context.h"
+#include "base/scoped.h"
+#include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
-#include "step/exchange.h"
-#include "step/graph_facts.h"
 #include "step/precision.h"
 
 #include <math.h>
@@ -15,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the program's batches are run as. */
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
+
+/* The kind of the program's batches. */
 static liana__step_kind kind_of(const liana_step *step)
 {
     return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -45,8 +46,8 @@ static liana_status check_component(const liana_step *step, size_t index, liana_
 static liana_status check_options(const liana_step *step, liana__error *error)
 {
     const liana_step_options *options = &step->options;
-    if (!options->leaf) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no leaf function", options->name);
+    if (!options->shard) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the options have no shard function", options->name);
     }
     if (options->num_components == 0 || options->num_components > LIANA_MAX_COMPONENTS || !options->components) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: a batch has %zu components, expected 1 to %d",
@@ -69,21 +70,78 @@ static liana_status check_options(const liana_step *step, liana__error *error)
     return LIANA_OK;
 }
 
-/* Copies what the options point to, and sets the defaults. */
+/* The components of a dataset of batches, as those of an example. */
+static liana_status take_dataset(liana_step *step, const liana_dataset *dataset, liana__error *error)
+{
+    liana_step_options *options = &step->options;
+    const liana_dataset_facts facts = liana_dataset_info(dataset);
+    liana_component *components = liana__arena_allocate(&step->arena, facts.num_components * sizeof *components);
+    if (!components) return liana__fail_memory(error, "a step");
+    if (options->batch_size == 0) options->batch_size = facts.batch_size;
+    if (options->num_components) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the options have components and a dataset; give one of them", options->name);
+    }
+    if (facts.batch_size == 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the dataset's elements are no batches; use liana_dataset_batch", options->name);
+    }
+    for (size_t i = 0; i < facts.num_components; i++) {
+        liana_component component = facts.components[i];
+        if (component.dtype == LIANA_STRING || component.shape.rank == 0) continue;
+        component.shape.rank--;
+        for (int k = 0; k < component.shape.rank; k++) component.shape.dims[k] = component.shape.dims[k + 1];
+        components[options->num_components++] = component;
+    }
+    options->components = components;
+    options->dataset = NULL;
+    return LIANA_OK;
+}
+
+/* The update of a step that is given an optimizer. */
+static void apply_optimizer(liana_update *update, void *user)
+{
+    const liana_step *step = user;
+    liana_optimizer_options options = {.optimizer = step->options.optimizer};
+    for (size_t i = 0; i < step->num_scalars; i++) {
+        if (strcmp(step->options.scalars[i], "learning_rate") != 0) continue;
+        options.rate = liana_update_scalar(update, "learning_rate");
+    }
+    liana_apply_gradients(update->variables, update->gradients, update->num_variables, &options);
+}
+
+static liana_status take_optimizer(liana_step *step, liana__error *error)
+{
+    liana_step_options *options = &step->options;
+    step->update_user = options->user;
+    if (!options->optimizer) return LIANA_OK;
+    if (options->update) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: the options have an update function and an optimizer; give one of them", options->name);
+    }
+    options->optimizer = liana__arena_string(&step->arena, options->optimizer);
+    options->update = apply_optimizer;
+    step->update_user = step;
+    return options->optimizer ? LIANA_OK : liana__fail_memory(error, "a step");
+}
+
+/* Copies the texts and lists of the options, and sets the defaults. */
 static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
 {
     liana_step_options *options = &step->options;
     *options = *given;
     options->name = liana__arena_string(&step->arena, given->name ? given->name : "step");
     if (!options->name) return liana__fail_memory(error, "a step");
+    if (given->dataset) LIANA_TRY(take_dataset(step, given->dataset, error));
+    LIANA_TRY(take_optimizer(step, error));
     LIANA_TRY(check_options(step, error));
     if (options->batch_size == 0) options->batch_size = 32;
     if (options->microbatch == 0) options->microbatch = 32;
     if (options->microbatch > options->batch_size) options->microbatch = options->batch_size;
     liana_component *components = liana__arena_allocate(&step->arena, options->num_components * sizeof *components);
     for (size_t i = 0; components && i < options->num_components; i++) {
-        components[i] = given->components[i];
-        components[i].name = liana__arena_string(&step->arena, given->components[i].name);
+        components[i] = options->components[i];
+        components[i].name = liana__arena_string(&step->arena, components[i].name);
     }
     options->components = components;
     while (step->num_scalars < LIANA_MAX_SETTINGS && given->scalars[step->num_scalars]) {
@@ -123,7 +181,7 @@ static void make_update_builder(liana_step *step)
     const liana_step_options *options = &step->options;
     step->update = (liana__user_update){.context = step->context,
                                         .function = options->update,
-                                        .user = options->user,
+                                        .user = step->update_user,
                                         .name = options->name,
                                         .names = step->names,
                                         .num_names = step->num_names,
@@ -135,45 +193,36 @@ static void make_update_builder(liana_step *step)
 
 static liana_status build_update(liana_step *step, liana_graph **graph, liana__error *error)
 {
-    return step->update.builder.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
+    return step->update.builder.functions.build(&step->update, LIANA__WHOLE_UPDATE, graph, error);
 }
 
 /* Builds both graphs once, to find the variables and the sums. */
 static liana_status find_variables(liana_step *step, liana__error *error)
 {
-    liana_graph *leaf = NULL, *update = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *shard = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *update = NULL;
     const liana_step_options *options = &step->options;
     const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
-    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &leaf, error);
-    if (status == LIANA_OK) status = declare(step, leaf, error);
-    if (status == LIANA_OK) make_update_builder(step);
-    if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
-    if (status == LIANA_OK && update) status = declare(step, update, error);
-    if (status == LIANA_OK) {
-        step->num_known = step->variables->values.count;
-        step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
-        if (!step->is_used) status = liana__fail_memory(error, "a step");
-    }
-    if (status == LIANA_OK) mark(step, leaf);
-    for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
+    LIANA_TRY(liana__user_build_shard(step, kind_of(step), &rows, &shard, error));
+    LIANA_TRY(declare(step, shard, error));
+    make_update_builder(step);
+    if (options->update) LIANA_TRY(build_update(step, &update, error));
+    if (update) LIANA_TRY(declare(step, update, error));
+    step->num_known = step->variables->values.count;
+    step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
+    if (!step->is_used) return liana__fail_memory(error, "a step");
+    mark(step, shard);
+    for (size_t i = 0; i < step->num_known; i++) {
         if (step->is_used[i]) step->shards.num_leaf_variables = i + 1;
     }
-    if (status == LIANA_OK && update) mark(step, update);
-    if (leaf) liana_graph_destroy(leaf);
-    if (update) liana_graph_destroy(update);
-    return status;
+    if (update) mark(step, update);
+    return LIANA_OK;
 }
 
 /* The devices are those of open replicas. */
 static liana_status take_replicas(liana_step *step, liana__strategy_choice *choice, liana__error *error)
 {
     const liana_replicas *replicas = step->options.replicas;
-    const char *wrong = NULL;
-    if (step->options.strategy.name) wrong = "it has a strategy besides its replicas; leave one of them out";
-    if (step->device != replicas->first.device) {
-        wrong = "its device is not that of its replicas (liana_replicas_device)";
-    }
-    if (wrong) return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: %s", step->options.name, wrong);
     *choice = replicas->choice;
     step->strategy = choice->strategy;
     step->cluster = replicas->cluster;
@@ -226,6 +275,17 @@ static bool find_fault(void *user, const float *sums, liana__fault *fault)
     return false;
 }
 
+static void explain_fault(void *user, const liana__fault *fault, liana__error *error)
+{
+    const liana_step *step = user;
+    char text[640];
+    /* Of workers that are not in step others may have updated meanwhile. */
+    const bool has_changed = fault->kind == LIANA__FAULT_UPDATE || step->span_steps;
+    liana__fail(error, LIANA_OUT_OF_RANGE, "%s: %s; %s", step->options.name,
+                liana__fault_describe(fault, text, sizeof text),
+                has_changed ? "the variables should be loaded again" : "no variable has changed");
+}
+
 static void make_shard_builder(liana_step *step)
 {
     const liana_step_options *options = &step->options;
@@ -237,7 +297,7 @@ static void make_shard_builder(liana_step *step)
     shards->num_sums = step->num_names ? step->num_names : 1;
     shards->num_losses = step->num_names;
     shards->find_fault = find_fault;
-    shards->explain_fault = liana__user_explain_fault;
+    shards->explain_fault = explain_fault;
     shards->user = step;
     for (size_t i = 0; i <= options->num_components; i++) {
         const char *name = i < options->num_components ? options->components[i].name : "positions";
@@ -270,7 +330,8 @@ static liana_status make_step(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
-/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not later. */
+/* Keeps the facts of the update for the other processes: its function is called while the step is made, and not
+ * later. */
 static liana_status describe_update(liana_step *step, liana__error *error)
 {
     liana_graph *graph = NULL;
@@ -284,12 +345,31 @@ static liana_status describe_update(liana_step *step, liana__error *error)
     return LIANA_OK;
 }
 
+/* The variables, and the device that they are on. */
+static liana_status find_variables_set(liana_step *step, liana__error *error)
+{
+    const liana_step_options *options = &step->options;
+    liana_replicas *replicas = options->replicas;
+    const char *other = options->variables ? "variables" : options->device ? "a device" : NULL;
+    if (replicas && !other && options->strategy.name) other = "a strategy";
+    if (other && (replicas || (options->variables && options->device))) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: it has %s besides its %s; leave one of them out",
+                           options->name, other, replicas ? "replicas" : "device");
+    }
+    step->variables = replicas ? replicas->variables : options->variables;
+    if (!step->variables) {
+        LIANA_TRY(liana_device_open(step->context, options->device, &step->opened));
+        LIANA_TRY(liana_variables_create(step->opened, &step->owned));
+        step->variables = step->owned;
+    }
+    step->device = replicas ? replicas->first.device : step->variables->values.device;
+    return LIANA_OK;
+}
+
 static liana_status set_up(liana_step *step, const liana_step_options *options, liana__error *error)
 {
-    if (step->variables->values.device != step->device) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "a step's variables are on another device");
-    }
     LIANA_TRY(keep_options(step, options, error));
+    LIANA_TRY(find_variables_set(step, error));
     const liana__precision_choice choice = liana__precision_choose(step->device, step->options.precision);
     step->mixed_precision =
         choice.precision == LIANA_MIXED_BFLOAT16 && !(step->options.evaluates && choice.evaluates_in_float32);
@@ -300,21 +380,11 @@ static liana_status set_up(liana_step *step, const liana_step_options *options, 
     return describe_update(step, error);
 }
 
-liana_status liana_step_create(liana_device *device, liana_variables *variables, const liana_step_options *options,
-                               liana_step **out)
+static liana_status create(liana_context *context, const liana_step_options *options, liana_step **out)
 {
-    if (out) *out = NULL;
-    liana_context *context = device ? device->context : variables ? variables->context : NULL;
-    liana__error *given = context ? &context->error : NULL;
-    LIANA__REQUIRE(given, device);
-    LIANA__REQUIRE(given, variables);
-    LIANA__REQUIRE(given, options);
-    LIANA__REQUIRE_AS(given, out, "step");
     liana_step *step = calloc(1, sizeof *step);
     if (!step) return liana__fail_memory(&context->error, "a step");
     step->context = context;
-    step->device = device->device;
-    step->variables = variables;
     liana_status status = LIANA_OK;
     if (options->replicas) status = liana__replicas_enter(options->replicas, "liana_step_create", &context->error);
     if (status == LIANA_OK) {
@@ -329,6 +399,15 @@ liana_status liana_step_create(liana_device *device, liana_variables *variables,
     return LIANA_OK;
 }
 
+liana_status liana_step_create(liana_context *context, const liana_step_options *options, liana_step **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "step");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, options);
+    LIANA__CONTEXT_CALL(context, create(context, options, out));
+}
+
 void liana_step_destroy(liana_step *step)
 {
     if (!step) return;
@@ -339,11 +418,73 @@ void liana_step_destroy(liana_step *step)
     free(step->positions);
     free(step->workers.bounds);
     liana__facts_free(&step->update_facts);
+    liana_variables_destroy(step->owned);
+    liana_device_close(step->opened);
     liana__arena_free(&step->arena);
     free(step);
 }
 
-int64_t liana_step_num_replicas_in_sync(const liana_step *step)
+liana_variables *liana_step_variables(liana_step *step)
 {
-    return step ? (int64_t)liana__step_num_replicas_in_sync(step->step) : 0;
+    return step ? step->variables : NULL;
+}
+
+liana_step_facts liana_step_info(const liana_step *step)
+{
+    if (!step) return (liana_step_facts){0};
+    return (liana_step_facts){step->next_position, (int64_t)liana__step_num_replicas_in_sync(step->step)};
+}
+
+void liana_step_set_position(liana_step *step, uint64_t position)
+{
+    if (step) step->next_position = position;
+}
+
+/* ---- before the first run ---- */
+
+static liana_status initialize(const liana_step *step)
+{
+    const liana_initialize_options options = {.seed = step->options.seed};
+    const liana_status status = liana_variables_initialize(step->owned, &options);
+    return status == LIANA_OK ? status : liana__fail_within(&step->context->error, "%s", step->options.name);
+}
+
+/* The set may have got more variables since; a step does not read them. */
+liana_status liana__user_check_variables(const liana_step *step)
+{
+    const liana_variables *variables = step->variables;
+    for (size_t i = 0; i < step->num_known; i++) {
+        if (!step->is_used[i] || variables->states[i].initialized) continue;
+        if (step->owned) return initialize(step);
+        LIANA__SCOPED_MEMORY bool *wanted = calloc(variables->values.count + 1, sizeof *wanted);
+        if (!wanted) return liana__fail_memory(&step->context->error, "a step");
+        memcpy(wanted, step->is_used, step->num_known * sizeof *wanted);
+        return liana__variables_require(variables, step->options.name, wanted);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__user_agree(liana_step *step, liana__error *error)
+{
+    if (!step->cluster || step->has_agreed) return LIANA_OK;
+    const liana_step_options *options = &step->options;
+    liana_graph *graph = NULL;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    const char *name = liana__arena_format(&step->arena, "a shard of %s", options->name);
+    const liana__graph_agreement own = {step->device, &step->variables->values, step->cluster, name};
+    liana__facts_add_number(&facts, "batch_size", (double)options->batch_size);
+    liana__facts_add_number(&facts, "microbatch", (double)options->microbatch);
+    liana__facts_add_seed(&facts, options->seed);
+    const liana__shard_rows rows = {options->microbatch, 1, false};
+    liana_status status = liana__user_build_shard(step, LIANA__STEP_TRAINING, &rows, &graph, error);
+    status = liana__cluster_agree_status(step->cluster, status, error);
+    if (status == LIANA_OK) {
+        status = liana__agree_on_graph(&own, graph, &facts, error);
+    } else if (graph) {
+        liana_graph_destroy(graph);
+    }
+    if (status == LIANA_OK) status = liana__facts_agree_shortly(&step->update_facts, step->cluster, error);
+    if (status == LIANA_OK) liana__facts_free(&step->update_facts);
+    step->has_agreed = status == LIANA_OK;
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Batches by replica for steps: each process has the examples of its own leaves only. */
+/* Batches by replica for steps: each process has the examples of its own shards only. */
 #include "batch/cut.h"
 #include "ir/shape.h"
 #include "step/replicas/per_replica.h"
@@ -22,8 +22,8 @@ static liana_status check_leaves(const liana_step *step, const liana_per_replica
     const size_t most = (size_t)liana__cut_batch(options->batch_size, options->microbatch).count;
     if (largest <= options->microbatch && values->num_leaves <= most && count <= options->batch_size) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "%s: the batch has %lld examples in %zu leaves of up to %lld; the step takes up to %lld in %zu "
-                       "leaves of up to %lld (batch_size, microbatch)",
+                       "%s: the batch has %lld examples in %zu shards of up to %lld; the step takes up to %lld in %zu "
+                       "shards of up to %lld (batch_size, microbatch)",
                        options->name, (long long)count, values->num_leaves, (long long)largest,
                        (long long)options->batch_size, most, (long long)options->microbatch);
 }
@@ -56,12 +56,12 @@ liana_status liana__user_take_values(liana_step *step, const liana_per_replica *
 {
     const liana_replicas *replicas = values->replicas;
     liana__step_workers *workers = &step->workers;
-    const int64_t count = liana_per_replica_num_examples(values);
+    const int64_t count = liana_per_replica_info(values).num_examples;
     LIANA_TRY(check_leaves(step, values, count, error));
     LIANA_TRY(take_rows(step, values, taken, error));
-    for (size_t leaf = 0; leaf < values->num_leaves; leaf++) {
-        const int64_t size = values->examples[leaf];
-        const bool is_own = leaf >= values->first && leaf < values->end;
+    for (size_t shard = 0; shard < values->num_leaves; shard++) {
+        const int64_t size = values->examples[shard];
+        const bool is_own = shard >= values->first && shard < values->end;
         for (int64_t i = 0; is_own && i < size; i++) step->positions[taken->count++] = position + (uint64_t)i;
         position += (uint64_t)size;
     }

@@ -1,4 +1,5 @@
-/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients. */
+/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients.
+ * */
 #include "harness/harness.h"
 
 #include "base/memory.h"
@@ -36,7 +37,7 @@ static int tear_down(void **state)
     return liana__test_close_devices(context, plugin, reference);
 }
 
-/* Half a unit in the last place for each rounding, and what sums in float lack. Two samples need more:
+/* Half a unit in the last place for each rounding, and the error of sums in float. Two samples need more:
  *   - this plugin adds the products of a depthwise kernel's gradient one by one in f32, ten thousand in the largest;
  *   - normalised values of about 10000 inherit the last place of their mean in f32, 1e-3, divided by the deviation. */
 static double tolerance_of(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
@@ -94,7 +95,7 @@ static bool has_dtype(const liana_graph *graph, liana_dtype dtype)
 static void check_forward(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_graph_output(graph, "y", sample->build(graph, dtype));
+    liana_graph_output(graph, "y", liana__sample_build(sample, graph, dtype));
     if (dtype == LIANA_F32 || has_dtype(graph, dtype)) {
         check_graph(op, sample, graph);
     } else {
@@ -106,7 +107,7 @@ static void check_forward(const liana__samples *op, const liana__sample *sample,
 static void check_gradient(const liana__samples *op, const liana__sample *sample)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor y = sample->build(graph, LIANA_F32), wrt[16], gradients[16];
+    liana_tensor y = liana__sample_build(sample, graph, LIANA_F32), wrt[16], gradients[16];
     size_t count = 0;
     for (size_t i = 0; i < graph->num_inputs; i++) {
         if (graph->inputs[i]->dtype == LIANA_F32) wrt[count++] = liana__node_tensor(graph, graph->inputs[i]);
@@ -131,8 +132,9 @@ static void test_op(void **state)
     if (!plugin) skip();
     if (op->op->lower == liana__lower_cpu_only) return;
     for (size_t i = 0; i < op->count; i++) {
-        for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) check_forward(op, &op->items[i], (liana_dtype)dtype);
-        if (op->op->gradient && op->op->gradient != liana__no_gradient) check_gradient(op, &op->items[i]);
+        const liana__sample sample = liana__samples_at(op, i);
+        for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) check_forward(op, &sample, (liana_dtype)dtype);
+        if (op->op->gradient && op->op->gradient != liana__no_gradient) check_gradient(op, &sample);
     }
 }
 

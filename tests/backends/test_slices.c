@@ -1,4 +1,4 @@
-/* Ops in parts: what the CPU backend computes slice by slice is what the reference computes at once. */
+/* Ops in parts: the CPU backend's results slice by slice are the reference's at once. */
 #include "harness/harness.h"
 
 #include "backends/cpu/cpu.h"
@@ -38,7 +38,7 @@ static int tear_down(void **state)
 static liana_graph *build_twice(const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor once = sample->build(graph, dtype);
+    liana_tensor once = liana__sample_build(sample, graph, dtype);
     assert_ok(liana_graph_status(graph), &context->error);
     const liana__node *node = liana__tensor_node(once);
     liana_tensor inputs[64];
@@ -112,7 +112,10 @@ static void test_samples_in_slices(void **state)
     for (int i = 0; i < NUM_OPS; i++) {
         const liana__samples *op = all_samples[i];
         bool sliced = false;
-        for (size_t k = 0; k < op->count; k++) sliced = check_sample(op, &op->items[k]) || sliced;
+        for (size_t k = 0; k < op->count; k++) {
+            const liana__sample sample = liana__samples_at(op, k);
+            sliced = check_sample(op, &sample) || sliced;
+        }
         bool can_be = op->op->parts && op->op->placement != LIANA__PLACE_ALIAS;
         if (sliced != can_be) fail_msg("%s: %s", op->op->name, can_be ? "no sample is sliced" : "is sliced");
     }
@@ -205,7 +208,7 @@ static void test_a_training_step_in_slices(void **state)
     }
 }
 
-/* What the partition of that network looks like: only what statistics are needed for waits for them. */
+/* The partition of that network: only nodes that need statistics wait for them. */
 static void test_segments_end_at_statistics(void **state)
 {
     (void)state;

@@ -207,7 +207,7 @@ bad() {
 cc -std=c17 -I"$source/include" -shared -fPIC bad.c -o good.so
 load good.so >log && grep -q '^mine ' log || fail "the good one"
 refused "'VERSION.so' was built for version 7 of liana's parts
-has version 2" bad VERSION
+has version 3" bad VERSION
 refused "'SIZE.so': the size of its liana_plugin_entry is 8" bad SIZE
 refused "'NO_ENTER.so': its liana_plugin_entry has no function 'enter'" bad NO_ENTER
 refused "'OTHER_COPY.so' is linked with another copy of liana" bad OTHER_COPY
@@ -215,7 +215,7 @@ refused "the plugin 'bad'
 the loss 'mine': the plugin '
 TWICE.so' has registered 'mine' already" bad TWICE
 refused "the loss 'huber': liana has one of this name" bad BUILTIN
-refused "a part was built for version 99 of liana's parts, this liana has version 2" bad PART_VERSION
+refused "a part was built for version 99 of liana's parts, this liana has version 3" bad PART_VERSION
 refused "the loss 'second': its size is" bad PART_SIZE
 refused "the loss 'second': its function 'elements' is NULL" bad NO_FUNCTION
 refused "the plugin 'bad' (
@@ -224,7 +224,7 @@ FAILS.so'): the operating system refused" bad FAILS
 cp good.so other.so
 refused "the loss 'mine': the plugin '
 good.so' has registered 'mine' already" "$liana" train my_parts.yaml --allow-plugins --out none plugins=[good.so,other.so]
-# What a part builds is looked at.
+# The result of a part is checked.
 refused "the loss 'mine': its function 'elements' gave f32
 expected f32" train plugins=[my_parts.so,good.so] train.loss=mine
 

@@ -1,4 +1,4 @@
-/* Strategies on devices that are named: some of a plugin's, some of several servers'; what is refused. */
+/* Strategies on devices that are named: some of a plugin's, some of several servers'; refusals. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -62,16 +62,17 @@ static void test_which_are_opened(void **state)
     options.strategy.devices[0] = last;
     options.strategy.devices[1] = name_of(0, "?cpu_device_count=3");
     assert_ok(liana_replicas_open(context, &options, &replicas), &context->error);
-    assert_int_equal(liana_replicas_num_in_sync(replicas), 2);
+    assert_int_equal(liana_replicas_info(replicas).num_in_sync, 2);
     assert_string_equal(replicas->devices.items[0]->opened_as, options.strategy.devices[0]);
     assert_string_equal(replicas->devices.items[1]->opened_as, options.strategy.devices[1]);
     /* The strategy that is told has texts of its own. */
     *last = 0;
-    const liana_strategy strategy = liana_replicas_strategy(replicas);
+    const liana_strategy strategy = liana_replicas_info(replicas).strategy;
     assert_string_equal(strategy.devices[0], replicas->devices.items[0]->opened_as);
     assert_null(strategy.devices[2]);
     liana_replicas_close(replicas);
-    /* The plugin's options are those of the training's device, and a name as TensorFlow writes it is one of this process. */
+    /* The plugin's options are those of the training's device, and a name as TensorFlow writes it is one of this
+     * process. */
     char device[512];
     snprintf(device, sizeof device, "%s", liana__test_plugin_device("?cpu_device_count=2"));
     options.device = device;
@@ -83,7 +84,7 @@ static void test_which_are_opened(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(const char *device, const char *strategy, liana_status expected, const char *text, const char *more)
 {
@@ -127,10 +128,10 @@ static void test_a_device_that_is_missing(void **state)
     liana__test_plugin_is_clean();
 }
 
-static void sum_up(liana_leaf *leaf, void *user)
+static void sum_up(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_leaf_sum(leaf, "x", liana_leaf_input(leaf, "x"));
+    liana_shard_sum(shard, "x", liana_shard_input(shard, "x"));
 }
 
 /* A step's device is the first of them. */
@@ -143,21 +144,22 @@ static void test_the_device_of_a_step(void **state)
     liana_step *step;
     const liana_component x = {"x", LIANA_F32, LIANA_SCALAR};
     liana_step_options options = {
-        .leaf = sum_up, .components = &x, .num_components = 1, .batch_size = 4, .microbatch = 2};
+        .shard = sum_up, .components = &x, .num_components = 1, .batch_size = 4, .microbatch = 2};
     options.strategy.name = "mirrored";
     assert_ok(liana_device_open(context, name_of(1, "?cpu_device_count=3"), &device), &context->error);
     assert_ok(liana_variables_create(device, &variables), &context->error);
+    options.variables = variables;
     options.strategy.devices[0] = name_of(0, "");
     options.strategy.devices[1] = name_of(1, "");
-    assert_fails(liana_step_create(device, variables, &options, &step), LIANA_INVALID_CONFIG, &context->error,
+    assert_fails(liana_step_create(context, &options, &step), LIANA_INVALID_CONFIG, &context->error,
                  "but the training's device is", "name it first");
     options.strategy.devices[0] = name_of(1, "");
     options.strategy.devices[1] = name_of(2, "");
-    assert_ok(liana_step_create(device, variables, &options, &step), &context->error);
-    assert_int_equal(liana_step_num_replicas_in_sync(step), 2);
+    assert_ok(liana_step_create(context, &options, &step), &context->error);
+    assert_int_equal(liana_step_info(step).num_replicas_in_sync, 2);
     const float values[4] = {1, 2, 3, 4};
     liana_step_results results;
-    const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(4), values}}};
+    const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(4), values}}};
     assert_ok(liana_step_run(step, &batch, &results), &context->error);
     assert_compare(results.sums[0], ==, 10);
     liana_step_destroy(step);

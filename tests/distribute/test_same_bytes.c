@@ -1,12 +1,12 @@
-/* One fit has the same bytes under every strategy and on any number of processes (which are threads here): weights, losses
- * and metrics, with all that an update may have. Counters show that each process did its own part only. */
+/* One fit has the same bytes under every strategy and on any number of processes (which are threads here): weights,
+ * losses and metrics, with all that an update may have. Counters show that each process did its own part only. */
 #include "harness/cluster/hub_fit.h"
 #include "harness/harness.h"
 
 typedef liana__hub_recipe recipe;
 typedef liana__hub_result result;
 
-/* ---- who computes ---- */
+/* ---- assignment of shards ---- */
 
 typedef struct setting {
     liana__hub_layout layout;
@@ -93,11 +93,11 @@ static void assert_parts(const liana__hub_layout *layout, const result *results,
         const liana__cluster_counters *counters = &results[rank].counters;
         const bool works = rank < layout->num_workers;
         made[rank] = &results[rank].made;
-        leaves += counters->leaves_computed;
+        leaves += counters->shards_computed;
         if (works)
-            assert_compare(counters->leaves_computed, >, 0, rank);
+            assert_compare(counters->shards_computed, >, 0, rank);
         else
-            assert_int_equal(counters->leaves_computed, 0);
+            assert_int_equal(counters->shards_computed, 0);
         if (works && layout->num_servers) assert_int_equal(counters->slot_bytes, 0);
         if (!works) assert_compare(counters->slot_bytes, >, 0);
     }

@@ -1,4 +1,4 @@
-/* The tree of leaves: whoever computes which leaves, the plan adds them to the bits of the definition. */
+/* The tree of leaves: for each assignment of leaves, the plan adds them to the bits of the definition. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -273,7 +273,7 @@ static void test_blocks_of_ranges(void **state)
     assert_blocks(most, most / 2, most, 1, (const size_t[][2]){{62, 1}});
 }
 
-/* ---- who computes what ---- */
+/* ---- assignment ---- */
 
 /* The least time by trial of all that can be it: k leaves of some replica. */
 static double least_time(size_t num_leaves, const double *weights, size_t num_replicas)
@@ -340,36 +340,49 @@ static void test_ranges_are_aligned_and_balanced(void **state)
     assert_int_equal(ranges[8].end, 4);
 }
 
-/* Shards without examples are no leaves: the others are numbered, shared out and added without them. */
+/* Shards without examples are no leaves: of 40 shards 25 are left, which are shared out without gaps. */
 static void test_missing_examples_leave_no_gaps(void **state)
 {
     (void)state;
-    enum { SHARDS = 40, REPLICAS = 4 };
-    int64_t num_examples[SHARDS];
-    size_t shards[SHARDS], expected[SHARDS], count = 0;
-    for (size_t i = 0; i < SHARDS; i++) {
-        num_examples[i] = i < 20 && i % 4 ? 0 : (int64_t)(i % 3 + 1);
-        if (num_examples[i]) expected[count++] = i;
-    }
-    assert_int_equal(count, 25);
-    assert_int_equal(liana__tree_number_leaves(num_examples, SHARDS, shards), count);
-    assert_memory_equal(shards, expected, count * sizeof *shards);
-    /* The first half of the shards has 5 leaves, the second 20; ranges balance leaves. */
-    assert_ranges(count, REPLICAS, NULL, 0, (const size_t[]){4, 11, 18, 25});
-    assert_int_equal(liana__tree_number_leaves((const int64_t[]){0, 0}, 2, shards), 0);
-    assert_ranges(0, REPLICAS, NULL, 0, (const size_t[]){0, 0, 0, 0});
+    assert_ranges(25, 4, NULL, 0, (const size_t[]){4, 11, 18, 25});
+    assert_ranges(0, 4, NULL, 0, (const size_t[]){0, 0, 0, 0});
 }
 
 /* ---- costs and errors ---- */
 
-static liana__tree_cost cost_of(size_t num_leaves, const liana__leaf_range *ranges, size_t num_replicas,
-                                const double *owned)
+/* The cost of the blocks of a step on the way to the owners. */
+typedef struct tree_cost {
+    size_t num_messages; /* pairs of a block and an owner that is not the replica that computed it */
+    /* In sizes of the whole sums. A ring all-reduce of n replicas sends n - 1 until all slices are added. */
+    double sent;
+    double most_sent;     /* by one replica */
+    double most_received; /* by one replica */
+} tree_cost;
+
+/* `owned` is the share of the sums that each replica owns; they add up to 1. NULL: equal shares. A parameter server is
+ * a replica with an empty range. */
+static tree_cost count_cost(const liana__tree_plan *plan, const double *owned)
+{
+    tree_cost cost = {0};
+    for (size_t replica = 0; replica < plan->num_replicas; replica++) {
+        size_t own = plan->first_slots[replica + 1] - plan->first_slots[replica], others = plan->num_slots - own;
+        double share = owned ? owned[replica] : 1 / (double)plan->num_replicas;
+        if (share > 0) cost.num_messages += others;
+        double sent = (double)own * (1 - share), received = (double)others * share;
+        cost.sent += sent;
+        if (sent > cost.most_sent) cost.most_sent = sent;
+        if (received > cost.most_received) cost.most_received = received;
+    }
+    return cost;
+}
+
+static tree_cost cost_of(size_t num_leaves, const liana__leaf_range *ranges, size_t num_replicas, const double *owned)
 {
     liana__error error = {0};
     liana__tree_plan plan;
     assert_ok(liana__tree_plan_create(num_leaves, num_replicas, &plan, &error), &error);
     assert_ok(liana__tree_plan_make(&plan, num_leaves, ranges, &error), &error);
-    liana__tree_cost cost = liana__tree_cost_of(&plan, owned);
+    tree_cost cost = count_cost(&plan, owned);
     liana__tree_plan_free(&plan);
     return cost;
 }
@@ -379,7 +392,7 @@ static void test_costs(void **state)
     (void)state;
     /* Whole subtrees: a ring's traffic. */
     const liana__leaf_range even[4] = {{0, 16}, {16, 32}, {32, 48}, {48, 64}};
-    liana__tree_cost cost = cost_of(64, even, 4, NULL);
+    tree_cost cost = cost_of(64, even, 4, NULL);
     assert_int_equal(cost.num_messages, 12);
     assert_near(cost.sent, 3, 1e-12);
     assert_near(cost.most_sent, 0.75, 1e-12);

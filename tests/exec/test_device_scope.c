@@ -1,5 +1,5 @@
-/* Parts of a graph on several devices of this process: the bits of one device, who is where, what runs at the same time,
- * and what is refused. */
+/* Parts of a graph on several devices of this process: the bits of one device, the places of nodes, parts that run at
+ * the same time, and refusals. */
 #include "harness/harness.h"
 #include "harness/one_context.h"
 
@@ -101,13 +101,13 @@ static void test_values_go_from_device_to_device(void **state)
     liana_device_scope_end(g);
     liana_tensor d = liana_op_subtract(c, a);
     liana_device_scope_end(g);
-    assert_string_equal(liana_tensor_device(d), "cpu:1");
-    assert_string_equal(liana_tensor_device(w), "cpu:2");
-    assert_null(liana_tensor_device(c));
+    assert_string_equal(liana_tensor_info(d).device, "cpu:1");
+    assert_string_equal(liana_tensor_info(w).device, "cpu:2");
+    assert_null(liana_tensor_info(c).device);
     liana_graph_assign(u, d);   /* on its own device */
     liana_graph_assign(v, d);   /* the same value once more */
     liana_graph_assign(w, u);   /* the old value of another device's variable */
-    liana_graph_assign(own, x); /* what was fed */
+    liana_graph_assign(own, x); /* the fed value */
     assert_ok(liana_program_create(device, g, NULL, &program), &context->error);
     liana_variables *set = liana_program_variables(program);
     const float first[4][3] = {{1, 2, 3}, {0, 0, 0}, {-1, 0.5f, 4}, {0, 0, 0}}, fed[3] = {0.5f, -2, 1.5f};
@@ -146,11 +146,11 @@ static void test_values_go_from_device_to_device(void **state)
     liana_device_close(device);
 }
 
-/* ---- who is where ---- */
+/* ---- the places of nodes ---- */
 
 static void assert_on(liana_tensor tensor, const char *device)
 {
-    const char *found = liana_tensor_device(tensor);
+    const char *found = liana_tensor_info(tensor).device;
     if (device) {
         assert_non_null(found);
         assert_string_equal(found, device);
@@ -174,16 +174,16 @@ static void test_gradients_and_slots_go_with_what_they_belong_to(void **state)
     liana_gradients(loss, wrt, 2, gradients);
     assert_ok(liana_graph_status(g), &context->error);
     /* Two products on the way back give two contributions; they are added where w is. */
-    assert_string_equal(liana_tensor_op(gradients[0]), "add");
+    assert_string_equal(liana_tensor_info(gradients[0]).op, "add");
     assert_on(gradients[0], "cpu:1");
     for (size_t i = 0; i < 2; i++) assert_on(liana_tensor_input(gradients[0], i), "cpu:2");
     assert_on(gradients[1], NULL);
     liana_apply_gradients(&w, gradients, 1, NULL);
     assert_ok(liana_graph_status(g), &context->error);
     assert_on(liana_graph_tensor(g, "optimizer/Adam/m/w"), "cpu:1");
-    for (size_t i = 0; i < liana_graph_num_assignments(g); i++) {
-        liana_tensor value, variable = liana_graph_nth_assignment(g, i, &value);
-        assert_on(value, liana_tensor_device(variable));
+    for (size_t i = 0; i < liana_graph_count(g, LIANA_GRAPH_ASSIGNMENTS); i++) {
+        const liana_graph_item assignment = liana_graph_nth(g, LIANA_GRAPH_ASSIGNMENTS, i);
+        assert_on(assignment.value, liana_tensor_info(assignment.tensor).device);
     }
     liana_graph_destroy(g);
 }
@@ -284,8 +284,7 @@ static void test_parts_run_at_the_same_time(void **state)
     static const liana__kernel *const kernels[] = {&kernel, NULL};
     static const liana__op op = {.name = "meet",
                                  .doc = "Waits for another one.",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
+                                 .num_inputs = 1,
                                  .infer = liana__infer_like_input,
                                  .kernels = kernels};
     static const char *const names[] = {"cpu:1", "cpu:2"};
@@ -329,12 +328,8 @@ static void test_no_variable_changes_where_one_device_fails(void **state)
     (void)state;
     static const liana__kernel kernel = {.name = "reference", .run = break_down};
     static const liana__kernel *const kernels[] = {&kernel, NULL};
-    static const liana__op op = {.name = "break_down",
-                                 .doc = "Fails.",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
-                                 .infer = liana__infer_like_input,
-                                 .kernels = kernels};
+    static const liana__op op = {
+        .name = "break_down", .doc = "Fails.", .num_inputs = 1, .infer = liana__infer_like_input, .kernels = kernels};
     liana_device *device;
     liana_graph *g;
     liana_program *program;
@@ -360,7 +355,7 @@ static void test_no_variable_changes_where_one_device_fails(void **state)
         assert_compare(u_now, ==, 1);
         assert_true(liana_variables_find(set, "v", &info) && !info.initialized);
     }
-    /* What the failing device has no part in still runs. */
+    /* Results in which the failing device has no part still run. */
     assert_ok(liana_run(program, .assign = LIANA_NAMES("u")), &context->error);
     liana_program_destroy(program);
     liana_graph_destroy(g);
@@ -400,7 +395,7 @@ static void test_bad_scopes(void **state)
     assert_fails(liana_graph_status(g), LIANA_INVALID_ARGUMENT, &context->error, "empty");
     liana_graph_destroy(g);
     liana_tensor none = {0};
-    assert_null(liana_tensor_device(none));
+    assert_null(liana_tensor_info(none).device);
 }
 
 static void refuse_program(const char *device_name, liana_status status, const char *one, const char *other)

@@ -42,6 +42,23 @@ liana_tensor liana__sample_input(liana_graph *graph, const char *name, liana_dty
     return liana_graph_input(graph, ranged, dtype, shape);
 }
 
+liana_tensor liana__sample_given(liana_graph *graph, liana_dtype dtype, const liana__sample_values *values)
+{
+    return liana__sample_input(graph, values->name, values->dtype == LIANA_F32 ? dtype : values->dtype, values->shape,
+                               values->low, values->high);
+}
+
+liana_tensor liana__sample_plain(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
+{
+    const liana__plain_row *own = row;
+    liana_tensor inputs[3];
+    size_t count = 0;
+    for (; count < 3 && own->inputs[count].name; count++) {
+        inputs[count] = liana__sample_given(graph, dtype, &own->inputs[count]);
+    }
+    return liana__build(LIANA_HERE, graph, op, inputs, count, NULL);
+}
+
 static double draw(liana__philox_key key, int64_t index, double low, double high, bool whole)
 {
     uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), 0, 0}, words[4];

@@ -41,8 +41,8 @@ liana_model *liana__tiny_model(liana_context *context)
 bool liana__same_weights(liana_model *a, liana_model *b)
 {
     liana_array left, right;
-    for (size_t i = 0; liana_model_weight_name(a, i); i++) {
-        assert_int_equal(liana_model_get_weights(a, liana_model_weight_name(a, i), &left), LIANA_OK);
+    for (size_t i = 0; liana_model_weight(a, i).name; i++) {
+        assert_int_equal(liana_model_get_weights(a, liana_model_weight(a, i).name, &left), LIANA_OK);
         assert_int_equal(liana_model_get_weights(b, left.name, &right), LIANA_OK);
         size_t count = 1;
         for (int k = 0; k < left.shape.rank; k++) count *= (size_t)left.shape.dims[k];
@@ -89,9 +89,9 @@ liana_dataset *liana__tiny_rows(liana_context *context)
 
 liana_status liana__tiny_keep_weights(liana_model *model, char **weights, size_t *size)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array array;
-        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &array));
+        LIANA_TRY(liana_model_get_weights(model, liana_model_weight(model, i).name, &array));
         const size_t added = (size_t)liana_shape_size(&array.shape) * sizeof(float);
         char *larger = realloc(*weights, *size + added);
         if (!larger) return LIANA_OUT_OF_MEMORY;

@@ -1,4 +1,4 @@
-/* What loops of a test's own have in common. */
+/* The common code of loops of a test's own. */
 #include "harness/tiny_loop.h"
 
 #include <stdlib.h>
@@ -36,9 +36,9 @@ void liana__tiny_loop_close(liana__tiny_loop *own)
     liana_context_destroy(own->context);
 }
 
-liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate)
+liana_step_input liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate)
 {
-    return (liana_step_batch){
+    return (liana_step_input){
         .arrays = {{"image", LIANA_U8, liana_shape_of(count, LIANA__TINY_SIZE, LIANA__TINY_SIZE, 1),
                     own->images + first * LIANA__LOOP_PIXELS},
                    {"label", LIANA_S32, liana_shape_of(count), own->labels + first}},
@@ -46,16 +46,18 @@ liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, i
     };
 }
 
-liana_tensor liana__loop_image(liana_leaf *leaf)
+liana_tensor liana__loop_image(liana_shard *shard)
 {
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255);
-    return liana_op_multiply(liana_op_cast(liana_leaf_input(leaf, "image"), LIANA_F32), scale);
+    liana_tensor scale = liana_graph_scalar(shard->graph, LIANA_F32, 1.0 / 255);
+    return liana_op_multiply(liana_op_cast(liana_shard_input(shard, "image"), LIANA_F32), scale);
 }
 
 liana_step *liana__loop_step(const liana__tiny_loop *own, const liana_step_options *options)
 {
     liana_step *step;
-    liana__tiny_done(own->context, liana_step_create(own->device, own->variables, options, &step), __FILE__, __LINE__);
+    liana_step_options placed = *options;
+    placed.variables = own->variables;
+    liana__tiny_done(own->context, liana_step_create(own->context, &placed, &step), __FILE__, __LINE__);
     liana__tiny_done(own->context, liana_model_to_variables(own->model, own->variables), __FILE__, __LINE__);
     liana__tiny_done(own->context, liana_variables_initialize(own->variables, NULL), __FILE__, __LINE__);
     return step;

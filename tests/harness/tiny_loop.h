@@ -1,4 +1,4 @@
-/* tiny_loop.h - loops of a test's own over small images: what their steps are made of. */
+/* tiny_loop.h - loops of a test's own over small images: the parts of their steps. */
 #ifndef LIANA_TESTS_TINY_LOOP_H
 #define LIANA_TESTS_TINY_LOOP_H
 
@@ -19,7 +19,7 @@ typedef struct liana__tiny_loop {
     int32_t labels[LIANA__LOOP_COUNT];
     /* The test's. */
     const char *optimizer; /* without a rate */
-    const char *forgotten; /* what the loop leaves out; NULL: nothing */
+    const char *forgotten; /* the component that the loop leaves out; NULL: none */
     liana_strategy strategy;
 } liana__tiny_loop;
 
@@ -30,9 +30,9 @@ void liana__tiny_loop_close(liana__tiny_loop *own);
 /* "image" and "label". */
 extern const liana_component liana__loop_components[2];
 /* The examples from `first` on, with the scalar "rate". */
-liana_step_batch liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate);
-/* The leaf's images as numbers from 0 to 1. */
-liana_tensor liana__loop_image(liana_leaf *leaf);
+liana_step_input liana__loop_batch(const liana__tiny_loop *own, int64_t first, int64_t count, double rate);
+/* The shard's images as numbers from 0 to 1. */
+liana_tensor liana__loop_image(liana_shard *shard);
 /* A step whose variables begin as the model's. */
 liana_step *liana__loop_step(const liana__tiny_loop *own, const liana_step_options *options);
 

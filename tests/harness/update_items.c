@@ -5,7 +5,7 @@ liana_status liana__test_update_items(const liana_model *model, const liana__upd
                                       const liana__average *averages, const bool *updated, liana__arena *arena,
                                       liana__update_items *items, liana__error *error)
 {
-    const liana__updated_variable *variables;
+    const liana__updated_variable *weights, *variables;
     size_t count;
     liana__step_sums sums = {.items = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *sums.items)};
     if (!sums.items) return liana__fail_memory(error, "a test");
@@ -21,6 +21,7 @@ liana_status liana__test_update_items(const liana_model *model, const liana__upd
             .about = about < model->num_weights ? model->weights[about].name : NULL,
         };
     }
-    LIANA_TRY(liana__model_list_updated(model, rule, &sums, arena, &variables, &count, error));
+    LIANA_TRY(liana__model_list_weights(model, arena, &weights, error));
+    LIANA_TRY(liana__list_updated(weights, model->num_weights, rule, &sums, arena, &variables, &count, error));
     return liana__update_items_create(variables, count, rule, items, error);
 }

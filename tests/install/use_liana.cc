@@ -34,7 +34,7 @@ static int build_model(liana_context *context)
     convolution.filters = 2;
     convolution.kernel_size[0] = 3;
     liana_model_add_at(LIANA_HERE, model, "Conv2D", &convolution);
-    int failed = liana_model_status(model) != LIANA_OK || liana_model_num_parameters(model, false) != 3 * 3 * 2 + 2;
+    int failed = liana_model_status(model) != LIANA_OK || liana_model_info(model).num_parameters != 3 * 3 * 2 + 2;
     liana_model_destroy(model);
     return failed;
 }

@@ -20,10 +20,10 @@ static const liana__samples *const all_samples[] = {
 };
 enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
 
-/* One sample's node, and what became of it under other attributes. */
+/* One sample's node, and its results under other attributes. */
 typedef struct trial {
     const liana__samples *op;
-    const liana__sample *sample;
+    liana__sample sample;
     char *attributes; /* as they are to be tried */
     size_t tried, accepted;
 } trial;
@@ -33,7 +33,7 @@ static void try_attributes(trial *t)
     liana_graph *graph;
     liana__error error = {0};
     assert_ok(liana_graph_create(context, &graph), &context->error);
-    const liana__node *node = liana__tensor_node(t->sample->build(graph, LIANA_F32));
+    const liana__node *node = liana__tensor_node(liana__sample_build(&t->sample, graph, LIANA_F32));
     assert_non_null(node);
     liana_tensor inputs[64];
     assert_compare(node->num_inputs, <=, 64);
@@ -45,7 +45,7 @@ static void try_attributes(trial *t)
         uint8_t *bytes;
         size_t size;
         assert_ok(liana__graph_write(graph, &bytes, &size, &error), &error);
-        if (!liana__try_graph(bytes, size)) fail_msg("%s, sample '%s': not read", t->op->op->name, t->sample->name);
+        if (!liana__try_graph(bytes, size)) fail_msg("%s, sample '%s': not read", t->op->op->name, t->sample.name);
         free(bytes);
         t->accepted++;
     } else {
@@ -126,10 +126,10 @@ static void test_op(void **state)
     const liana__fields *fields = t.op->op->attributes;
     if (!fields) return;
     for (size_t i = 0; i < t.op->count && i < MOST_SAMPLES; i++) {
-        t.sample = &t.op->items[i];
+        t.sample = liana__samples_at(t.op, i);
         liana_graph *graph;
         assert_ok(liana_graph_create(context, &graph), &context->error);
-        const liana__node *node = liana__tensor_node(t.sample->build(graph, LIANA_F32));
+        const liana__node *node = liana__tensor_node(liana__sample_build(&t.sample, graph, LIANA_F32));
         assert_non_null(node);
         if (node->op == t.op->op) {
             t.attributes = malloc(fields->size);

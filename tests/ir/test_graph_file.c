@@ -1,5 +1,5 @@
-/* The bytes of serialised graphs: what they are, and that damaged, hostile and newer ones are refused with an error
- * that names what was found. */
+/* The bytes of serialised graphs: their layout, and that damaged, hostile and newer ones are refused with an error that
+ * names the finding. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -21,7 +21,7 @@ static liana__error error;
 
 enum { NUM_TEXTS = 33, MOST_BYTES = 8192 };
 
-/* What a case may spoil. */
+/* The values that a case may spoil. */
 typedef struct example {
     uint32_t version, num_texts, first_text_size;
     uint32_t flags, first_gradient, num_nodes, num_outputs, num_assignments;
@@ -282,7 +282,7 @@ static void test_bytes_are_those_of_the_layout(void **state)
     liana_graph_destroy(graph);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static liana_status read_bytes(const void *data, size_t size)
 {
@@ -470,7 +470,7 @@ static void refused_by_rule(const liana__op *op, liana_shape shape, liana_dtype 
     assert_ok(liana_graph_create(context, &graph), &context->error);
     liana_tensor inputs[] = {liana_graph_input(graph, "a", LIANA_F32, shape),
                              liana_graph_input(graph, "b", second, second_shape)};
-    liana__build(LIANA_HERE, graph, op, inputs, op->min_inputs, attributes);
+    liana__build(LIANA_HERE, graph, op, inputs, op->num_inputs, attributes);
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, text);
     liana_graph_destroy(graph);
 }
@@ -568,7 +568,8 @@ static void test_mutations(void **state)
     for (size_t i = 0; i < sizeof all_samples / sizeof *all_samples; i++) {
         liana_graph *graph;
         assert_ok(liana_graph_create(context, &graph), &context->error);
-        liana_graph_output(graph, "y", all_samples[i]->items[0].build(graph, LIANA_F32));
+        const liana__sample first = liana__samples_at(all_samples[i], 0);
+        liana_graph_output(graph, "y", liana__sample_build(&first, graph, LIANA_F32));
         uint8_t *data;
         size_t size;
         assert_ok(liana__graph_write(graph, &data, &size, &error), &error);

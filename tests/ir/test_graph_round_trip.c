@@ -120,7 +120,7 @@ static void assert_same_graph(const liana_graph *a, const liana_graph *b)
     }
 }
 
-/* What comes back, which is the same in every respect, as are its bytes and its text. */
+/* The graph that comes back, which is the same in every respect, as are its bytes and its text. */
 static liana_graph *round_trip(const liana_graph *graph)
 {
     uint8_t *bytes, *again;
@@ -229,7 +229,7 @@ static void check(liana_graph *graph)
 static liana_graph *sample_graph(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor y = sample->build(graph, dtype);
+    liana_tensor y = liana__sample_build(sample, graph, dtype);
     assert_ok(liana_graph_status(graph), &context->error);
     bool differentiable = op->op->gradient && liana__dtype_is_float(liana_tensor_dtype(y)) && dtype == LIANA_F64;
     if (differentiable) {
@@ -257,8 +257,9 @@ static void test_op(void **state)
     static const liana_dtype dtypes[] = {LIANA_F32, LIANA_BF16, LIANA_F64};
     bool is_there = false;
     for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
         for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
-            liana_graph *graph = sample_graph(op, &op->items[i], dtypes[k]);
+            liana_graph *graph = sample_graph(op, &sample, dtypes[k]);
             for (size_t id = 1; id < graph->num_nodes; id++) is_there |= graph->nodes[id]->op == op->op;
             check(graph);
         }
@@ -375,10 +376,12 @@ static liana_graph *update_graph(const liana__trainer_options *options, const li
     liana__update_items items;
     liana_graph *graph;
     liana__arena arena = {0};
-    const liana__updated_variable *variables;
+    const liana__updated_variable *weights, *variables;
     size_t count;
     const liana__update_rule rule = liana__trainer_rule(options);
-    assert_ok(liana__model_list_updated(options->model, &rule, sums, &arena, &variables, &count, &context->error),
+    assert_ok(liana__model_list_weights(options->model, &arena, &weights, &context->error), &context->error);
+    assert_ok(liana__list_updated(weights, options->model->num_weights, &rule, sums, &arena, &variables, &count,
+                                  &context->error),
               &context->error);
     assert_ok(liana__update_items_create(variables, count, &rule, &items, &context->error), &context->error);
     liana__slice_piece *pieces = calloc(items.num_items, sizeof *pieces);
@@ -395,18 +398,18 @@ static liana_graph *update_graph(const liana__trainer_options *options, const li
 static void check_training(training *own)
 {
     const liana__shard_rows rows = {SHARD, 1, false};
-    liana__step_sums sums;
-    assert_ok(liana__model_sums_create(own->model, &sums, &context->error), &context->error);
     for (int mixed = 0; mixed < 2; mixed++) {
         liana_graph *shard, *evaluation, *update;
+        liana__shard_sums sums = {0}, none = {0};
         own->options.mixed_precision = mixed;
         assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_TRAINING, &rows, &sums, &shard),
                   &context->error);
         assert_compare(shard->first_gradient, >, 0);
         assert_compare(shard->mixed_precision, ==, (bool)mixed, mixed);
-        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_EVALUATION, &rows, &sums, &evaluation),
+        assert_ok(liana__build_model_shard(context, &own->options, LIANA__STEP_EVALUATION, &rows, &none, &evaluation),
                   &context->error);
-        update = update_graph(&own->options, &sums);
+        update = update_graph(&own->options, &sums.sums);
+        liana__shard_sums_free(&sums);
         assert_compare(update->num_assignments, >=, own->model->num_weights);
         check_optimized(shard);
         check_optimized(evaluation);
@@ -414,7 +417,6 @@ static void check_training(training *own)
         check(evaluation);
         check(update);
     }
-    liana__model_sums_free(&sums);
     liana__arena_free(&own->arena);
 }
 

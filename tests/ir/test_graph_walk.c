@@ -23,45 +23,48 @@ static void test_nodes_and_ends(void **state)
     liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(2, 3));
     liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, liana_shape_of(3, 2));
     const int made = __LINE__ + 1;
-    liana_tensor y = liana_op_matmul(x, w, false, false), value;
+    liana_tensor y = liana_op_matmul(x, w, false, false);
     liana_tensor two = liana_graph_scalar(graph, LIANA_F32, 2), z = liana_op_multiply(w, two);
     liana_graph_output(graph, "y", y);
     liana_graph_assign(w, z);
-    assert_int_equal(liana_graph_num_nodes(graph), 5);
+    assert_int_equal(liana_graph_count(graph, LIANA_GRAPH_NODES), 5);
     const char *ops[] = {"input", "variable", "matmul", "constant", "multiply"};
     for (size_t i = 0; i < 5; i++) {
-        liana_tensor node = liana_graph_node(graph, i);
-        assert_string_equal(liana_tensor_op(node), ops[i]);
-        for (size_t k = 0; k < liana_tensor_num_inputs(node); k++)
+        liana_tensor node = liana_graph_nth(graph, LIANA_GRAPH_NODES, i).tensor;
+        assert_string_equal(liana_tensor_info(node).op, ops[i]);
+        for (size_t k = 0; k < liana_tensor_info(node).num_inputs; k++)
             assert_compare(liana_tensor_input(node, k).id, <, node.id, k);
     }
-    assert_int_equal(liana_tensor_num_inputs(y), 2);
+    assert_int_equal(liana_tensor_info(y).num_inputs, 2);
     assert_compare(liana_tensor_input(y, 0).id, ==, x.id);
     assert_compare(liana_tensor_input(y, 1).id, ==, w.id);
     assert_int_equal(liana_tensor_input(y, 2).id, 0);
-    assert_int_equal(liana_graph_node(graph, 5).id, 0);
-    assert_int_equal(liana_tensor_location(y).line, made);
-    assert_says(liana_tensor_location(y).file, "test_graph_walk.c");
-    assert_compare(*(const float *)liana_tensor_constant(two), ==, 2);
-    assert_null(liana_tensor_constant(y));
-    const char *name;
-    assert_int_equal(liana_graph_num_inputs(graph), 1);
-    assert_int_equal(liana_graph_nth_input(graph, 0).id, x.id);
-    assert_int_equal(liana_graph_num_variables(graph), 1);
-    assert_int_equal(liana_graph_nth_variable(graph, 0).id, w.id);
-    assert_int_equal(liana_graph_num_outputs(graph), 1);
-    assert_int_equal(liana_graph_nth_output(graph, 0, &name).id, y.id);
-    assert_string_equal(name, "y");
-    assert_int_equal(liana_graph_nth_output(graph, 1, &name).id, 0);
-    assert_null(name);
-    assert_int_equal(liana_graph_num_assignments(graph), 1);
-    assert_int_equal(liana_graph_nth_assignment(graph, 0, &value).id, w.id);
-    assert_int_equal(value.id, z.id);
-    assert_int_equal(liana_graph_nth_assignment(graph, 1, NULL).id, 0);
+    assert_int_equal(liana_graph_nth(graph, LIANA_GRAPH_NODES, 5).tensor.id, 0);
+    assert_int_equal(liana_tensor_info(y).here.line, made);
+    assert_says(liana_tensor_info(y).here.file, "test_graph_walk.c");
+    assert_compare(*(const float *)liana_tensor_info(two).constant, ==, 2);
+    assert_null(liana_tensor_info(y).constant);
+    assert_int_equal(liana_graph_count(graph, LIANA_GRAPH_INPUTS), 1);
+    assert_int_equal(liana_graph_nth(graph, LIANA_GRAPH_INPUTS, 0).tensor.id, x.id);
+    assert_int_equal(liana_graph_count(graph, LIANA_GRAPH_VARIABLES), 1);
+    assert_int_equal(liana_graph_nth(graph, LIANA_GRAPH_VARIABLES, 0).tensor.id, w.id);
+    assert_int_equal(liana_graph_count(graph, LIANA_GRAPH_OUTPUTS), 1);
+    liana_graph_item item = liana_graph_nth(graph, LIANA_GRAPH_OUTPUTS, 0);
+    assert_int_equal(item.tensor.id, y.id);
+    assert_string_equal(item.name, "y");
+    item = liana_graph_nth(graph, LIANA_GRAPH_OUTPUTS, 1);
+    assert_int_equal(item.tensor.id, 0);
+    assert_null(item.name);
+    assert_int_equal(liana_graph_count(graph, LIANA_GRAPH_ASSIGNMENTS), 1);
+    item = liana_graph_nth(graph, LIANA_GRAPH_ASSIGNMENTS, 0);
+    assert_int_equal(item.tensor.id, w.id);
+    assert_string_equal(item.name, "w");
+    assert_int_equal(item.value.id, z.id);
+    assert_int_equal(liana_graph_nth(graph, LIANA_GRAPH_ASSIGNMENTS, 1).tensor.id, 0);
     liana_graph_destroy(graph);
-    assert_int_equal(liana_graph_num_nodes(NULL), 0);
-    assert_int_equal(liana_graph_nth_input(NULL, 0).id, 0);
-    assert_null(liana_tensor_op((liana_tensor){0}));
+    assert_int_equal(liana_graph_count(NULL, LIANA_GRAPH_NODES), 0);
+    assert_int_equal(liana_graph_nth(NULL, LIANA_GRAPH_INPUTS, 0).tensor.id, 0);
+    assert_null(liana_tensor_info((liana_tensor){0}).op);
 }
 
 /* Every kind of attribute, with the values that the builder was given; those of a section stand in its place. */
@@ -100,7 +103,7 @@ static void test_attributes_by_name_and_value(void **state)
     assert_true(!a.boolean);
     assert_false(liana_tensor_find_attribute(y, "stride", &a));
     assert_null(a.name);
-    size_t count = liana_tensor_num_attributes(y);
+    size_t count = liana_tensor_info(y).num_attributes;
     assert_compare(count, >=, 6);
     for (size_t i = 0; i < count; i++) {
         liana_attribute again;
@@ -122,7 +125,7 @@ static void test_attributes_by_name_and_value(void **state)
     assert_true(liana_tensor_find_attribute(s, "limit", &a));
     assert_compare(a.num_ints, ==, 4);
     assert_compare(a.ints[1], ==, 5);
-    assert_int_equal(liana_tensor_num_attributes(x), 0);
+    assert_int_equal(liana_tensor_info(x).num_attributes, 0);
     liana_graph_destroy(graph);
 }
 
@@ -172,7 +175,7 @@ static void test_names_find_tensors(void **state)
     /* Passes keep names. */
     liana_graph *rewritten;
     assert_ok(liana__passes_run(graph, &rewritten, &context->error), &context->error);
-    assert_string_equal(liana_tensor_op(liana_graph_tensor(rewritten, "hidden")), "relu");
+    assert_string_equal(liana_tensor_info(liana_graph_tensor(rewritten, "hidden")).op, "relu");
     liana_graph_destroy(rewritten);
     liana_graph_destroy(graph);
 }
@@ -205,7 +208,7 @@ static void test_errors_use_names(void **state)
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "of relu 'hidden', abs");
     liana_graph_destroy(graph);
 
-    /* Gradients of what has none, and through what has none. */
+    /* Gradients of ops that have none, and through those. */
     graph = new_graph();
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(2)), d;
     x = liana_graph_input(graph, "image", LIANA_F32, liana_shape_of(2));

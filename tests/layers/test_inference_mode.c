@@ -72,8 +72,8 @@ static const keras_weight *find(const char *name)
 
 static void set_weights(liana_model *model)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana_array array;
         done(liana_model_get_weights(model, name, &array));
         array.name = name;
@@ -86,8 +86,8 @@ static void set_weights(liana_model *model)
 static double largest_difference(liana_model *model)
 {
     double largest = 0;
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana_array array;
         done(liana_model_get_weights(model, name, &array));
         for (int k = 0; k < find(name)->size; k++) {
@@ -234,7 +234,7 @@ static void test_model_json_both_ways(void **state)
         liana_model_destroy(loaded);
         liana_model_destroy(made[i]);
     }
-    /* What is not said is not written. */
+    /* Facts that are not given are not written. */
     liana_model *plain = make_flat(true);
     done(liana_model_save(plain, liana__test_path("plain")));
     char *text = read_text(liana__test_path("plain/model.json"));
@@ -265,7 +265,7 @@ static liana_status read_json(const char *nodes, int last, liana_model **model, 
     return status;
 }
 
-/* Keras 2 writes what a call was told. Keras 3 writes training: false for each Dropout, and does not follow it. */
+/* Keras 2 writes the arguments of a call. Keras 3 writes training: false for each Dropout, and does not follow it. */
 static void test_what_files_of_keras_say(void **state)
 {
     (void)state;
@@ -307,8 +307,8 @@ static bool averages_moved(const char *run)
     liana_model *model;
     bool moved = false;
     done(liana_model_load(context, run, &model));
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         const float expected = strstr(name, "moving_variance") ? 1 : 0;
         liana_array array;
         if (!strstr(name, "moving_")) continue;

@@ -44,7 +44,7 @@ static void assert_shape(liana_layer layer, liana_shape expected)
 
 /* ---- the builders' defaults are the tables' ---- */
 
-/* The options struct that a builder gave when only what is required was said, against the table's own defaults. */
+/* The options struct of a builder with only the required options, against the table's own defaults. */
 static void assert_defaults(liana_layer layer, const char *const *given)
 {
     assert_model_ok();
@@ -180,8 +180,8 @@ static void test_shapes_and_weights(void **state)
     assert_int_equal(liana__model_find_weight(model, "b/gamma"), -1);
     assert_weight("n/kernel", liana_shape_of(1, 7), true);
     int64_t all = 360 + 8 + 288 + 48 + 12 + 72 + 120 + 5 + 15 + 14;
-    assert_int_equal(liana_model_num_parameters(model, false), all);
-    assert_int_equal(liana_model_num_parameters(model, true), all - 10);
+    assert_int_equal(liana_model_info(model).num_parameters, all);
+    assert_int_equal(liana_model_info(model).num_trainable_parameters, all - 10);
 }
 
 static void test_one_number_of_a_pair_is_both(void **state)
@@ -235,7 +235,11 @@ static void test_wrong_options_are_named(void **state)
                    "he_normal");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(x)"), "bias_initializer", "value",
                    "'x'", "a number");
-    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "'low=1'", "not an argument");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "bias_initializer: constant",
+                   "'low'", "value");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "ones(1)"), "bias_initializer: ones",
+                   "1 arguments", "at most 0");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1, value=2)"), "'value'", "twice");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1"), "')'");
     assert_refuses(liana_dropout(model, .rate = 1), "dropout.rate", "1");
     assert_refuses(liana_batch_normalization(model, .momentum = 1.5), "momentum", "1.5");

@@ -174,8 +174,8 @@ static void test_layers_from_yaml(void **state)
     assert_model_ok();
     assert_names(6, (const char *const[]){"input_1", "conv2d", "max_pooling2d", "drop", "flatten", "dense"});
     assert_false(model->layers[5].trainable);
-    assert_int_equal(liana_model_num_parameters(model, false), 40 + 64 * 5 + 5);
-    assert_int_equal(liana_model_num_parameters(model, true), 40);
+    assert_int_equal(liana_model_info(model).num_parameters, 40 + 64 * 5 + 5);
+    assert_int_equal(liana_model_info(model).num_trainable_parameters, 40);
     liana_shape expected = liana_shape_of(-1, 4, 4, 4), found = liana_layer_shape(liana_model_layer(model, "drop"));
     assert_true(liana_shape_equal(&expected, &found));
 }
@@ -252,7 +252,7 @@ static liana_status from_json(liana_model *into, const char *json)
     return liana__model_from_keras(into, value);
 }
 
-/* What is written reads back as the same model: the same JSON, weights and shapes. */
+/* A written model reads back as the same model: the same JSON, weights and shapes. */
 static void assert_round_trip(void)
 {
     assert_model_ok();
@@ -371,7 +371,7 @@ static void test_forms_of_all_keras_versions(void **state)
     assert_int_equal(conv->kernel_size[1], 5);
     assert_int_equal(conv->strides[0], 2);
     assert_int_equal(conv->padding, LIANA_PADDING_SAME);
-    assert_int_equal(liana_model_num_parameters(model, false), 3 * 5 * 4 + 4 + 14 * 28 * 4 * 6);
+    assert_int_equal(liana_model_info(model).num_parameters, 3 * 5 * 4 + 4 + 14 * 28 * 4 * 6);
     /* Keras 3 and the .keras files of 2.12: a model within a model, objects with modules. */
     start_again();
     assert_ok(

@@ -1,6 +1,6 @@
-/* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights as in
- * Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must be those
- * that Keras gave (tests/samples/keras_rules.py). */
+/* Regularisers and constraints are Keras's arithmetic. Models as Keras writes them to JSON begin with the same weights
+ * as in Keras and see the same batches; the losses of all updates, the loss of an evaluation and the last weights must
+ * be those that Keras gave (tests/samples/keras_rules.py). */
 #include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 
@@ -16,7 +16,7 @@ enum { EXAMPLES = 18, BATCH = 4, UPDATES = 100, SIDE = 6 };
 static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.05, momentum: 0.5}"},
                                             {"Adam", "{name: Adam, learning_rate: 0.01}"}};
 
-/* What Keras said. Both sides compute in f32. */
+/* Keras's results. Both sides compute in f32. */
 static liana__keras_lists samples;
 
 static int read_samples(void **state)
@@ -74,16 +74,16 @@ static liana_model *read_model(liana_context *context, const char *name, const l
 
 static void set_first_weights(liana_model *model)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         liana__keras_set_weight(model, name, liana__ends_with(name, "moving_variance") ? 1 : 0);
     }
 }
 
 static void check_weights(liana_model *model, const char *name, const char *optimizer)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *weight = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *weight = liana_model_weight(model, i).name;
         /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
         if (!liana__ends_with(weight, "moving_variance")) {
             liana__keras_weight_near(&samples, model, name, optimizer, weight);
@@ -132,8 +132,8 @@ static void train(liana_model *model, const char *name, const char *const optimi
     liana__keras_near(results.loss, &evaluated, 0);
 }
 
-/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is compared with Keras,
- * and the threads with each other. */
+/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: the results of each are
+ * compared with Keras, and the threads with each other. */
 static void check_model(const char *name, const liana__value *architecture, const char *const optimizer[2])
 {
     for (int64_t microbatch = 0; microbatch < 2; microbatch++) {
@@ -166,7 +166,7 @@ static void test_keras_arithmetic(void **state)
     }
 }
 
-/* What Keras wrote is written again: the same objects for regularizers and constraints. */
+/* Keras's objects are written again: the same for regularizers and constraints. */
 static void compare_rules(const liana__value *theirs, const liana__value *ours, const char *layer, int *count)
 {
     for (size_t i = 0; i < theirs->count; i++) {
@@ -219,7 +219,7 @@ static void test_keras_files_are_written_again(void **state)
     assert_compare(count, >=, 30);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void expect_refused(liana_layer (*add)(liana_model *model, const char *rule), const char *rule,
                            const char *const texts[3])

@@ -1,6 +1,7 @@
 /* Architectures: names, shapes and numbers of parameters as keras.applications has them. Their results are compared
  * with tfjs elsewhere (tests/layers/tfjs_compare.js). */
 #include "harness/harness.h"
+#include "harness/hdf5_layers.h"
 
 #include "formats/hdf5.h"
 #include "models/models.h"
@@ -36,8 +37,8 @@ static void assert_parameters(int64_t all, int64_t trainable)
 {
     assert_ok(liana_model_status(model), &context->error);
     assert_ok(liana__model_check(model, &context->error), &context->error);
-    assert_int_equal(liana_model_num_parameters(model, false), all);
-    if (trainable) assert_int_equal(liana_model_num_parameters(model, true), trainable);
+    assert_int_equal(liana_model_info(model).num_parameters, all);
+    if (trainable) assert_int_equal(liana_model_info(model).num_trainable_parameters, trainable);
     start_again();
 }
 
@@ -307,7 +308,7 @@ static void assert_every_weight_is_in(const char *file_name)
     for (size_t i = 0; i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
         if (layer->num_weights == 0) continue;
-        const liana__hdf5_layer *found = liana__hdf5_find_layer(file, layer->name);
+        const liana__hdf5_layer *found = liana__test_find_layer(file, layer->name);
         if (!found || found->num_weights != layer->num_weights) fail_msg("layer '%s' is not in the file", layer->name);
         for (size_t k = 0; k < layer->num_weights; k++) {
             const liana__weight *weight = &model->weights[layer->first_weight + k];

@@ -1,5 +1,5 @@
 /* Convolution, pooling and batch normalisation against PyTorch (tests/samples/torch_ops.h), at the edges of numbers,
- * and what they say when shapes do not fit. */
+ * and their messages when shapes do not fit. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -41,7 +41,7 @@ static liana_tensor filled(liana_graph *graph, liana_dtype dtype, liana_shape sh
     return made;
 }
 
-/* What PyTorch says of one output: whole numbers of 1/unit, or doubles. */
+/* PyTorch's values of one output: whole numbers of 1/unit, or doubles. */
 typedef struct expectation {
     const int16_t *parts;
     const double *values;
@@ -365,9 +365,8 @@ static void test_gradient_op_errors(void **state)
                   input(graph, liana_shape_of(3, 3, 4, 8)), &(liana__conv_attributes){.size = {5, 7}});
     assert_refused(graph, "conv2d_input_gradient", "dy has the shape [2, 5, 7, 8]", "[2, 3, 5, 8]");
     graph = liana__test_new_graph(context);
-    liana__op_max_pool2d_gradient_at(LIANA_HERE, input(graph, liana_shape_of(2, 6, 6, 3)),
-                                     input(graph, liana_shape_of(2, 2, 3, 3)),
-                                     &(liana__pool_attributes){.size = {2, 2}});
+    liana__build2(LIANA_HERE, &liana__op_max_pool2d_gradient, input(graph, liana_shape_of(2, 6, 6, 3)),
+                  input(graph, liana_shape_of(2, 2, 3, 3)), &(liana__pool_attributes){.size = {2, 2}});
     assert_refused(graph, "max_pool2d_gradient", "dy has the shape [2, 2, 3, 3]", "[2, 3, 3, 3]");
 }
 

@@ -1,4 +1,4 @@
-/* Batch normalisation that leaves missing examples out, as devices train with it: its gradient against central
+/* Batch normalisation that shards missing examples out, as devices train with it: its gradient against central
  * differences and against the formula of Ioffe and Szegedy (2015), both in double. And stop_gradient and
  * straight_through, which it uses. */
 #include "harness/harness.h"
@@ -20,7 +20,7 @@ static liana_tensor channel_input(liana_graph *graph, const char *name)
 }
 
 /* The sum of the layer's results, each times its share: the output "loss", and its gradients if they are wanted. */
-static liana_graph *build(int64_t leaves, bool gradients)
+static liana_graph *build(int64_t shards, bool gradients)
 {
     liana_graph *graph = liana__test_new_graph(context);
     const liana_shape images = liana_shape_of(ROWS, 2, 3, CHANNELS);
@@ -43,7 +43,7 @@ static liana_graph *build(int64_t leaves, bool gradients)
                              .training = true,
                              .trainable = true,
                              .present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(ROWS)),
-                             .leaves = leaves};
+                             .shards = shards};
     liana_tensor y = liana__layer_batch_normalization.call(&call);
     liana_tensor loss = liana_op_reduce_sum(liana_op_multiply(y, shares), LIANA_ALL_AXES, false);
     liana_graph_output(graph, "loss", loss);
@@ -106,7 +106,7 @@ static double central_difference(const liana_graph *graph, const liana__test_val
     return (above - below) / (2 * step);
 }
 
-/* What a channel of a leaf comes to. */
+/* The sums of a channel of a shard. */
 typedef struct sums {
     double count, mean, variance, shares, products;
 } sums;
@@ -133,9 +133,9 @@ static sums sum_up(const liana__test_value *inputs, int first, int rows, int cha
 }
 
 /* gamma / sigma (share - mean of shares - x' mean of (share x')), where x' is the normalised x. */
-static double formula(const liana__test_value *inputs, int leaves, int element)
+static double formula(const liana__test_value *inputs, int shards, int element)
 {
-    const int row = element / (PLACES * CHANNELS), rows = ROWS / leaves, channel = element % CHANNELS;
+    const int row = element / (PLACES * CHANNELS), rows = ROWS / shards, channel = element % CHANNELS;
     if (((const float *)inputs[PRESENT].data)[row] == 0) return 0;
     const sums of = sum_up(inputs, row / rows * rows, rows, channel);
     const double x = ((const double *)inputs[X].data)[element], share = ((const double *)inputs[SHARES].data)[element];
@@ -150,9 +150,9 @@ static void assert_close(double found, double expected, double tolerance)
     fail_msg("found %.17g, expected %.17g", found, expected);
 }
 
-static void check(int leaves, int missing)
+static void check(int shards, int missing)
 {
-    liana_graph *forward = build(leaves, false), *backward = build(leaves, true);
+    liana_graph *forward = build(shards, false), *backward = build(shards, true);
     liana__test_value inputs[NUM_INPUTS], results[4];
     fill_inputs(forward, missing, inputs);
     liana__test_run(reference, backward, inputs, results);
@@ -160,7 +160,7 @@ static void check(int leaves, int missing)
         const double *found = results[1 + input].data;
         for (int64_t i = 0; i < liana_shape_size(&inputs[input].shape); i++) {
             assert_close(found[i], central_difference(forward, inputs, input, i), 1e-7);
-            if (input == X) assert_close(found[i], formula(inputs, leaves, (int)i), 1e-12);
+            if (input == X) assert_close(found[i], formula(inputs, shards, (int)i), 1e-12);
         }
     }
     liana__test_free_values(results, 4);
@@ -181,7 +181,7 @@ static void test_gradients_of_leaves_side_by_side(void **state)
     (void)state;
     check(2, -1);
     check(3, 1);
-    check(6, 1); /* leaves without examples */
+    check(6, 1); /* shards without examples */
 }
 
 /* x stop_gradient(x) has the value of a square, and half its gradient. */

@@ -72,8 +72,8 @@ enum { CHECKED_ELEMENTS = 24 };
 static void check_gradient(const liana__samples *op, const liana__sample *sample)
 {
     liana_graph *forward = liana__test_new_graph(context), *backward = liana__test_new_graph(context);
-    liana_graph_output(forward, "loss", weighted_sum(forward, sample->build(forward, LIANA_F64)));
-    liana_tensor loss = weighted_sum(backward, sample->build(backward, LIANA_F64));
+    liana_graph_output(forward, "loss", weighted_sum(forward, liana__sample_build(sample, forward, LIANA_F64)));
+    liana_tensor loss = weighted_sum(backward, liana__sample_build(sample, backward, LIANA_F64));
     assert_built(forward, op, sample);
     liana_tensor wrt[16], gradients[16];
     size_t input_of[16], count = 0;
@@ -112,18 +112,19 @@ static void test_gradients(void **state)
     const liana__samples *op = *state;
     if (!op->op->gradient || op->op->gradient == liana__no_gradient) return;
     for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
         liana_graph *probe = liana__test_new_graph(context);
-        bool differentiable = liana__dtype_is_float(liana_tensor_dtype(op->items[i].build(probe, LIANA_F64)));
+        bool differentiable = liana__dtype_is_float(liana_tensor_dtype(liana__sample_build(&sample, probe, LIANA_F64)));
         bool is_double = false;
         for (size_t k = 0; k < probe->num_inputs; k++) is_double |= probe->inputs[k]->dtype == LIANA_F64;
         liana_graph_destroy(probe);
-        if (differentiable && is_double) check_gradient(op, &op->items[i]);
+        if (differentiable && is_double) check_gradient(op, &sample);
     }
 }
 
 /* ---- kernels ---- */
 
-enum { GUARD = 256, POISON = 0xFF /* NaN in each float dtype: what is read without being written shows */ };
+enum { GUARD = 256, POISON = 0xFF /* NaN in each float dtype: memory that is read without being written shows */ };
 
 /* A buffer with sentinels around it. */
 static char *guarded(size_t size)
@@ -195,7 +196,7 @@ static void check_in_place(const liana__sample *sample, const liana__kernel *ker
     }
 }
 
-/* Half a unit in the last place of the result for each rounding, and what sums in float lack. */
+/* Half a unit in the last place of the result for each rounding, and the error of sums in float. */
 static double tolerance_of(const liana__sample *sample, const liana__kernel *kernel, liana_dtype dtype)
 {
     double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
@@ -204,7 +205,7 @@ static double tolerance_of(const liana__sample *sample, const liana__kernel *ker
     return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
 }
 
-/* Kernels give 0 for what the reference keeps below 2^-126: the 1 in the tolerance covers that. */
+/* Kernels give 0 for values that the reference keeps below 2^-126: the 1 in the tolerance covers that. */
 static void compare_results(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                             const char *got, const char *expected)
 {
@@ -218,7 +219,7 @@ static void compare_results(const liana__sample *sample, const liana__kernel *ke
     }
 }
 
-/* One kernel, if it takes the node here, against what the reference gave. */
+/* One kernel, if it takes the node here, against the reference's results. */
 static void check_kernel(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                          const void *const *src, const char *expected)
 {
@@ -262,7 +263,7 @@ static void check_node(const liana__sample *sample, const liana__node *node, con
 static void check_kernels(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_tensor y = sample->build(graph, dtype);
+    liana_tensor y = liana__sample_build(sample, graph, dtype);
     assert_built(graph, op, sample);
     assert_ok(liana__graph_verify(graph, &context->error), &context->error);
     liana__test_value inputs[64];
@@ -299,13 +300,19 @@ static void test_kernels(void **state)
 {
     const liana__samples *op = *state;
     assert_compare(op->count, >, 0);
-    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_F32);
+    for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
+        check_kernels(op, &sample, LIANA_F32);
+    }
 }
 
 static void test_kernels_of_bf16(void **state)
 {
     const liana__samples *op = *state;
-    for (size_t i = 0; i < op->count; i++) check_kernels(op, &op->items[i], LIANA_BF16);
+    for (size_t i = 0; i < op->count; i++) {
+        const liana__sample sample = liana__samples_at(op, i);
+        check_kernels(op, &sample, LIANA_BF16);
+    }
 }
 
 /* ---- the edges of numbers ---- */
@@ -330,13 +337,14 @@ static void test_edges(void **state)
     int checked = 0;
     for (size_t op = 0; op < NUM_OPS; op++) {
         const liana__op *under_test = all_samples[op]->op;
-        if (under_test->placement != LIANA__PLACE_IN_PLACE || under_test->attributes || under_test->max_inputs > 2)
+        if (under_test->placement != LIANA__PLACE_IN_PLACE || under_test->attributes ||
+            liana__op_most_inputs(under_test) > 2)
             continue;
         liana_graph *graph = liana__test_new_graph(context);
         liana_shape shape = liana_shape_of(NUM_EDGES * NUM_EDGES);
         const liana_tensor tensors[] = {liana_graph_input(graph, "a", LIANA_F32, shape),
                                         liana_graph_input(graph, "b", LIANA_F32, shape)};
-        liana_tensor y = liana__build(LIANA_HERE, graph, under_test, tensors, under_test->max_inputs, NULL);
+        liana_tensor y = liana__build(LIANA_HERE, graph, under_test, tensors, liana__op_most_inputs(under_test), NULL);
         if (liana_graph_status(graph) == LIANA_OK) { /* not one of bools */
             const void *const values[] = {NULL, inputs[0], inputs[1]};
             check_node(&sample, liana__tensor_node(y), values);

@@ -1,4 +1,5 @@
-/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and each kind of mistake. */
+/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and
+ * each kind of mistake. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -111,7 +112,7 @@ static void assert_variable(const liana_variables *variables, const char *name, 
     assert_row(got, a, b, c);
 }
 
-/* Any results in any order; what they do not need is neither fed nor initialised. */
+/* Any results in any order; nodes that they do not need are neither fed nor initialised. */
 static void test_any_set_of_results(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void test_assignments_are_asked_for(void **state)
     }
 }
 
-/* What is only assigned to needs no value before, and has one afterwards. */
+/* A variable that is only assigned to needs no value before, and has one afterwards. */
 static void test_assigning_gives_a_value(void **state)
 {
     (void)state;
@@ -257,7 +258,7 @@ static void test_variables_are_listed_and_shared(void **state)
         assert_false(liana_variables_info(f.variables, 2, &info));
         assert_null(info.name);
         assert_false(liana_variables_find(f.variables, "none", &info));
-        /* Another graph reads what this one writes. */
+        /* Another graph reads the values that this one writes. */
         assert_ok(liana_variables_write(f.variables, "w", numbers, sizeof numbers), &context->error);
         liana_graph *graph;
         liana_program *reader;
@@ -406,7 +407,7 @@ static void test_wrong_feeds_are_named(void **state)
         assert_fails(liana_run(f.program, .feeds = LIANA_FEEDS({NULL, LIANA_F32, ROW, got})), LIANA_INVALID_ARGUMENT,
                      &context->error, "feed 0 has no name");
         assert_fails(liana_run(f.program, .feeds = {NULL, 2}), LIANA_INVALID_ARGUMENT, &context->error, ".feeds of 2");
-        liana_feed odd = {"x", (liana_dtype)99, {.rank = 77}, got};
+        liana_array odd = {"x", (liana_dtype)99, {.rank = 77}, got};
         assert_fails(liana_run(f.program, .feeds = {&odd, 1}), LIANA_INVALID_ARGUMENT, &context->error, "no type");
         /* None of it has changed anything. */
         assert_ok(liana_run(f.program, .feeds = LIANA_FEEDS(FEED_X, FEED_SCALE), .fetches = product), &context->error);
@@ -521,7 +522,7 @@ static void test_a_run_allocates_nothing(void **state)
     float a[SIZE], b[SIZE];
     assert_ok(liana_variables_write(f.variables, "w", numbers, sizeof numbers), &context->error);
     assert_ok(liana_variables_write(f.variables, "count", &zero, sizeof zero), &context->error);
-    const liana_feed feeds[] = {FEED_X, FEED_SCALE};
+    const liana_array feeds[] = {FEED_X, FEED_SCALE};
     const liana_fetch fetches[] = {FETCH("product", a), FETCH("double", b)};
     const liana_run_options options = {.feeds = {feeds, 2}, .fetches = {fetches, 2}, .assign_all = true};
     for (int i = 0; i < 3; i++) assert_ok(liana_program_run(f.program, &options), &context->error);

@@ -1,5 +1,6 @@
-/* Own parts of a program: they do what liana's own of the same formula do, bit for bit where the graph is the same; they
- * are saved, loaded and resumed; and what cannot be registered is refused with names. Plugins: checks/test_plugins.sh. */
+/* Own parts of a program: they have the results of liana's own of the same formula, bit for bit where the graph is the
+ * same; they are saved, loaded and resumed; and parts that cannot be registered are refused with names. Plugins:
+ * checks/test_plugins.sh. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -171,7 +172,7 @@ static const liana_layer_type own_layer = {LIANA_PART(LAYER, liana_layer_type, "
                                                       LIANA_PART_OPTIONS(scaled_options, scaled_rows)),
                                            .reads_training = true, .weights = scaled_weights, .call = scaled_call};
 
-/* Ends after so many epochs in all; counts them in its state. */
+/* Ends after `limit` epochs in all; counts them in its state. */
 typedef struct limit_options {
     int64_t epochs;
 } limit_options;
@@ -198,14 +199,18 @@ static liana_status limit_epoch_end(liana_callback_item *item, liana_fit_context
 
 static void limit_save(const liana_callback_item *item, liana_callback_state *state)
 {
-    liana_callback_state_put_integer(state, "count", ((const limit *)item->self)->count);
+    const limit *own = item->self;
+    liana_callback_state_put(state, "count", (liana_kept){LIANA_KEPT_INTEGER, .integer = own->count});
 }
 
 static liana_status limit_load(liana_callback_item *item, const liana_fit_context *context,
                                const liana_callback_state *state)
 {
+    liana_kept count;
     (void)context;
-    (void)liana_callback_state_get_integer(state, "count", &((limit *)item->self)->count);
+    if (liana_callback_state_get(state, "count", LIANA_KEPT_INTEGER, &count)) {
+        ((limit *)item->self)->count = count.integer;
+    }
     return LIANA_OK;
 }
 
@@ -282,7 +287,7 @@ static liana_fit_options options_with(const fixture *own, const char *loss, cons
                                .optimizer = optimizer};
 }
 
-/* ---- what they do ---- */
+/* ---- their results ---- */
 
 #define OWN_OPTIMIZER                                                                                              \
     "{name: OwnSGD, momentum: 0.8, learning_rate: {name: OwnDecay, initial_learning_rate: 0.05, decay_rate: 0.5, " \
@@ -370,7 +375,7 @@ static void test_layers_are_trained_saved_and_resumed(void **state)
     assert_int_equal(liana_model_load(other.context, saved, &loaded), LIANA_OK);
     assert_true(liana__same_weights(whole, loaded));
     liana_model_destroy(loaded);
-    /* A context without the parts says what it lacks. */
+    /* A context without the parts names the missing ones. */
     liana_context *plain;
     assert_int_equal(liana_context_create(NULL, &plain), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'own_uniform'", __FILE__,
@@ -419,7 +424,7 @@ static void test_what_layers_refuse(void **state)
     liana_own_layer(m, "Scaled", scaled_options, .rate = 0.95);
     refuse_model(&own, m, LIANA_INVALID_CONFIG, "rate: found the number 0.95");
     refuse_initializer(&own, "own_uniform(minval=3, maxval=2)", "minval is not below maxval");
-    refuse_initializer(&own, "own_uniform(kind=some)", "kind: found 'some', expected all or none");
+    refuse_initializer(&own, "own_uniform(kind=some)", "own_uniform.kind: found the text 'some', expected all or none");
     end(&own);
 }
 
@@ -490,7 +495,7 @@ static void test_heads_and_options(void **state)
     refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "the loss 'new': its size is");
     loss.part.size = sizeof loss;
     loss.part.version = LIANA_PARTS_VERSION + 1;
-    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "was built for version 3");
+    refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, "was built for version 4");
     refuse_row(&own, (liana_option){.name = "name", .kind = LIANA_OPTION_INT}, "there is an option 'name' already");
     refuse_row(&own, (liana_option){.name = "from_logits"}, "there is an option 'from_logits' already");
     refuse_row(&own, (liana_option){.name = "a", .kind = (liana_option_kind)17}, "unknown kind 17");

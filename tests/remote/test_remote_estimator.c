@@ -1,5 +1,5 @@
-/* Estimators whose model_dir and exports are in buckets: what was begun on one machine goes on on another, with the bits
- * of an estimator that works in a local folder. */
+/* Estimators whose model_dir and exports are in buckets: a training begun on one machine goes on on another, with the
+ * bits of an estimator that works in a local folder. */
 #include "harness/remote_server.h"
 #include "harness/tiny_fit.h"
 
@@ -63,7 +63,7 @@ static liana_estimator *make(const fixture *fixed, const char *model_dir)
 static void train(const fixture *fixed, liana_estimator *estimator, int64_t epochs)
 {
     const fixture own = *fixed;
-    done(liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = own.data, .epochs = epochs}));
+    done(liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = own.data, .epochs = epochs}, NULL));
 }
 
 static void predict(const fixture *fixed, liana_estimator *estimator, float *found)
@@ -142,7 +142,7 @@ static void test_what_cannot_be_written(void **state)
             "linear: there is no checkpoint in 's3://bucket/one'; train first");
     liana_estimator_destroy(first);
     first = make(&own, "s3://readonly/one");
-    refused(liana_estimator_train(first, &(liana_train_spec){.input.dataset = own.data}), LIANA_IO_ERROR,
+    refused(liana_estimator_train(first, &(liana_train_spec){.input.dataset = own.data}, NULL), LIANA_IO_ERROR,
             "AccessDenied");
     liana_estimator_destroy(first);
     estimator = make(&own, liana__test_path("local"));

@@ -3,7 +3,7 @@
 #include "harness/remote_server.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static liana_status open_url(const char *url, const liana__source_options *optio
 static void check_record(const liana__source *source, uint64_t index, int64_t label, const char *bytes)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.label, label);
@@ -34,7 +34,7 @@ static void check_record(const liana__source *source, uint64_t index, int64_t la
     liana__source_scratch_destroy(source, scratch);
 }
 
-/* Rows may be URLs of any kind, beside paths; names in a list on a server count from the folder of the list. */
+/* Rows may be URLs of any kind, and paths; names in a list on a server count from the folder of the list. */
 static void test_rows_of_a_list(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_rows_of_a_list(void **state)
     assert_int_equal(source->num_records, 3);
     check_record(source, 2, 3, "three");
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error,
                  "'gs://bucket/lists/l.csv', record 1 (id 'none.jpg')", "gs://bucket/lists/none.jpg");
     liana__source_scratch_destroy(source, scratch);
@@ -233,7 +233,7 @@ static void test_models_and_checkpoints(void **state)
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_int_equal(liana_model_load(context, liana__test_path("run"), &model), LIANA_OK);
     assert_int_equal(liana_model_save(model, liana__test_path("model")), LIANA_OK);
-    int64_t count = liana_model_num_parameters(model, false);
+    int64_t count = liana_model_info(model).num_parameters;
     liana_model_destroy(model);
     liana__test_serve_file("model/model.json", liana__test_path("model/model.json"));
     assert_int_equal(liana_model_load(context, "gs://bucket/model", &model), LIANA_NOT_FOUND);
@@ -242,14 +242,15 @@ static void test_models_and_checkpoints(void **state)
     const char *const urls[] = {"gs://bucket/model", liana__test_server_url("/web/model")};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(liana_model_load(context, urls[i], &model), LIANA_OK);
-        assert_int_equal(liana_model_num_parameters(model, false), count);
+        assert_int_equal(liana_model_info(model).num_parameters, count);
         assert_int_equal(liana_model_load_weights(model, "s3://bucket/model/weights.safetensors", false), LIANA_OK);
         liana_model_destroy(model);
     }
     liana_context_destroy(context);
 }
 
-/* A URL that is signed is told by what stays when it is signed anew; what signs it is in no file and in no message. */
+/* A signed URL is identified by the part that stays when it is signed anew; the signature is in no file and in no
+ * message. */
 static void test_signed_urls(void **state)
 {
     (void)state;

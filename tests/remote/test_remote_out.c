@@ -1,5 +1,5 @@
-/* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run was
- * killed, refused or cut off. */
+/* Results in buckets, from the command's side and in C: the files there are those of a local run, also after the run
+ * was killed, refused or cut off. */
 #include "harness/command_run.h"
 #include "harness/peers.h"
 #include "harness/remote_server.h"
@@ -169,7 +169,7 @@ static void test_pictures(void **state)
     assert_int_equal(count_left(liana__test_path("cache")), 0);
 }
 
-/* Single files: what to leave out, and a trace. */
+/* Single files: records to leave out, and a trace. */
 static void test_lists_and_traces(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void test_killed_runs(void **state)
         snprintf(url, sizeof url, "%s://bucket/run-%zu", i % 3 == 2 ? "gs" : "s3", i);
         snprintf(served, sizeof served, "served/run-%zu", i);
         run_until_killed(config, url, sent[i]);
-        /* On this machine, which has what was not sent; or on another. */
+        /* On this machine, which has the files that were not sent; or on another. */
         bool other = i % 2;
         snprintf(cache, sizeof cache, "%s", liana__test_path(other ? "cache-of-another" : "cache"));
         setenv("LIANA_CACHE", cache, 1);
@@ -260,7 +260,7 @@ static void test_a_bucket_that_refuses_later(void **state)
     assert_says(got.err, "--resume sends it");
     assert_code(got, 1);
     assert_int_equal(count_left(liana__test_path("cache")), 1);
-    /* What was kept is not overwritten by mistake, and is sent by a resume. */
+    /* Kept files are not overwritten by mistake, and are sent by a resume. */
     liana__test_server_fault("none", 0);
     got = liana__test_command("train", config, "--out", "s3://bucket/run");
     if (!strstr(got.err, "were not sent")) assert_says(got.err, "already holds a run");
@@ -401,8 +401,8 @@ static void test_fits_and_models(void **state)
     fit_done(context, liana_fit(model, &options));
     assert_false(liana__folder_exists(liana__test_path("served/fit/step-0000000004")));
     float expected[64 * LIANA__TINY_CLASSES], found[64 * LIANA__TINY_CLASSES];
-    fit_done(context, liana_predict(straight, data, expected));
-    fit_done(context, liana_predict(model, data, found));
+    fit_done(context, liana_predict(straight, data, NULL, expected));
+    fit_done(context, liana_predict(model, data, NULL, found));
     assert_memory_equal(expected, found, sizeof expected);
     liana_model_destroy(straight);
 
@@ -411,7 +411,7 @@ static void test_fits_and_models(void **state)
         liana_model *loaded;
         fit_done(context, liana_model_save(model, urls[i]));
         fit_done(context, liana_model_load(context, urls[i], &loaded));
-        fit_done(context, liana_predict(loaded, data, found));
+        fit_done(context, liana_predict(loaded, data, NULL, found));
         assert_memory_equal(expected, found, sizeof expected);
         liana_model_destroy(loaded);
     }
@@ -445,8 +445,8 @@ static void test_a_run_as_a_model(void **state)
     liana_model_destroy(there);
     fit_done(context, liana_model_load(context, "gs://bucket/run/checkpoints/step-0000000002", &there));
     fit_done(context, liana_model_load(context, liana__test_path("run"), &here));
-    fit_done(context, liana_predict(here, data, expected));
-    fit_done(context, liana_predict(there, data, found));
+    fit_done(context, liana_predict(here, data, NULL, expected));
+    fit_done(context, liana_predict(there, data, NULL, found));
     assert_memory_equal(expected, found, sizeof expected);
     liana_model_destroy(here);
     liana_model_destroy(there);

@@ -43,7 +43,7 @@ static void test_training_from_buckets(void **state)
     assert_says(got.out, "remote files: 2 of 2");
     assert_code(got, 0);
     assert_same_model("gs", "local");
-    /* The configuration from there as well: what it names lies beside it. */
+    /* The configuration from there as well: its files lie next to it. */
     assert_code(liana__test_command("train", "s3://bucket/data/config.yaml", "--out", liana__test_path("s3")), 0);
     assert_same_model("s3", "local");
     /* Code that it names does not run unasked. */
@@ -54,7 +54,7 @@ static void test_training_from_buckets(void **state)
         assert_refused(liana__test_command("train", "s3://bucket/data/code.yaml", "--out", liana__test_path("none")), 2,
                        "the plugin '/none.so' is not loaded", "--allow-plugins");
     }
-    /* What the run folder says is where the data came from, and who asked is not in it. */
+    /* The run folder records the data's place without the signature. */
     char *text;
     size_t size;
     liana__error error = {0};
@@ -142,8 +142,8 @@ static void test_records_of_a_dataset(void **state)
     assert_non_null(one);
     liana_dataset *both = liana_dataset_tfrecord(context, "s3://bucket/shards/*.tfrec");
     assert_non_null(both);
-    assert_compare(liana_dataset_num_examples(one), >, 0);
-    assert_int_equal(liana_dataset_num_examples(both), 2 * liana_dataset_num_examples(one));
+    assert_compare(liana_dataset_info(one).num_examples, >, 0);
+    assert_int_equal(liana_dataset_info(both).num_examples, 2 * liana_dataset_info(one).num_examples);
     liana_dataset_close(one);
     liana_dataset_close(both);
     assert_null(liana_dataset_tfrecord(context, "s3://bucket/none.tfrec"));

@@ -1,4 +1,4 @@
-/* Warm starts from URLs: what they find is what the same files on this machine give, and damage is found there too. */
+/* Warm starts from URLs: their findings are those of the same files on this machine, and damage is found there too. */
 #include "harness/remote_server.h"
 #include "harness/tiny_fit.h"
 
@@ -10,14 +10,12 @@
 /* A new model with the weights of `from`. */
 static liana_model *start_from(liana_context *context, const char *from)
 {
-    char options[600];
     const struct {
         liana_context *context;
     } own = {context};
     liana_warm_report report;
     liana_model *model = liana__tiny_model(context);
-    snprintf(options, sizeof options, "{from: \"%s\"}", from);
-    done(liana_model_warm_start(model, options, NULL, &report));
+    done(liana_model_warm_start(model, &(liana_warm_start_options){.from = from}, &report));
     assert_compare(report.matched, >, 5);
     return model;
 }
@@ -84,13 +82,11 @@ static void damage(const char *path)
 
 static void refuse(liana_context *context, const char *from, liana_status expected, const char *text)
 {
-    char options[600];
     const struct {
         liana_context *context;
     } own = {context};
     liana_model *model = liana__tiny_model(context), *untouched = liana__tiny_model(context);
-    snprintf(options, sizeof options, "{from: \"%s\"}", from);
-    refused(liana_model_warm_start(model, options, NULL, NULL), expected, text);
+    refused(liana_model_warm_start(model, &(liana_warm_start_options){.from = from}, NULL), expected, text);
     assert_true(liana__same_weights(model, untouched));
     liana_model_destroy(model);
     liana_model_destroy(untouched);

@@ -3,9 +3,8 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "report/class_matrix.h"
-#include "report/curves.h"
-#include "report/grid.h"
+#include "report/canvas.h"
+#include "report/pictures.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,7 +147,8 @@ static void test_curves_follow_their_values(void **state)
     liana__image_free(&image);
 }
 
-/* Grey pixels around a point of the first plot: `epoch` from 0, `height` the share of the plot's height from its bottom. */
+/* Grey pixels around a point of the first plot: `epoch` from 0, `height` the share of the plot's height from its
+ * bottom. */
 static int64_t count_grey(const liana__image *image, double epoch, double height)
 {
     int64_t count = 0, at_x = (int64_t)(2 * (64 + 420 * epoch / 4)), at_y = (int64_t)(2 * (74 + 260 * (1 - height)));
@@ -161,7 +161,8 @@ static int64_t count_grey(const liana__image *image, double epoch, double height
     return count;
 }
 
-/* Whether all pixels of [left, right) x [top, bottom), in units of the picture, are the same in both, or white (`b` NULL). */
+/* Whether all pixels of [left, right) x [top, bottom), in units of the picture, are the same in both, or white (`b`
+ * NULL). */
 static bool same_pixels(const liana__image *a, const liana__image *b, int left, int top, int right, int bottom)
 {
     for (int64_t y = 2 * top; y < 2 * bottom; y++) {
@@ -215,7 +216,7 @@ static int64_t right_end(const liana__image *image, int64_t rows)
     return -1;
 }
 
-/* Titles of small pictures are as long as those of large ones: they are not cut at what is below them. */
+/* Titles of small pictures are as long as those of large ones: they are not cut at the plots below them. */
 static void test_titles_of_small_pictures_fit(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void test_titles_of_small_pictures_fit(void **state)
     assert_compare(ends[1][0], ==, ends[1][1]);
 }
 
-/* Decisions lie where they were made, at what they measured. */
+/* Decisions lie where they were made, at their measured values. */
 static void test_decisions_are_drawn(void **state)
 {
     (void)state;
@@ -351,7 +352,7 @@ static void test_axis_steps_are_round(void **state)
     (void)state;
     static const double cases[][3] = {{0, 1, 0.2}, {0, 2.3, 0.5}, {0.1, 0.9, 0.2}, {1, 30, 5}, {0, 0.007, 0.001}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_near(liana__curves_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5), cases[i][2], 1e-12, i);
+        assert_near(liana__axis_step(cases[i][0], cases[i][1], i == 3 ? 6 : 5), cases[i][2], 1e-12, i);
     }
 }
 

@@ -67,8 +67,9 @@ static double terms_of(const liana_graph *graph)
     return most;
 }
 
-/* As in the tests of kernels: half a unit in the last place for each rounding, and what sums in f32 lack. liana's
- * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a quarter. */
+/* As in the tests of kernels: half a unit in the last place for each rounding, and the error of sums in f32. liana's
+ * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a
+ * quarter. */
 static double tolerance_of(const liana__sample *sample, const liana_graph *graph, liana_dtype dtype)
 {
     if (dtype == LIANA_F64) return 1e-11;
@@ -102,7 +103,7 @@ static void add_sample(liana__test_cases *cases, const liana__samples *op, const
                        liana_dtype dtype, char **first)
 {
     liana_graph *graph = liana__test_new_graph(context);
-    liana_graph_output(graph, "y", sample->build(graph, dtype));
+    liana_graph_output(graph, "y", liana__sample_build(sample, graph, dtype));
     if (liana_graph_status(graph) == LIANA_OK && !is_for_cpu(graph)) {
         char *text = print(graph, &(liana__stablehlo_options){.wide_products = true}), name[160];
         snprintf(name, sizeof name, "%s, sample '%s', %s", op->op->name, sample->name, liana_dtype_name(dtype));
@@ -169,13 +170,14 @@ static void add_element_wise_edges(liana__test_cases *cases, liana_dtype dtype)
     const int64_t side = liana__dtype_is_float(dtype) ? NUM_FLOATS : NUM_INTEGERS;
     for (size_t op = 0; op < NUM_OPS; op++) {
         const liana__op *tested = all_samples[op]->op;
-        if (tested->placement != LIANA__PLACE_IN_PLACE || tested->attributes || tested->max_inputs > 2) continue;
+        if (tested->placement != LIANA__PLACE_IN_PLACE || tested->attributes || liana__op_most_inputs(tested) > 2)
+            continue;
         liana_graph *graph = liana__test_new_graph(context);
         liana_tensor inputs[2];
-        for (size_t i = 0; i < tested->max_inputs; i++) {
+        for (size_t i = 0; i < liana__op_most_inputs(tested); i++) {
             inputs[i] = liana_graph_input(graph, i ? "b" : "a", dtype, liana_shape_of(side * side));
         }
-        liana_tensor y = liana__build(LIANA_HERE, graph, tested, inputs, tested->max_inputs, NULL);
+        liana_tensor y = liana__build(LIANA_HERE, graph, tested, inputs, liana__op_most_inputs(tested), NULL);
         add_edges(cases, "op", tested->name, dtype, graph, y);
     }
 }
@@ -221,9 +223,10 @@ static void test_samples(void **state)
     liana__test_cases cases = liana__test_cases_open();
     for (size_t i = 0; i < NUM_OPS; i++) {
         for (size_t k = 0; k < all_samples[i]->count; k++) {
+            const liana__sample sample = liana__samples_at(all_samples[i], k);
             char *first = NULL;
             for (int dtype = 0; dtype < LIANA_NUM_DTYPES; dtype++) {
-                add_sample(&cases, all_samples[i], &all_samples[i]->items[k], (liana_dtype)dtype, &first);
+                add_sample(&cases, all_samples[i], &sample, (liana_dtype)dtype, &first);
             }
             free(first);
         }
@@ -276,8 +279,8 @@ static void test_recorded_text(void **state)
     liana_graph_destroy(graph);
 }
 
-/* A step with momentum for a matrix and a layer's two vectors; `copy` becomes what the matrix was, and a counter counts. The
- * rate is shared: rate / (1 + counter). */
+/* A step with momentum for a matrix and a layer's two vectors; `copy` becomes the former matrix, and a counter counts.
+ * The rate is shared: rate / (1 + counter). */
 static liana_graph *step_graph(void)
 {
     liana_graph *graph = liana__test_new_graph(context);

@@ -13,7 +13,7 @@
 
 enum { PROCESSES = 3, COUNT = 60, FEATURES = 4, BATCH = 8 };
 
-/* What a process does, which the last one may do otherwise. */
+/* The work of a process, which may differ in the last one. */
 typedef struct recipe {
     int64_t batch_size, microbatch, epochs, units, steps;
     uint64_t seed;
@@ -91,7 +91,7 @@ static void assert_differ(liana_status (*run)(liana_context *context, const reci
     }
 }
 
-/* What the last process does otherwise, and what all say then. Zeros: as the others. */
+/* The difference of the last process, and the message of all then. Zeros: as the others. */
 typedef struct difference {
     recipe change;
     const char *text;
@@ -185,7 +185,7 @@ static void test_fits(void **state)
 
 /* ---- evaluations and predictions ---- */
 
-/* Twice: what has been compiled is kept. */
+/* Twice: compiled programs are kept. */
 static liana_status evaluate(liana_context *context, const recipe *own)
 {
     liana_model *model = make_model(context, own);
@@ -215,7 +215,7 @@ static liana_status predict(liana_context *context, const recipe *own)
                                            .inputs = {{NULL, own->input}},
                                            .strategy = {.name = "multi_worker"}};
     liana_status status = liana_dataset_open(context, own->data, NULL, &data);
-    if (status == LIANA_OK) status = liana_predict_batches(model, data, &options, outputs);
+    if (status == LIANA_OK) status = liana_predict(model, data, &options, outputs);
     liana_model_destroy(model);
     liana_dataset_close(data);
     return status;
@@ -313,19 +313,19 @@ static void test_batches(void **state)
 
 /* ---- a step of one's own ---- */
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const recipe *own = user;
-    liana_tensor x = liana_leaf_input(leaf, "x");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, own->units));
+    liana_tensor x = liana_shard_input(shard, "x");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, own->units));
     liana_tensor product = liana_op_matmul(x, weight, false, false);
     if (own->loss) product = liana_op_relu(product);
     if (own->high > 0) product = liana_op_clip(product, 0, own->high);
     if (own->constant > 0) {
-        product = liana_op_multiply(product, liana_graph_scalar(leaf->graph, LIANA_F32, own->constant));
+        product = liana_op_multiply(product, liana_graph_scalar(shard->graph, LIANA_F32, own->constant));
     }
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(product));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(product));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -339,13 +339,11 @@ static liana_status step(liana_context *context, const recipe *own)
 {
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}}};
     float x[BATCH * FEATURES], weights[FEATURES * 16];
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *made = NULL;
     for (int i = 0; i < BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
     for (int i = 0; i < FEATURES * 16; i++) weights[i] = own->weight;
     const liana_step_options options = {.name = "mine",
-                                        .leaf = build_leaf,
+                                        .shard = build_shard,
                                         .update = build_update,
                                         .user = (void *)(uintptr_t)own,
                                         .components = components,
@@ -353,22 +351,19 @@ static liana_status step(liana_context *context, const recipe *own)
                                         .batch_size = own->batch_size,
                                         .microbatch = own->microbatch,
                                         .strategy = {.name = "multi_worker"}};
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &made);
+    liana_status status = liana_step_create(context, &options, &made);
+    liana_variables *variables = liana_step_variables(made);
     const size_t size = FEATURES * (size_t)own->units * sizeof(float);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", weights, size);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     for (int64_t i = 0; status == LIANA_OK && i < own->steps; i++) {
         liana_step_results results;
         status = liana_step_run(made,
-                                &(liana_step_batch){
+                                &(liana_step_input){
                                     .arrays = {{"x", LIANA_F32, liana_shape_of(own->batch_size, FEATURES), x}}},
                                 &results);
     }
     liana_step_destroy(made);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 
@@ -445,7 +440,7 @@ static liana_status estimate(liana_context *context, const recipe *own)
     if (status == LIANA_OK) status = liana_dataset_open(context, own->data, NULL, &measured);
     if (status == LIANA_OK) status = liana_estimator_create(context, &options, &estimator);
     if (status == LIANA_OK) {
-        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1});
+        status = liana_estimator_train(estimator, &(liana_train_spec){.input.dataset = training, .steps = 1}, NULL);
     }
     if (status == LIANA_OK) {
         status = liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = measured, .steps = own->steps},

@@ -1,4 +1,4 @@
-/* Steps: a loop of one's own gives the bits of liana_fit, on any number of threads; what steps refuse; models and
+/* Steps: a loop of one's own gives the bits of liana_fit, on any number of threads; refusals of steps; models and
  * variables. */
 #include "harness/tiny_loop.h"
 
@@ -17,17 +17,15 @@ enum { MOST_WEIGHTS = 16 };
 
 typedef liana__tiny_loop fixture;
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output;
     liana_tensor variables[MOST_WEIGHTS];
-    liana_call_effects effects;
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_sum(leaf, "accuracy", liana_metric_of(output, label, NULL));
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
-    liana_leaf_effects(leaf, &effects);
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_sum(shard, "accuracy", liana_metric_of(output, label, NULL));
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -41,7 +39,7 @@ static void build_update(liana_update *update, void *user)
 static liana_step_options usual(fixture *own)
 {
     return (liana_step_options){.name = "tiny",
-                                .leaf = build_leaf,
+                                .shard = build_shard,
                                 .update = build_update,
                                 .user = own,
                                 .components = liana__loop_components,
@@ -68,12 +66,12 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
     liana_step *step = liana__loop_step(own, &options);
     liana_step_results results;
     int64_t update = 0;
-    assert_int_equal(liana_step_num_replicas_in_sync(step), own->strategy.name ? own->strategy.replicas : 1);
+    assert_int_equal(liana_step_info(step).num_replicas_in_sync, own->strategy.name ? own->strategy.replicas : 1);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         means[0] = means[1] = 0;
         for (int64_t first = 0; first < COUNT; first += BATCH) {
             int64_t count = COUNT - first < BATCH ? COUNT - first : BATCH;
-            liana_step_batch batch = liana__loop_batch(own, first, count, decays ? decayed(rate, update) : rate);
+            liana_step_input batch = liana__loop_batch(own, first, count, decays ? decayed(rate, update) : rate);
             liana__tiny_done(own->context, liana_step_run(step, &batch, &results), __FILE__, __LINE__);
             assert_int_equal(results.num_examples, count);
             assert_int_equal(results.num_sums, 2);
@@ -83,7 +81,7 @@ static void train(fixture *own, double rate, bool decays, liana_precision precis
             update++;
         }
     }
-    assert_int_equal(liana_step_position(step), EPOCHS * COUNT);
+    assert_int_equal(liana_step_info(step).position, EPOCHS * COUNT);
     liana__tiny_done(own->context, liana_model_from_variables(own->model, own->variables), __FILE__, __LINE__);
     liana_step_destroy(step);
 }
@@ -171,7 +169,7 @@ static void test_another_seed_gives_other_weights(void **state)
         liana_variables *kept = own.variables;
         own.variables = variables;
         liana_step *step = liana__loop_step(&own, &options);
-        liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.01);
+        liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0.01);
         done(liana_step_run(step, &batch, NULL));
         models[i] = liana__tiny_model(own.context);
         done(liana_model_from_variables(models[i], variables));
@@ -185,7 +183,7 @@ static void test_another_seed_gives_other_weights(void **state)
     liana__tiny_loop_close(&own);
 }
 
-/* A device with leaves of one size leaves rows out that are no examples: close to the CPU, averages included. */
+/* A device with shards of one size leaves rows out that are no examples: close to the CPU, averages included. */
 static void test_missing_rows_count_for_nothing(void **state)
 {
     (void)state;
@@ -199,7 +197,7 @@ static void test_missing_rows_count_for_nothing(void **state)
     train(&own, 0.01, false, LIANA_FLOAT32, expected);
     train(&other, 0.01, false, LIANA_FLOAT32, means);
     assert_near(means[0], expected[0], 1e-4);
-    for (size_t i = 0; i < liana_model_num_weights(own.model); i++) {
+    for (size_t i = 0; i < liana_model_info(own.model).num_weights; i++) {
         liana_array a, b;
         done(liana_model_get_weights(own.model, liana_model_weight(own.model, i).name, &a));
         done(liana_model_get_weights(other.model, a.name, &b));
@@ -211,15 +209,16 @@ static void test_missing_rows_count_for_nothing(void **state)
 }
 
 /* Without an update a step measures what liana_test_on_batch measures. */
-static void build_measure(liana_leaf *leaf, void *user)
+static void build_measure(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana_leaf_input(leaf, "image"), label = liana_leaf_input(leaf, "label"), output;
-    liana_tensor scale = liana_graph_scalar(leaf->graph, LIANA_F32, 1.0 / 255);
+    liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;
+    liana_tensor scale = liana_graph_scalar(shard->graph, LIANA_F32, 1.0 / 255);
     image = liana_op_multiply(liana_op_cast(image, LIANA_F32), scale);
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, NULL);
-    liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_sum(leaf, "best two", liana_metric_of(output, label, &(liana_metric){.name = "top_k_accuracy", .k = 2}));
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
+    liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_sum(shard, "best two",
+                    liana_metric_of(output, label, &(liana_metric){.name = "top_k_accuracy", .k = 2}));
 }
 
 static void test_a_step_may_only_measure(void **state)
@@ -227,12 +226,12 @@ static void test_a_step_may_only_measure(void **state)
     (void)state;
     fixture own = liana__tiny_loop_open(2, liana__tiny_model);
     liana_step_options options = usual(&own);
-    options.leaf = build_measure;
+    options.shard = build_measure;
     options.update = NULL;
     options.evaluates = true;
     options.scalars[0] = NULL;
     liana_step *step = liana__loop_step(&own, &options);
-    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0);
+    liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0);
     batch.scalars[0].name = NULL;
     liana_step_results results;
     liana_results expected;
@@ -250,15 +249,15 @@ static void test_a_step_may_only_measure(void **state)
 /* ---- a rule of one's own ---- */
 
 /* y = w x with the squared error, in the graph and in plain numbers. */
-static void build_line(liana_leaf *leaf, void *user)
+static void build_line(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, LIANA_SCALAR);
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, LIANA_SCALAR);
     liana_graph_initializer(w, "constant(0.5)");
     liana_tensor error = liana_op_subtract(liana_op_multiply(w, x), y);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, &w, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, &w, 1);
 }
 
 /* w -= rate * gradient / (1 + mean loss) */
@@ -279,13 +278,14 @@ static void test_a_rule_of_ones_own(void **state)
     enum { POINTS = 20, LARGEST = 8 };
     fixture own = liana__tiny_loop_open(3, liana__tiny_model);
     static const liana_component points[] = {{.name = "x", .dtype = LIANA_F32}, {.name = "y", .dtype = LIANA_F32}};
-    liana_step_options options = {.leaf = build_line,
+    liana_step_options options = {.shard = build_line,
                                   .update = move_line,
                                   .components = points,
                                   .num_components = 2,
                                   .scalars = {"rate"},
                                   .batch_size = LARGEST,
-                                  .microbatch = 3};
+                                  .microbatch = 3,
+                                  .variables = own.variables};
     float x[POINTS], y[POINTS], w;
     double expected = 0.5;
     for (int i = 0; i < POINTS; i++) {
@@ -299,9 +299,9 @@ static void test_a_rule_of_ones_own(void **state)
     liana_iterator *iterator;
     done(liana_iterator_create(data, NULL, &iterator));
     liana_step *step;
-    done(liana_step_create(own.device, own.variables, &options, &step));
+    done(liana_step_create(own.context, &options, &step));
     done(liana_variables_initialize(own.variables, NULL));
-    liana_step_batch batch = {.scalars = {{"rate", 0.3}}};
+    liana_step_input batch = {.scalars = {{"rate", 0.3}}};
     for (int first = 0; first < POINTS; first += LARGEST) {
         int count = POINTS - first < LARGEST ? POINTS - first : LARGEST;
         double loss = 0, gradient = 0;
@@ -343,7 +343,7 @@ static void test_losses_and_metrics_are_functions(void **state)
     liana_tensor x = liana_graph_constant(graph, LIANA_F32, shape, scores);
     liana_tensor y = liana_graph_constant(graph, LIANA_F32, shape, values);
     liana_tensor label = liana_graph_constant(graph, LIANA_S64, liana_shape_of(2), labels);
-    /* -log softmax: log(e + e^2 + 1) - 0, and 100 for a score of 0 beside one of 100. */
+    /* -log softmax: log(e + e^2 + 1) - 0, and 100 for scores of 0 and 100. */
     double expected = log(exp(1) + exp(2) + 1) + 100;
     assert_near(sum_of(liana_loss_of(x, label, &(liana_loss){.from_logits = true})), expected, 1e-4);
     assert_near(sum_of(liana_loss_of(liana_op_softmax(x), label, NULL)), expected, 1e-4);
@@ -409,29 +409,29 @@ static void test_calls_that_are_refused(void **state)
 
 /* ---- what steps refuse ---- */
 
-typedef struct wrong_leaf {
+typedef struct wrong_shard {
     int which;
-} wrong_leaf;
+} wrong_shard;
 
-static void build_wrong(liana_leaf *leaf, void *user)
+static void build_wrong(liana_shard *shard, void *user)
 {
-    const wrong_leaf *own = user;
-    liana_tensor x = liana_leaf_input(leaf, own->which == 0 ? "xx" : "x");
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, LIANA_SCALAR);
+    const wrong_shard *own = user;
+    liana_tensor x = liana_shard_input(shard, own->which == 0 ? "xx" : "x");
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, LIANA_SCALAR);
     liana_tensor each = liana_op_multiply(w, x);
-    liana_tensor sum = liana_leaf_sum(leaf, "sum", own->which == 1 ? w : each);
-    if (own->which == 2) liana_leaf_sum(leaf, "sum", each);
-    if (own->which == 3) liana_leaf_gradients(leaf, sum, &x, 1);
-    if (own->which != 8) liana_leaf_gradients(leaf, sum, &w, 1);
-    if (own->which == 4) liana_leaf_gradients(leaf, sum, &w, 1);
-    if (own->which == 5) liana_graph_input(leaf->graph, "own", LIANA_F32, LIANA_SCALAR);
-    if (own->which == 6 && leaf->size != 4) liana_leaf_sum(leaf, "other", each);
-    if (own->which == 7) liana_leaf_sum(leaf, "", each);
+    liana_tensor sum = liana_shard_sum(shard, "sum", own->which == 1 ? w : each);
+    if (own->which == 2) liana_shard_sum(shard, "sum", each);
+    if (own->which == 3) liana_shard_gradients(shard, sum, &x, 1);
+    if (own->which != 8) liana_shard_gradients(shard, sum, &w, 1);
+    if (own->which == 4) liana_shard_gradients(shard, sum, &w, 1);
+    if (own->which == 5) liana_graph_input(shard->graph, "own", LIANA_F32, LIANA_SCALAR);
+    if (own->which == 6 && shard->size != 4) liana_shard_sum(shard, "other", each);
+    if (own->which == 7) liana_shard_sum(shard, "", each);
 }
 
 static void update_wrong(liana_update *update, void *user)
 {
-    const wrong_leaf *own = user;
+    const wrong_shard *own = user;
     if (own->which == 10) liana_update_scalar(update, "ratte");
     if (own->which == 11) liana_update_sum(update, "summ");
     if (own->which == 12) liana_graph_input(update->graph, "own", LIANA_F32, LIANA_SCALAR);
@@ -444,9 +444,9 @@ static const liana_component numbers[] = {{.name = "x", .dtype = LIANA_F32}};
 static void refuse_step(const fixture *given, int which, const char *text)
 {
     const fixture own = *given;
-    wrong_leaf wrong = {which};
+    wrong_shard wrong = {which};
     liana_step *step = (liana_step *)&wrong;
-    liana_step_options options = {.leaf = build_wrong,
+    liana_step_options options = {.shard = build_wrong,
                                   .update = update_wrong,
                                   .user = &wrong,
                                   .components = numbers,
@@ -454,7 +454,7 @@ static void refuse_step(const fixture *given, int which, const char *text)
                                   .scalars = {"rate"},
                                   .batch_size = 10,
                                   .microbatch = 4};
-    liana_status status = liana_step_create(own.device, own.variables, &options, &step);
+    liana_status status = liana_step_create(own.context, &options, &step);
     refused(status, which == 0 || which == 10 || which == 11 ? LIANA_NOT_FOUND : LIANA_INVALID_ARGUMENT, text);
     assert_null(step);
 }
@@ -469,7 +469,7 @@ static void test_functions_that_are_refused(void **state)
     refuse_step(&own, 3, "with respect to variables");
     refuse_step(&own, 4, "'w' two gradients");
     refuse_step(&own, 5, "an input 'own' of its own");
-    refuse_step(&own, 6, "a leaf of 3 examples declares other sums");
+    refuse_step(&own, 6, "a shard of 3 examples declares other sums");
     refuse_step(&own, 7, "needs a name");
     refuse_step(&own, 8, "assigns to no variable");
     refuse_step(&own, 9, "assigns to no variable");
@@ -483,7 +483,7 @@ static void refuse_options(const fixture *given, liana_step_options options, con
 {
     const fixture own = *given;
     liana_step *step;
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT, text);
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT, text);
 }
 
 static void test_options_that_are_refused(void **state)
@@ -492,8 +492,8 @@ static void test_options_that_are_refused(void **state)
     fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own), right = options;
     liana_step *step;
-    options.leaf = NULL;
-    refuse_options(&own, options, "no leaf function");
+    options.shard = NULL;
+    refuse_options(&own, options, "no shard function");
     options = right;
     options.num_components = 0;
     refuse_options(&own, options, "0 components, expected 1 to 16");
@@ -511,15 +511,21 @@ static void test_options_that_are_refused(void **state)
     refuse_options(&own, options, "no dtype of numbers");
     given[1] = (liana_component){.name = "open", .dtype = LIANA_F32, .shape = {1, {-1}}};
     refuse_options(&own, options, "no shape of an example");
-    refused(liana_step_create(own.device, NULL, &right, &step), LIANA_INVALID_ARGUMENT, "'variables'");
-    refused(liana_step_create(own.device, own.variables, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
-    assert_int_equal(liana_step_create(NULL, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
+    options = right;
+    options.device = "cpu";
+    options.variables = own.variables;
+    refuse_options(&own, options, "variables besides its device");
+    options = right;
+    options.optimizer = "Adam";
+    refuse_options(&own, options, "an update function and an optimizer");
+    refused(liana_step_create(own.context, NULL, &step), LIANA_INVALID_ARGUMENT, "'options'");
+    assert_int_equal(liana_step_create(NULL, NULL, NULL), LIANA_INVALID_ARGUMENT);
     liana_step_destroy(NULL);
     liana__tiny_loop_close(&own);
 }
 
 /* Without the scalar. */
-static liana_status give_batch(void *user, int64_t number, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t number, liana_step_input *batch)
 {
     (void)number;
     *batch = liana__loop_batch(user, 0, BATCH, 0);
@@ -533,23 +539,24 @@ static void test_batches_that_are_refused(void **state)
     fixture own = liana__tiny_loop_open(1, liana__tiny_model);
     liana_step_options options = usual(&own);
     liana_step *step;
-    done(liana_step_create(own.device, own.variables, &options, &step));
-    liana_step_batch batch = liana__loop_batch(&own, 0, BATCH, 0.1), right = batch;
+    options.variables = own.variables;
+    done(liana_step_create(own.context, &options, &step));
+    liana_step_input batch = liana__loop_batch(&own, 0, BATCH, 0.1), right = batch;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "tiny: the variables 'conv2d/kernel'");
     done(liana_model_to_variables(own.model, own.variables));
     done(liana_variables_initialize(own.variables, NULL));
-    refused(liana_step_run(step, NULL, NULL), LIANA_INVALID_ARGUMENT, "the batch is NULL");
+    refused(liana_step_run(step, NULL, NULL), LIANA_INVALID_ARGUMENT, "'input' is NULL");
     assert_int_equal(liana_step_run(NULL, &batch, NULL), LIANA_INVALID_ARGUMENT);
-    liana_step_many many = {.num_steps = 2};
     liana_step_counts counts;
-    assert_int_equal(liana_step_run_many(NULL, &many, NULL, NULL), LIANA_INVALID_ARGUMENT);
-    refused(liana_step_run_many(step, NULL, NULL, NULL), LIANA_INVALID_ARGUMENT, "nothing is given");
-    refused(liana_step_run_many(step, &many, NULL, NULL), LIANA_INVALID_ARGUMENT, ".batch");
-    many = (liana_step_many){-1, give_batch, .user = &own};
-    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "num_steps is negative");
+    liana_step_input many = {.num_steps = 2, .counts = &counts};
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "no function for batches (give_batch)");
+    many = (liana_step_input){.give_batch = give_batch, .num_steps = -1, .user = &own, .counts = &counts};
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "num_steps is negative");
     many.num_steps = 2;
-    refused(liana_step_run_many(step, &many, NULL, &counts), LIANA_INVALID_ARGUMENT, "no scalar 'rate'");
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "no scalar 'rate'");
     assert_int_equal(counts.num_done, 0);
+    many.arrays[0] = batch.arrays[0];
+    refused(liana_step_run(step, &many, NULL), LIANA_INVALID_ARGUMENT, "more than one of a batch, a dataset");
     batch.arrays[1].name = NULL;
     refused(liana_step_run(step, &batch, NULL), LIANA_INVALID_ARGUMENT, "no array 'label'");
     batch.arrays[1].name = "labell";
@@ -576,10 +583,10 @@ static void test_batches_that_are_refused(void **state)
     liana_model *untouched = liana__tiny_model(own.context);
     done(liana_model_from_variables(own.model, own.variables));
     assert_true(liana__same_weights(own.model, untouched));
-    assert_int_equal(liana_step_position(step), 0);
+    assert_int_equal(liana_step_info(step).position, 0);
     liana_step_set_position(step, 7);
     done(liana_step_run(step, &right, NULL));
-    assert_int_equal(liana_step_position(step), 7 + BATCH);
+    assert_int_equal(liana_step_info(step).position, 7 + BATCH);
     liana_model_destroy(untouched);
     liana_step_destroy(step);
     liana__tiny_loop_close(&own);

@@ -1,4 +1,4 @@
-/* Steps find numbers that are not finite: in scalars, sums and gradients before the update, and in what it gives. */
+/* Steps find numbers that are not finite: in scalars, sums and gradients before the update, and in its results. */
 #include "harness/harness.h"
 
 #include <liana/liana.h>
@@ -16,16 +16,16 @@ typedef struct fixture {
     liana_step *step;
 } fixture;
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const bool *hides_loss = user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, LIANA_SCALAR);
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, LIANA_SCALAR);
     liana_tensor difference = liana_op_subtract(liana_op_multiply(weight, x), y);
     liana_tensor square = liana_op_multiply(difference, difference);
     liana_tensor loss =
-        *hides_loss ? liana_op_reduce_sum(square, LIANA_ALL_AXES, false) : liana_leaf_sum(leaf, "loss", square);
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+        *hides_loss ? liana_op_reduce_sum(square, LIANA_ALL_AXES, false) : liana_shard_sum(shard, "loss", square);
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -43,7 +43,7 @@ static fixture set_up(bool *hides_loss, bool allows_non_finite, const char *stra
     assert_int_equal(liana_device_open(own.context, "cpu", &own.device), LIANA_OK);
     assert_int_equal(liana_variables_create(own.device, &own.variables), LIANA_OK);
     const liana_step_options options = {.name = "line",
-                                        .leaf = build_leaf,
+                                        .shard = build_shard,
                                         .update = build_update,
                                         .user = hides_loss,
                                         .components = components,
@@ -52,8 +52,9 @@ static fixture set_up(bool *hides_loss, bool allows_non_finite, const char *stra
                                         .batch_size = BATCH,
                                         .microbatch = 2,
                                         .allows_non_finite = allows_non_finite,
+                                        .variables = own.variables,
                                         .strategy = {.name = strategy, .replicas = strategy ? 2 : 0}};
-    assert_int_equal(liana_step_create(own.device, own.variables, &options, &own.step), LIANA_OK);
+    assert_int_equal(liana_step_create(own.context, &options, &own.step), LIANA_OK);
     assert_int_equal(liana_variables_write(own.variables, "weight", &(float){2}, sizeof(float)), LIANA_OK);
     return own;
 }
@@ -77,7 +78,7 @@ static float weight_of(const fixture *own)
 static liana_status run(const fixture *own, float third, double rate, liana_step_results *results)
 {
     const float x[BATCH] = {1, 2, third, 4}, y[BATCH] = {3, 6, 9, 12};
-    const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH), (void *)x},
+    const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH), (void *)x},
                                                {"y", LIANA_F32, liana_shape_of(BATCH), (void *)y}},
                                     .scalars = {{"rate", rate}}};
     return liana_step_run(own->step, &batch, results);
@@ -92,14 +93,14 @@ static void assert_message(const fixture *own, const char *text)
 static void refuse(const fixture *own, float third, double rate, const char *text)
 {
     liana_step_results results;
-    const uint64_t position = liana_step_position(own->step);
+    const uint64_t position = liana_step_info(own->step).position;
     const float before = weight_of(own);
     assert_int_equal(run(own, third, rate, &results), LIANA_OUT_OF_RANGE);
     assert_message(own, text);
     assert_message(own, "no variable has changed");
     assert_int_equal(results.num_examples, BATCH);
     assert_compare(weight_of(own), ==, before);
-    assert_compare(liana_step_position(own->step), ==, position);
+    assert_compare(liana_step_info(own->step).position, ==, position);
 }
 
 static void check_watched(const char *strategy)
@@ -107,9 +108,11 @@ static void check_watched(const char *strategy)
     bool hides_loss = false;
     fixture own = set_up(&hides_loss, false, strategy);
     refuse(&own, INFINITY, 0.01, "line: the sum 'loss' is inf");
+    assert_message(&own, "the first bad numbers are in the input 'x' (");
+    assert_message(&own, "1 of 2 examples of the shard have them, the first is position 2");
     refuse(&own, NAN, 0.01, "line: the sum 'loss' is nan");
     refuse(&own, 3, NAN, "line: the scalar 'rate' is nan");
-    /* What was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
+    /* A batch that was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
     assert_int_equal(run(&own, 3, 0.01, NULL), LIANA_OK);
     assert_near(weight_of(&own), 2.15F, 1e-6F);
     /* A finite rate with which the update itself overflows. */
@@ -121,6 +124,11 @@ static void check_watched(const char *strategy)
     hides_loss = true;
     own = set_up(&hides_loss, false, strategy);
     refuse(&own, INFINITY, 0.01, "line: the sum for 'weight', of gradients or statistics, has 1 number");
+    assert_message(&own, "the first bad numbers are in the input 'x'");
+    /* Finite data whose square is not: the op is named, and where the program built it. */
+    refuse(&own, 3e30F, 0.01, "line: the sum for 'weight', of gradients or statistics, has 1 number");
+    assert_message(&own, "the first bad numbers are the result of the op multiply (");
+    assert_message(&own, "test_step_numbers.c:");
     tear_down(&own);
 }
 

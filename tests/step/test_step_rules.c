@@ -1,5 +1,5 @@
 /* Regularisers and constraints in loops of one's own: a step gives the bits of liana_fit, a program the formulas; and
- * what does not fit is refused. */
+ * rules that do not fit are refused. */
 #include "harness/tiny_loop.h"
 
 #include <math.h>
@@ -33,17 +33,16 @@ static bool forgets(const fixture *own, const char *what)
 
 /* ---- a step ---- */
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const fixture *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output, variables[16];
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output, variables[16];
     liana_call_effects effects;
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, &effects);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_tensor activity = liana_leaf_sum(leaf, "activity", effects.penalties);
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, &effects);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_tensor activity = liana_shard_sum(shard, "activity", effects.penalties);
     if (!forgets(own, "activity")) loss = liana_op_add(loss, activity);
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
-    liana_leaf_effects(leaf, &effects);
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -58,7 +57,7 @@ static void build_update(liana_update *update, void *user)
 static void train(fixture *own)
 {
     const liana_step_options options = {.name = "rules",
-                                        .leaf = build_leaf,
+                                        .shard = build_shard,
                                         .update = build_update,
                                         .user = own,
                                         .components = liana__loop_components,
@@ -70,7 +69,7 @@ static void train(fixture *own)
     liana_step *step = liana__loop_step(own, &options);
     for (int64_t at = 0; at < EPOCHS * COUNT;) {
         const int64_t first = at % COUNT, count = COUNT - first < BATCH ? COUNT - first : BATCH;
-        const liana_step_batch batch = liana__loop_batch(own, first, count, 0.02);
+        const liana_step_input batch = liana__loop_batch(own, first, count, 0.02);
         liana__tiny_done(own->context, liana_step_run(step, &batch, NULL), __FILE__, __LINE__);
         at += count;
     }
@@ -168,6 +167,7 @@ static void test_a_program_follows_the_formulas(void **state)
     assert_near(after[1], moved[1], 1e-6);
     assert_near(after[3], moved[3], 1e-6);
     liana_program_destroy(program);
+    liana_graph_destroy(graph);
     liana_device_close(device);
     liana_model_destroy(m);
     liana_context_destroy(own.context);
@@ -197,7 +197,7 @@ static void test_no_penalty_is_zero(void **state)
     liana_context_destroy(own.context);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse_constraint(const fixture *fixed, bool variable, const char *text, liana_status status,
                               const char *message)
@@ -223,13 +223,13 @@ static void add_of_another_graph(liana_update *update, void *user)
     liana_update_add_loss(update, *(liana_tensor *)user);
 }
 
-static void build_small(liana_leaf *leaf, void *user)
+static void build_small(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor w = liana_graph_variable(leaf->graph, "w", LIANA_F32, liana_shape_of(2));
-    liana_tensor x = liana_op_cast(liana_leaf_input(leaf, "x"), LIANA_F32);
-    liana_tensor each = liana_op_multiply(liana_op_broadcast_to(w, liana_shape_of(leaf->size, 2)), x);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", each), &w, 1);
+    liana_tensor w = liana_graph_variable(shard->graph, "w", LIANA_F32, liana_shape_of(2));
+    liana_tensor x = liana_op_cast(liana_shard_input(shard, "x"), LIANA_F32);
+    liana_tensor each = liana_op_multiply(liana_op_broadcast_to(w, liana_shape_of(shard->size, 2)), x);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", each), &w, 1);
 }
 
 static void test_what_is_refused(void **state)
@@ -242,27 +242,23 @@ static void test_what_is_refused(void **state)
     refuse_constraint(&own, true, "non_negg", LIANA_INVALID_CONFIG, "the variable 'w' ");
     refuse_constraint(&own, true, "max_norm(2, axis=1)", LIANA_INVALID_CONFIG,
                       "axis: found 1, but the weight has axes");
-    done(liana_device_open(own.context, "cpu", &own.device));
-    done(liana_variables_create(own.device, &own.variables));
     liana_graph *other;
     done(liana_graph_create(own.context, &other));
     liana_tensor strange = liana_graph_scalar(other, LIANA_F32, 1);
     const liana_component x[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {2}}}};
     liana_step *step;
     liana_step_options options = {.name = "s",
-                                  .leaf = build_small,
+                                  .shard = build_small,
                                   .update = add_a_vector,
                                   .components = x,
                                   .num_components = 1,
                                   .user = &strange};
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT,
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT,
             "the loss that is added is f32[2], expected a float scalar");
     options.update = add_of_another_graph;
-    refused(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT,
+    refused(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT,
             "the loss that is added is no tensor of it");
     liana_graph_destroy(other);
-    liana_variables_destroy(own.variables);
-    liana_device_close(own.device);
     liana_context_destroy(own.context);
 }
 

@@ -17,14 +17,14 @@ enum {
 
 static const double RATE = 0.1;
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     const liana__tiny_loop *own = user;
-    liana_tensor image = liana__loop_image(leaf), label = liana_leaf_input(leaf, "label"), output;
+    liana_tensor image = liana__loop_image(shard), label = liana_shard_input(shard, "label"), output;
     liana_tensor variables[MOST_WEIGHTS];
-    liana_model_call(own->model, &image, 1, &leaf->mode, &output, NULL);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_loss_of(output, label, NULL));
-    liana_leaf_gradients(leaf, loss, variables, liana_model_variables(own->model, leaf->graph, variables));
+    liana_model_call(own->model, &image, 1, &shard->mode, &output, NULL);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_loss_of(output, label, NULL));
+    liana_shard_gradients(shard, loss, variables, liana_model_variables(own->model, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -45,14 +45,14 @@ static liana_model *dense_model(liana_context *context)
     return model;
 }
 
-/* What the steps are given; the rate of one of them can be wrong. */
+/* The inputs of the steps; the rate of one of them can be wrong. */
 typedef struct given {
     const liana__tiny_loop *own;
     int64_t wrong; /* -1: none */
     int asked[STEPS];
 } given;
 
-static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t step, liana_step_input *batch)
 {
     given *what = user;
     *batch = liana__loop_batch(what->own, step * BATCH, BATCH, 0);
@@ -81,7 +81,7 @@ static liana__tiny_loop open_loop(const char *device)
 static liana_step *make_step(liana__tiny_loop *own, int64_t steps_per_execution, bool deterministic)
 {
     return liana__loop_step(own, &(liana_step_options){.name = "tiny",
-                                                       .leaf = build_leaf,
+                                                       .shard = build_shard,
                                                        .update = build_update,
                                                        .user = own,
                                                        .components = liana__loop_components,
@@ -109,13 +109,19 @@ static void train(const char *device, int64_t steps_per_execution, bool determin
     liana_step_counts counts;
     liana_array weights;
     const size_t before = is_plugin ? liana__test_plugin_state()->executed : 0;
-    done(liana_step_run_many(
-        step, &(liana_step_many){.num_steps = STEPS, .batch = give_batch, .scalars = give_rate, .user = &what},
-        outcomes, &counts));
+    liana_step_results sum;
+    const liana_step_input many = {.give_batch = give_batch,
+                                   .num_steps = STEPS,
+                                   .give_scalars = give_rate,
+                                   .user = &what,
+                                   .outcomes = outcomes,
+                                   .counts = &counts};
+    done(liana_step_run(step, &many, &sum));
+    assert_int_equal(sum.num_examples, COUNT);
     made->executed = is_plugin ? liana__test_plugin_state()->executed - before : 0;
     assert_int_equal(counts.num_done, STEPS);
     assert_int_equal(counts.used, STEPS);
-    assert_int_equal(liana_step_position(step), COUNT);
+    assert_int_equal(liana_step_info(step).position, COUNT);
     for (int i = 0; i < STEPS; i++) {
         assert_int_equal(outcomes[i].results.num_examples, BATCH);
         assert_int_equal(what.asked[i], 1);
@@ -123,8 +129,8 @@ static void train(const char *device, int64_t steps_per_execution, bool determin
     }
     done(liana_model_from_variables(own.model, own.variables));
     size_t at = 0;
-    for (size_t i = 0; liana_model_weight_name(own.model, i); i++) {
-        done(liana_model_get_weights(own.model, liana_model_weight_name(own.model, i), &weights));
+    for (size_t i = 0; liana_model_weight(own.model, i).name; i++) {
+        done(liana_model_get_weights(own.model, liana_model_weight(own.model, i).name, &weights));
         const size_t count = (size_t)liana_shape_size(&weights.shape);
         memcpy(made->weights + at, weights.data, count * sizeof(float));
         at += count;
@@ -150,7 +156,7 @@ static void test_groups(void **state)
     assert_int_equal(one.executed, STEPS);
     assert_int_equal(two.executed, (STEPS + 1) / 2);
     assert_int_equal(many.executed, 1);
-    assert_compare(parts.executed, >, 2 * STEPS); /* two shards, and what adds and updates */
+    assert_compare(parts.executed, >, 2 * STEPS); /* two shards, and the programs that add and update */
     assert_memory_equal(two.weights, one.weights, sizeof one.weights);
     assert_memory_equal(many.weights, one.weights, sizeof one.weights);
     for (int i = 0; i < STEPS; i++) {
@@ -162,7 +168,7 @@ static void test_groups(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* A number that is not finite ends the group before its update, and is named. What was done before stays. */
+/* A number that is not finite ends the group before its update, and is named. Earlier updates stay. */
 static void test_bad_numbers(void **state)
 {
     (void)state;
@@ -173,11 +179,16 @@ static void test_bad_numbers(void **state)
         given what = {.own = &own, .wrong = wrong};
         liana_step_outcome outcomes[STEPS];
         liana_step_counts counts;
-        const liana_step_many many = {.num_steps = STEPS, .batch = give_batch, .scalars = give_rate, .user = &what};
-        assert_int_equal(liana_step_run_many(step, &many, outcomes, &counts), LIANA_OUT_OF_RANGE);
+        const liana_step_input many = {.give_batch = give_batch,
+                                       .num_steps = STEPS,
+                                       .give_scalars = give_rate,
+                                       .user = &what,
+                                       .outcomes = outcomes,
+                                       .counts = &counts};
+        assert_int_equal(liana_step_run(step, &many, NULL), LIANA_OUT_OF_RANGE);
         assert_says(liana_context_message(own.context), "tiny: the scalar 'rate' is nan; no variable has changed");
         assert_int_equal(counts.num_done, wrong);
-        assert_int_equal(liana_step_position(step), wrong * BATCH);
+        assert_int_equal(liana_step_info(step).position, wrong * BATCH);
         assert_int_equal(what.asked[wrong], 2);
         liana_step_destroy(step);
         liana__tiny_loop_close(&own);
@@ -192,14 +203,14 @@ static void test_refused_options(void **state)
     for (size_t i = 0; i < 2; i++) {
         liana__tiny_loop own = open_loop("cpu");
         liana_step *step;
-        const liana_step_options options = {.leaf = build_leaf,
+        const liana_step_options options = {.shard = build_shard,
                                             .update = build_update,
                                             .user = &own,
                                             .components = liana__loop_components,
                                             .num_components = 2,
                                             .scalars = {"rate"},
                                             .steps_per_execution = refused[i]};
-        assert_int_equal(liana_step_create(own.device, own.variables, &options, &step), LIANA_INVALID_ARGUMENT);
+        assert_int_equal(liana_step_create(own.context, &options, &step), LIANA_INVALID_ARGUMENT);
         assert_says(liana_context_message(own.context), "steps_per_execution");
         liana__tiny_loop_close(&own);
     }

@@ -40,7 +40,7 @@ static liana_status make_example(void *user, const liana_example_address *addres
                                  liana_element *example)
 {
     (void)user, (void)address;
-    make_row(*(const int64_t *)liana_element_data(number, "value"), liana_element_output(example, "x"),
+    make_row(*(const int64_t *)liana_element_array(number, "value").data, liana_element_output(example, "x"),
              liana_element_output(example, "label"), liana_element_output(example, "weight"),
              liana_element_output(example, "counts"));
     return LIANA_OK;
@@ -236,7 +236,7 @@ static void run_estimator(liana_context *context, liana_strategy strategy, int64
                                .on_note = on_note};
     liana_estimator_create(context, &(liana_estimator_options){model_fn, &own_update, .config = config}, &estimator);
     liana_train_spec train = {.input.dataset = training, .max_steps = updates};
-    liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = test, .every_steps = 9});
+    liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = test, .every_steps = 9});
     liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = test}, &results);
     print_results("evaluation", &results);
     printf("%d updates\n", (int)liana_estimator_global_step(estimator));
@@ -251,16 +251,14 @@ static void run_estimator(liana_context *context, liana_strategy strategy, int64
 
 /* ---- steps ---- */
 
-static void build_leaf(liana_leaf *leaf, void *model)
+static void build_shard(liana_shard *shard, void *model)
 {
-    liana_tensor x = liana_leaf_input(leaf, "x"), label = liana_leaf_input(leaf, "label"), output, weights[WEIGHTS];
-    liana_call_effects effects;
-    liana_model_call(model, &x, 1, &leaf->mode, &output, &effects);
-    liana_tensor each = liana_op_multiply(liana_loss_of(output, label, NULL), liana_leaf_input(leaf, "weight"));
-    each = liana_op_multiply(each, liana_op_cast(liana_leaf_input(leaf, "counts"), LIANA_F32));
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", each);
-    liana_leaf_gradients(leaf, loss, weights, liana_model_variables(model, leaf->graph, weights));
-    liana_leaf_effects(leaf, &effects);
+    liana_tensor x = liana_shard_input(shard, "x"), label = liana_shard_input(shard, "label"), output, weights[WEIGHTS];
+    liana_model_call(model, &x, 1, &shard->mode, &output, NULL);
+    liana_tensor each = liana_op_multiply(liana_loss_of(output, label, NULL), liana_shard_input(shard, "weight"));
+    each = liana_op_multiply(each, liana_op_cast(liana_shard_input(shard, "counts"), LIANA_F32));
+    liana_tensor loss = liana_shard_sum(shard, "loss", each);
+    liana_shard_gradients(shard, loss, weights, liana_model_variables(model, shard->graph, weights));
 }
 
 static void build_update(liana_update *update, void *model)
@@ -271,7 +269,7 @@ static void build_update(liana_update *update, void *model)
                                                      .rate = liana_update_scalar(update, "rate")});
 }
 
-static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t step, liana_step_input *batch)
 {
     fill(user, step, batch->arrays);
     return LIANA_OK;
@@ -290,13 +288,9 @@ static void run_steps(liana_context *context, liana_strategy strategy, bool many
     static rows batch;
     static liana_step_outcome outcomes[STEPS];
     liana_step_counts counts;
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
     liana_model *model = make_model(context);
-    liana_device_open(context, "cpu", &device);
-    liana_variables_create(device, &variables);
-    liana_step_options options = {.leaf = build_leaf,
+    liana_step_options options = {.shard = build_shard,
                                   .update = build_update,
                                   .user = model,
                                   .components = COMPONENTS,
@@ -307,14 +301,21 @@ static void run_steps(liana_context *context, liana_strategy strategy, bool many
                                   .seed = 3,
                                   .on_note = on_note,
                                   .strategy = strategy};
-    liana_step_create(device, variables, &options, &step);
+    liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     liana_model_to_variables(model, variables);
     liana_variables_initialize(variables, NULL);
     if (many) {
-        liana_step_run_many(step, &(liana_step_many){STEPS, give_batch, give_rate, &batch}, outcomes, &counts);
+        const liana_step_input all = {.give_batch = give_batch,
+                                      .num_steps = STEPS,
+                                      .give_scalars = give_rate,
+                                      .user = &batch,
+                                      .outcomes = outcomes,
+                                      .counts = &counts};
+        liana_step_run(step, &all, NULL);
     }
     for (int64_t i = 0; i < STEPS && !many; i++) {
-        liana_step_batch given = {0};
+        liana_step_input given = {0};
         fill(&batch, i, given.arrays);
         give_rate(NULL, i, given.scalars);
         liana_step_run(step, &given, &outcomes[i].results);
@@ -322,9 +323,7 @@ static void run_steps(liana_context *context, liana_strategy strategy, bool many
     for (int i = 0; i < STEPS; i++) printf("step %d: %.17g\n", i, liana_step_mean(&outcomes[i].results, "loss"));
     liana_variables_save(variables, own_name("out.safetensors"));
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
     liana_model_destroy(model);
-    liana_device_close(device);
 }
 
 /* ---- programs on replicas ---- */

@@ -1,9 +1,8 @@
-/* Running a compiled graph. Nothing here allocates, except under LIANA_VALIDATE. */
+/* Executions of a compiled graph: where its tensors lie, and when outputs are given. Nothing that runs allocates. */
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
 #include "base/denormals.h"
-
-#include <stdlib.h>
+#include "base/scoped.h"
 
 static bool is_external(liana__storage_kind kind)
 {
@@ -13,7 +12,7 @@ static bool is_external(liana__storage_kind kind)
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error)
 {
     size_t count = executable->graph->num_nodes;
-    executable->externals = calloc(count, sizeof *executable->externals);
+    executable->externals = liana__arena_allocate(&executable->arena, count * sizeof *executable->externals);
     if (!executable->externals) return liana__fail_memory(error, "an executable");
     for (uint32_t id = 1; id < count; id++) {
         liana__storage storage = executable->plan.storage[id];
@@ -28,7 +27,8 @@ liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    executable->deliveries = calloc(executable->base.num_outputs + 1, sizeof *executable->deliveries);
+    executable->deliveries =
+        liana__arena_allocate(&executable->arena, (executable->base.num_outputs + 1) * sizeof *executable->deliveries);
     if (!executable->deliveries) return liana__fail_memory(error, "an executable");
     for (size_t segment = 0; segment < executable->num_segments; segment++) {
         for (size_t k = executable->segments[segment].first_step; k < executable->segments[segment].end_step; k++) {
@@ -67,26 +67,25 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    size_t *segments = find_segments(executable);
-    executable->early_copies = calloc(plan->num_copies + 1, sizeof *executable->early_copies);
-    executable->is_early = calloc(plan->num_copies + 1, sizeof *executable->is_early);
-    const bool enough = segments && executable->early_copies && executable->is_early;
-    for (size_t i = 0; enough && i < plan->num_copies; i++) {
+    LIANA__SCOPED_MEMORY size_t *segments = find_segments(executable);
+    const size_t most = plan->num_copies + 1;
+    executable->early_copies = liana__arena_allocate(&executable->arena, most * sizeof *executable->early_copies);
+    executable->is_early = liana__arena_allocate(&executable->arena, most * sizeof *executable->is_early);
+    if (!segments || executable->arena.failed) return liana__fail_memory(error, "an executable");
+    for (size_t i = 0; i < plan->num_copies; i++) {
         const liana__node *source = liana__cpu_find_source(executable->graph->nodes[plan->copies[i].node]);
         const size_t segment = segments[source->id];
         if (plan->copies[i].target.kind != LIANA__STORAGE_OUTPUT || segment == executable->num_segments) continue;
         executable->is_early[i] = true;
         executable->early_copies[executable->num_early_copies++] = (liana__cpu_early_copy){i, segment};
     }
-    free(segments);
-    if (!enough) return liana__fail_memory(error, "an executable");
     qsort(executable->early_copies, executable->num_early_copies, sizeof *executable->early_copies,
           compare_early_copies);
     return LIANA_OK;
 }
 
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
- * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
+ * several workers share an execution, only tensors of one slice at a time are in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
                               char *shared)
 {
@@ -115,126 +114,12 @@ static void *external_data(const liana__cpu_buffers *given, liana__storage stora
     return liana__host_data(list[storage.offset]);
 }
 
-static const void *packed_of(const liana__cpu_run *run, const liana__cpu_step *step)
-{
-    return step->is_packed_once && run->packed ? run->packed + step->packed_at : step->packed;
-}
-
-/* Runs a kernel where `call` says, with what the step has prepared. */
-static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, liana__call call)
-{
-    liana__device *device = run->executable->base.device;
-    call.node = step->node;
-    call.scratch = run->scratch;
-    call.plan = step->prepared.plan;
-    call.packed = packed_of(run, step);
-    liana__event event = {.kind = LIANA__EVENT_NODE, .subject = step->node, .how = step->kernel};
-    if (device->recorder) event.begin = liana__clock();
-    liana_status status = step->kernel->run(&call);
-    if (status != LIANA_OK) {
-        const liana__node *node = step->whole;
-        return liana__fail(run->error, status, "%s:%d: %s (kernel %s) failed", node->where.file, node->where.line,
-                           node->op->name, step->kernel->name);
-    }
-    if (device->recorder) liana__recorder_add(device->recorder, (size_t)run->worker_index, event);
-    return LIANA_OK;
-}
-
-/* Where the result of a slice goes: its rows of the whole result, or what will be added or merged. */
-static char *result_of(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice)
-{
-    uint32_t id = step->whole->id;
-    char *result = run->worker->values[id], *partials = run->worker->workspace + run->executable->plan.partials[id];
-    if (step->part_size) return partials + slice * step->part_size;
-    return step->sum && slice > 0 ? partials : result + slice * step->advance;
-}
-
-static void find_sources(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice)
-{
-    liana__cpu_worker *worker = run->worker;
-    for (uint32_t i = 0; i < step->node->num_inputs; i++) {
-        const liana__cpu_source *source = &step->sources[i];
-        worker->sources[i] = (const char *)worker->values[source->node] + slice * source->advance;
-    }
-}
-
-static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice, size_t num_slices)
-{
-    liana__cpu_worker *worker = run->worker;
-    find_sources(run, step, slice);
-    char *dst = result_of(run, step, slice), *result = worker->values[step->whole->id];
-    const liana__cpu_step *called = step->last && slice + 1 == num_slices ? step->last : step;
-    if (!step->is_given) {
-        void *companion = step->companion ? result_of(run, step->companion, slice) : NULL;
-        const liana__call call = {.src = worker->sources, .dst = dst, .companion = companion};
-        LIANA_TRY(call_kernel(run, called, call));
-    }
-    if (run->executable->base.device->context->validate) {
-        LIANA_TRY(liana__cpu_validate_step(called, worker->sources, dst, run->error));
-    }
-    if (step->sum && slice > 0) {
-        const void *const terms[] = {result, dst};
-        LIANA_TRY(call_kernel(run, step->sum, (liana__call){.src = terms, .dst = result}));
-    }
-    if (step->part_size && slice + 1 == num_slices) {
-        step->whole->op->merge(step->whole, dst - slice * step->part_size, step->part_size, num_slices, result);
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_step *step, size_t tile)
-{
-    if (step->tile) return run_step(run, step->tile, tile, step->num_tiles);
-    find_sources(run, step, 0);
-    const liana__call call = {.src = run->worker->sources,
-                              .dst = run->worker->values[step->whole->id],
-                              .tile = tile,
-                              .num_tiles = step->num_tiles};
-    return call_kernel(run, step, call);
-}
-
-liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice)
-{
-    for (size_t i = segment->first_step; i < segment->end_step; i++) {
-        LIANA_TRY(run_step(run, &run->executable->steps[i], slice, segment->num_slices));
-    }
-    return LIANA_OK;
-}
-
-/* What all slices read packed is packed before the first. */
-static liana_status pack_for_slices(liana__cpu_run *run, const liana__cpu_segment *segment)
-{
-    run->packed = (char *)run->scratch + run->executable->scratch_size;
-    for (size_t i = segment->first_step; i < segment->end_step; i++) {
-        const liana__cpu_step *step = &run->executable->steps[i];
-        if (step->is_packed_once) LIANA_TRY(liana__cpu_pack_step(run, step, run->packed + step->packed_at));
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment)
-{
-    if (segment->kept) return LIANA_OK;
-    liana__cpu_run own = *run;
-    if (segment->packs) LIANA_TRY(pack_for_slices(&own, segment));
-    for (size_t slice = 0; slice < segment->num_slices; slice++) {
-        LIANA_TRY(liana__cpu_run_slice(&own, segment, slice));
-    }
-    return LIANA_OK;
-}
-
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error)
 {
-    for (size_t i = 0; i < graph->num_inputs; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "input", graph->inputs[i], given->inputs[i], error));
-    }
-    for (size_t i = 0; i < graph->num_variables; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "variable", graph->variables[i], given->variables[i], error));
-    }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        LIANA_TRY(liana__check_buffers(NULL, "output", graph->outputs[i].node, given->outputs[i], error));
-    }
-    return LIANA_OK;
+    const liana__execution execution = {.inputs = given->inputs,
+                                        .variables = (liana__buffer **)given->variables,
+                                        .outputs = (liana__buffer **)given->outputs};
+    return liana__check_execution(graph, &execution, true, error);
 }
 
 liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,
@@ -323,7 +208,7 @@ static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *d
     if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
 }
 
-/* What the other execution may wait for is told before this one waits for anything. */
+/* Results that the other execution may wait for are told before this one waits for anything. */
 static void deliver(const liana__cpu_run *run, size_t first, size_t end, const liana__cpu_buffers *given,
                     liana_status status)
 {

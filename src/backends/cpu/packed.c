@@ -41,11 +41,6 @@ void liana__cpu_plan_packing(liana__cpu_executable *executable)
     }
 }
 
-size_t liana__cpu_private_size(const liana__cpu_executable *executable)
-{
-    return executable->scratch_size + executable->packed_size;
-}
-
 liana_status liana__cpu_pack_step(const liana__cpu_run *run, const liana__cpu_step *step, void *packed)
 {
     liana__recorder *recorder = run->executable->base.device->recorder;

@@ -1,28 +1,29 @@
-/* The CPU's replica: workers compute leaves at the same time, each with its own inputs, and add them in a tree. */
+/* The CPU's replica: workers compute shards at the same time, each with its own inputs, and add them in a tree. */
 #include "backends/cpu/cpu.h"
 
 #include "backends/cpu/sum_tree.h"
 #include "backends/host.h"
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 
 #include <stdlib.h>
 
-/* What the workers bind to a program. */
+/* The buffers that the workers bind to a program. */
 typedef struct bindings {
+    liana__arena arena;                               /* of both lists */
     liana__buffer *(*inputs)[LIANA__MAX_LEAF_INPUTS]; /* by worker and input of the graph */
     liana__buffer **rows;                             /* by worker: the output "output"; NULL: there is none */
 } bindings;
 
 typedef struct cpu_replica {
     liana__device *device;
-    liana__leaf_programs programs;
+    liana__shard_programs programs;
     liana__sum_tree *tree;
     const liana__leaf_batch *batch; /* the running one */
 } cpu_replica;
 
 /* ---- setting up ---- */
 
-static void release_bindings(void *user, liana__leaf_program *program)
+static void release_bindings(void *user, liana__shard_program *program)
 {
     const cpu_replica *own = user;
     bindings *bound = program->own;
@@ -32,8 +33,7 @@ static void release_bindings(void *user, liana__leaf_program *program)
         }
         if (bound->rows) liana__host_buffer_destroy(bound->rows[worker]);
     }
-    free(bound->inputs);
-    free(bound->rows);
+    liana__arena_free(&bound->arena);
     free(bound);
 }
 
@@ -43,18 +43,17 @@ static liana_status make_buffer(const cpu_replica *own, const liana__node *node,
     return liana__host_buffer_create(own->device, node->dtype, &node->shape, buffer, error);
 }
 
-static liana_status make_bindings(void *user, liana__leaf_program *program, liana__error *error)
+static liana_status make_bindings(void *user, liana__shard_program *program, liana__error *error)
 {
     cpu_replica *own = user;
     size_t workers = (size_t)liana__cpu_num_workers(own->device);
     const liana_graph *graph = program->graph;
     bindings *bound = program->own = calloc(1, sizeof *bound);
     if (!bound) return liana__fail_memory(error, "a shard program");
-    bound->inputs = calloc(workers, sizeof *bound->inputs);
-    if (own->programs.plan.gives_rows) bound->rows = calloc(workers, sizeof *bound->rows);
-    if (!bound->inputs || (own->programs.plan.gives_rows && !bound->rows)) {
-        return liana__fail_memory(error, "a shard program");
-    }
+    liana__arena *arena = &bound->arena;
+    bound->inputs = liana__arena_allocate(arena, workers * sizeof *bound->inputs);
+    if (own->programs.plan.gives_rows) bound->rows = liana__arena_allocate(arena, workers * sizeof *bound->rows);
+    if (arena->failed) return liana__fail_memory(error, "a shard program");
     for (size_t worker = 0; worker < workers; worker++) {
         for (size_t i = 0; i < graph->num_inputs; i++) {
             LIANA_TRY(make_buffer(own, graph->inputs[i], &bound->inputs[worker][i], error));
@@ -75,53 +74,53 @@ static liana_status make_tree(void *user, const liana_graph *graph, liana__error
                                   plan->of_parts, &own->tree, error);
 }
 
-liana_status liana__cpu_replica_create(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
-                                       liana__error *error)
+static liana_status create_replica(liana__device *device, const liana__leaf_plan *plan, liana__replica **replica,
+                                   liana__error *error)
 {
     *replica = NULL;
     cpu_replica *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "a replica");
     own->device = device;
-    own->programs = (liana__leaf_programs){.device = device,
-                                           .plan = *plan,
-                                           .before = make_tree,
-                                           .after = make_bindings,
-                                           .release = release_bindings,
-                                           .user = own};
+    own->programs = (liana__shard_programs){.device = device,
+                                            .plan = *plan,
+                                            .before = make_tree,
+                                            .after = make_bindings,
+                                            .release = release_bindings,
+                                            .user = own};
     *replica = (liana__replica *)own;
     return LIANA_OK;
 }
 
-void liana__cpu_replica_destroy(liana__replica *replica)
+static void destroy_replica(liana__replica *replica)
 {
     cpu_replica *own = (cpu_replica *)replica;
     if (!own) return;
-    liana__leaf_programs_free(&own->programs);
+    liana__shard_programs_free(&own->programs);
     liana__sum_tree_destroy(own->tree);
     free(own);
 }
 
-/* The programs of those leaves that all workers compute together. */
+/* The programs of those shards that all workers compute together. */
 static liana_status make_ready_together(cpu_replica *own, const liana__leaf_batch *batch, liana__error *error)
 {
     size_t together = liana__sum_tree_num_together(own->device, batch->end - batch->first);
     for (size_t leaf = batch->end - together; leaf < batch->end; leaf++) {
-        const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, batch->leaves[leaf].size);
+        const liana__shard_program *program = liana__shard_programs_find(&own->programs, batch->leaves[leaf].size);
         LIANA_TRY(liana__cpu_make_ready_together(program->executable, error));
     }
     return LIANA_OK;
 }
 
-liana_status liana__cpu_replica_prepare(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error)
+static liana_status prepare_replica(liana__replica *replica, const liana__leaf_batch *batch, liana__error *error)
 {
     cpu_replica *own = (cpu_replica *)replica;
-    LIANA_TRY(liana__leaf_programs_prepare(&own->programs, batch, error));
+    LIANA_TRY(liana__shard_programs_prepare(&own->programs, batch, error));
     return make_ready_together(own, batch, error);
 }
 
 /* ---- running ---- */
 
-static liana_status write_rows(const cpu_replica *own, const liana__leaf_program *program, int64_t begin,
+static liana_status write_rows(const cpu_replica *own, const liana__shard_program *program, int64_t begin,
                                liana__buffer *const *inputs, liana__error *error)
 {
     for (size_t i = 0; i < program->graph->num_inputs; i++) {
@@ -132,11 +131,12 @@ static liana_status write_rows(const cpu_replica *own, const liana__leaf_program
     return LIANA_OK;
 }
 
-static liana_status run_leaf(void *user, size_t number, int worker, const liana__leaf_target *into, liana__error *error)
+static liana_status run_shard(void *user, size_t number, int worker, const liana__shard_target *into,
+                              liana__error *error)
 {
     const cpu_replica *own = user;
     const liana__leaf leaf = own->batch->leaves[number];
-    const liana__leaf_program *program = liana__leaf_programs_find(&own->programs, leaf.size);
+    const liana__shard_program *program = liana__shard_programs_find(&own->programs, leaf.size);
     const bindings *bound = program->own;
     const bool together = worker == LIANA__ALL_WORKERS;
     if (together) worker = 0;
@@ -162,23 +162,25 @@ static liana_status run_leaf(void *user, size_t number, int worker, const liana_
     return liana__host_buffer_read(rows, (char *)own->batch->outputs + (size_t)leaf.begin * row_size, error);
 }
 
-liana_status liana__cpu_replica_compute(liana__replica *replica, const liana__leaf_batch *batch,
-                                        const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
+static liana_status compute_replica(liana__replica *replica, const liana__leaf_batch *batch,
+                                    const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     cpu_replica *own = (cpu_replica *)replica;
     *num_blocks = 0;
     if (batch->first == batch->end) return LIANA_OK;
-    LIANA_TRY(liana__cpu_replica_prepare(replica, batch, error));
-    liana__leaf_programs_bind(&own->programs);
+    LIANA_TRY(prepare_replica(replica, batch, error));
+    liana__shard_programs_bind(&own->programs);
     own->batch = batch;
-    return liana__sum_tree_run(own->tree, batch, run_leaf, own, blocks, num_blocks, error);
+    return liana__sum_tree_run(own->tree, batch, run_shard, own, blocks, num_blocks, error);
 }
 
-void liana__cpu_replica_memory(const liana__replica *replica, const liana__leaf_batch *batch,
-                               liana__replica_memory *memory)
+static void memory_replica(const liana__replica *replica, const liana__leaf_batch *batch, liana__replica_memory *memory)
 {
     const cpu_replica *own = (const cpu_replica *)replica;
-    liana__leaf_programs_memory(&own->programs, batch, memory);
+    liana__shard_programs_memory(&own->programs, batch, memory);
     memory->workspace *= (size_t)liana__cpu_num_workers(own->device);
     memory->workspace_before *= (size_t)liana__cpu_num_workers(own->device);
 }
+
+const liana__replica_functions liana__cpu_replicas = {create_replica, destroy_replica, prepare_replica, compute_replica,
+                                                      memory_replica};

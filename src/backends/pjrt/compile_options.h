@@ -1,4 +1,5 @@
-/* compile_options.h - XLA's CompileOptionsProto, as far as liana fills it: written by hand as protobuf's wire format. */
+/* compile_options.h - XLA's CompileOptionsProto, as far as liana fills it: written by hand as protobuf's wire
+ * format. */
 #ifndef LIANA_BACKENDS_PJRT_COMPILE_OPTIONS_H
 #define LIANA_BACKENDS_PJRT_COMPILE_OPTIONS_H
 
@@ -15,10 +16,11 @@ typedef struct liana__pjrt_compile_options {
     const int *devices;  /* [num_replicas] by replica: the device's id; NULL: the client's own order */
     const liana__pjrt_flag *flags;
     size_t num_flags;
-    /* XLA on CPUs writes one loop for results that read the same values, not one for each of them, and one loop for a sum
-     * over many elements, not a tree of windows: less to compile, to load and to read. */
+    /* XLA on CPUs writes one loop for results that read the same values, not one for each of them, and one loop for a
+     * sum over many elements, not a tree of windows: less to compile, to load and to read. */
     bool fewer_loops;
-    /* XLA on CPUs keeps optimization barriers. By itself it drops them, and then merges what is computed twice. */
+    /* XLA on CPUs keeps optimization barriers. By itself it drops them, and then merges nodes that are computed
+     * twice. */
     bool keeps_barriers;
     /* xla_settings.h. The two above need all of XLA's settings, since options that say one replace them all. NULL: the
      * plugin's own stay. */

@@ -1,7 +1,6 @@
 /* Accelerators behind PJRT plugins: a graph is written as StableHLO, which the plugin compiles and runs. */
 #include "backends/backend.h"
 
-#include "backends/leaf_loop.h"
 #include "backends/make_executable.h"
 #include "backends/pjrt/buffer.h"
 #include "backends/pjrt/discovery.h"
@@ -12,7 +11,9 @@
 #include "backends/pjrt/repeatable.h"
 #include "backends/pjrt/survey.h"
 #include "backends/pjrt/whole_update.h"
+#include "backends/shard_loop.h"
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "stablehlo/module.h"
 
@@ -64,13 +65,13 @@ static void close_device(liana__device *base)
     free(device);
 }
 
-static liana_status fill_device(liana__pjrt_device *device, const liana__device_request *request, liana__arena *arena,
-                                liana__error *error)
+static liana_status fill_device(liana__pjrt_device *device, const liana__device_request *request, liana__error *error)
 {
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__pjrt_device_name name;
     const char *path;
-    LIANA_TRY(liana__pjrt_device_name_read(request->name, arena, &name, error));
-    LIANA_TRY(find_plugin(&name, arena, &path, error));
+    LIANA_TRY(liana__pjrt_device_name_read(request->name, &arena, &name, error));
+    LIANA_TRY(find_plugin(&name, &arena, &path, error));
     liana_status status = liana__pjrt_client_open(device->base.context, path, &name, &device->client, error);
     if (status != LIANA_OK) return liana__pjrt_explain(name.kind, error);
     return open_number(device, name.number + request->index, request->name, error);
@@ -82,9 +83,7 @@ static liana_status open_device(liana_context *context, const liana__device_requ
     liana__pjrt_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "a PJRT device");
     device->base = (liana__device){.backend = &liana__backend_pjrt, .context = context, .num_tracks = 1};
-    liana__arena arena = {0};
-    liana_status status = fill_device(device, request, &arena, error);
-    liana__arena_free(&arena);
+    const liana_status status = fill_device(device, request, error);
     if (status != LIANA_OK) {
         close_device(&device->base);
         return status;
@@ -103,8 +102,8 @@ static size_t count_devices(const liana__device *device)
 typedef struct pjrt_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten;     /* what the graph asked for, or NULL */
-    liana__recomputation again; /* what the device's limit asks for */
+    liana_graph *rewritten;     /* the graph rewritten by passes that it asked for, or NULL */
+    liana__recomputation again; /* the recomputation that the device's limit asks for */
     liana__pjrt_program *program;
     void **arguments; /* the plugin's buffers of one execution */
     void **results;
@@ -122,28 +121,12 @@ static void destroy_executable(liana__executable *base)
     free(executable);
 }
 
-static size_t num_results(const liana_graph *graph)
-{
-    return graph->num_outputs + graph->num_assignments;
-}
-
-static const liana__node *result_node(const liana_graph *graph, size_t index)
-{
-    bool is_output = index < graph->num_outputs;
-    return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
-}
-
-static bool is_cpu(const liana__pjrt_device *device)
-{
-    return strcmp(device->client->platform, "cpu") == 0;
-}
-
 static liana_status print_graph(const pjrt_executable *executable, bool locations, char **text, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true,
                                               .highest_precision = !device->default_products,
-                                              .for_cpus = is_cpu(device),
+                                              .for_cpus = liana__pjrt_is_cpu(device->client),
                                               .locations = locations};
     return liana__stablehlo_print(executable->graph, &options, text, error);
 }
@@ -152,18 +135,19 @@ static liana_status compile_graph(pjrt_executable *executable, bool locations, l
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
-    liana__pjrt_compile_options wanted = {.keeps_barriers = executable->again.graph && is_cpu(device)};
+    liana__pjrt_compile_options wanted = {.keeps_barriers =
+                                              executable->again.graph && liana__pjrt_is_cpu(device->client)};
     if (exact) wanted.flags = exact->flags;
     if (exact) wanted.num_flags = exact->num_flags;
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     LIANA_TRY(print_graph(executable, locations, &text, error));
-    liana_status status =
+    const liana_status status =
         liana__pjrt_program_make(device->client, text, strlen(text), &wanted, &executable->program, error);
-    free(text);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling", device->name);
 }
 
-/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name one. */
+/* A program that the plugin refuses is compiled once more with the places of its ops, so that the plugin can name
+ * one. */
 static liana_status explain(pjrt_executable *executable, liana_status status, liana__error *error)
 {
     liana__error explained = {0};
@@ -180,15 +164,15 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
     const liana_status status = compile_graph(executable, false, error);
     if (status == LIANA_OUT_OF_MEMORY) return status;
     if (status != LIANA_OK) return explain(executable, status, error);
-    if (executable->program->num_results == num_results(executable->graph)) return LIANA_OK;
+    if (executable->program->num_results == liana__graph_num_results(executable->graph)) return LIANA_OK;
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     return liana__fail(error, LIANA_UNAVAILABLE, "%s: a compiled program has %zu results, expected %zu", device->name,
-                       executable->program->num_results, num_results(executable->graph));
+                       executable->program->num_results, liana__graph_num_results(executable->graph));
 }
 
 /* ---- the device's limit ---- */
 
-/* Bytes that an execution needs beside what the device holds. */
+/* Bytes of an execution in addition to the device's buffers. */
 static int64_t needed_by(const pjrt_executable *executable)
 {
     int64_t size = executable->program->temporaries > 0 ? executable->program->temporaries : 0;
@@ -199,7 +183,7 @@ static int64_t needed_by(const pjrt_executable *executable)
     return size;
 }
 
-/* Compiles `whole`, of which so much is computed twice (recompute.h). */
+/* Compiles `whole`, of which a part is computed twice by its level (recompute.h). */
 static liana_status make_level(pjrt_executable *executable, const liana_graph *whole, int level, liana__error *error)
 {
     liana__pjrt_program_drop(executable->program);
@@ -220,8 +204,8 @@ static liana_status fail_memory(const pjrt_executable *executable, int64_t least
                               error);
 }
 
-/* The level that another device of the client has chosen for this graph; else the first that fits. All devices take one:
- * programs of different levels may round differently. */
+/* The level that another device of the client has chosen for this graph; else the first that fits. All devices take
+ * one: programs of different levels may round differently. */
 static liana_status find_level(pjrt_executable *executable, const liana_graph *whole, liana__pjrt_origin *origin,
                                liana__error *error)
 {
@@ -252,11 +236,10 @@ static void count_recomputed(pjrt_executable *executable, const liana_graph *who
 static liana_status make_what_fits(pjrt_executable *executable, const liana_graph *whole, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     LIANA_TRY(print_graph(executable, false, &text, error));
     const size_t size = strlen(text);
     liana__pjrt_origin origin = {liana__crc32c(text, size), size, device->base.memory_limit, -1, -1};
-    free(text);
     liana__pjrt_origin_find(device->client, &origin);
     LIANA_TRY(find_level(executable, whole, &origin, error));
     liana__pjrt_origin_note(executable->program, &origin);
@@ -273,7 +256,7 @@ static liana_status build_executable(liana__executable *base, const liana_graph 
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__graph_verify(graph, error));
     executable->arguments = calloc(graph->num_inputs + graph->num_variables + 1, sizeof *executable->arguments);
-    executable->results = calloc(num_results(graph) + 1, sizeof *executable->results);
+    executable->results = calloc(liana__graph_num_results(graph) + 1, sizeof *executable->results);
     if (!executable->arguments || !executable->results) return liana__fail_memory(error, "an executable");
     const bool is_limited = base->device->memory_limit && graph->first_gradient;
     const liana_status status = is_limited ? make_what_fits(executable, graph, error) : make_program(executable, error);
@@ -304,18 +287,11 @@ static void gather_arguments(pjrt_executable *executable, const liana__execution
     for (size_t i = 0; i < graph->num_variables; i++) *next++ = handle_of(execution->variables[i]);
 }
 
-static size_t place_of(const liana_graph *graph, const liana__node *variable)
-{
-    size_t place = 0;
-    while (graph->variables[place] != variable) place++;
-    return place;
-}
-
-/* Where the caller finds a result; what is there is donated. */
+/* The place of a result for the caller; a buffer that is there is donated. */
 static liana__buffer **place_of_result(const liana_graph *graph, const liana__execution *execution, size_t index)
 {
     if (index < graph->num_outputs) return &execution->outputs[index];
-    return &execution->variables[place_of(graph, graph->assignments[index - graph->num_outputs].variable)];
+    return &execution->variables[liana__graph_place(graph, graph->assignments[index - graph->num_outputs].variable)];
 }
 
 /* Takes over all results, also on failure. */
@@ -323,8 +299,8 @@ static liana_status give_results(pjrt_executable *executable, const liana__execu
 {
     liana__pjrt_device *device = (liana__pjrt_device *)executable->base.device;
     liana_status status = LIANA_OK;
-    for (size_t i = 0; i < num_results(executable->graph); i++) {
-        const liana__node *node = result_node(executable->graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(executable->graph); i++) {
+        const liana__node *node = liana__graph_result(executable->graph, i);
         liana__buffer **place = place_of_result(executable->graph, execution, i);
         liana_status one =
             liana__pjrt_buffer_put(device, node->dtype, &node->shape, executable->results[i], place, error);
@@ -338,7 +314,7 @@ static void mark_gone(const pjrt_executable *executable, const liana__execution 
 {
     const liana_graph *graph = executable->graph;
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__pjrt_buffer_mark_gone(execution->variables[place_of(graph, graph->assignments[i].variable)]);
+        liana__pjrt_buffer_mark_gone(execution->variables[liana__graph_place(graph, graph->assignments[i].variable)]);
     }
 }
 
@@ -347,10 +323,11 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     pjrt_executable *executable = (pjrt_executable *)base;
     const liana_graph *graph = executable->graph;
     const liana__pjrt_device *device = (const liana__pjrt_device *)base->device;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
     gather_arguments(executable, execution);
-    liana_status status = liana__pjrt_program_run(executable->program, device->handle, executable->arguments,
-                                                  graph->num_inputs + graph->num_variables, executable->results, error);
+    liana_status status =
+        liana__pjrt_program_run(executable->program, device->handle, &executable->arguments,
+                                graph->num_inputs + graph->num_variables, &executable->results, error);
     if (status == LIANA_OK) return give_results(executable, execution, error);
     device->client->has_failed = true;
     mark_gone(executable, execution);
@@ -378,17 +355,6 @@ const liana__backend liana__backend_pjrt = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
-    .replica_create = liana__leaf_loop_create,
-    .replica_destroy = liana__leaf_loop_destroy,
-    .replica_prepare = liana__leaf_loop_prepare,
-    .replica_compute = liana__leaf_loop_compute,
-    .replica_memory = liana__leaf_loop_memory,
-    .whole_create = liana__pjrt_whole_create,
-    .whole_destroy = liana__pjrt_whole_destroy,
-    .whole_keep = liana__pjrt_whole_keep,
-    .whole_stage = liana__pjrt_whole_stage,
-    .whole_launch = liana__pjrt_whole_launch,
-    .whole_collect = liana__pjrt_whole_collect,
-    .whole_drop = liana__pjrt_whole_drop,
-    .whole_memory = liana__pjrt_whole_memory,
+    .replicas = &liana__shard_loop,
+    .whole = &liana__pjrt_whole,
 };

@@ -19,8 +19,7 @@ int64_t liana__pjrt_describe_memory(const liana__device *device, char *kind, siz
     liana__pjrt_device_facts facts = {.memory = -1};
     if (device->backend == &liana__backend_pjrt) {
         const liana__pjrt_device *own = (const liana__pjrt_device *)device;
-        liana__error ignored;
-        if (liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) != LIANA_OK) facts.memory = -1;
+        if (liana__pjrt_device_describe(own->client, own->number, &facts, NULL) != LIANA_OK) facts.memory = -1;
     }
     snprintf(kind, size, "%s", facts.kind);
     return facts.memory;
@@ -30,11 +29,7 @@ size_t liana__pjrt_room(const liana__device *device, size_t count)
 {
     if (device->backend != &liana__backend_pjrt) return 0;
     const liana__pjrt_device *own = (const liana__pjrt_device *)device;
-    liana__pjrt_device_facts facts;
-    liana__error ignored;
-    const bool known = liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) == LIANA_OK;
-    if (!known || facts.memory <= 0) return liana__machine_memory() / 2 / count;
-    return facts.memory > facts.memory_used ? (size_t)(facts.memory - facts.memory_used) : 0;
+    return liana__pjrt_device_room(own->client, own->number, count);
 }
 
 void liana__pjrt_set_products(liana__device *device, bool by_default)
@@ -64,29 +59,4 @@ liana_status liana__pjrt_check_slice(const liana__device *device, liana__error *
                        "others; make each host a slice of its own (TPU_WORKER_HOSTNAMES=localhost, TPU_WORKER_ID=0, "
                        "TPU_HOST_BOUNDS=1,1,1), and train with the strategy multi_worker",
                        client->num_devices_of_all, client->num_devices);
-}
-
-/* Of a slice, of a host's part of it, and of a process's part of a host. */
-static const char *const variables[] = {
-    "TPU_ACCELERATOR_TYPE",  "TPU_TOPOLOGY",
-    "TPU_WORKER_ID",         "TPU_WORKER_HOSTNAMES",
-    "TPU_HOST_BOUNDS",       "TPU_CHIPS_PER_HOST_BOUNDS",
-    "TPU_PROCESS_BOUNDS",    "TPU_CHIPS_PER_PROCESS_BOUNDS",
-    "TPU_PROCESS_ADDRESSES", "TPU_PROCESS_PORT",
-    "CLOUD_TPU_TASK_ID",     "TPU_VISIBLE_CHIPS",
-    "TPU_VISIBLE_DEVICES",   "TPU_LIBRARY_PATH",
-    "TPU_SKIP_MDS_QUERY",    "ALLOW_MULTIPLE_LIBTPU_LOAD",
-    "LIBTPU_INIT_ARGS",      "MEGASCALE_NUM_SLICES",
-    "MEGASCALE_SLICE_ID",
-};
-
-void liana__tpu_environment_print(liana__text *text)
-{
-    const char *between = "";
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (!value) continue;
-        liana__text_add(text, "%s%s=%s", between, variables[i], value);
-        between = ", ";
-    }
 }

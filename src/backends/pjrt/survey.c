@@ -2,6 +2,7 @@
 #include "backends/pjrt/survey.h"
 
 #include "backends/pjrt/discovery.h"
+#include "backends/pjrt/tpu_environment.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -117,4 +118,31 @@ liana_status liana__pjrt_look(liana_context *context, const char *name, liana__a
     status = describe_all(client, arena, survey, error);
     liana__pjrt_client_close(client);
     return status;
+}
+
+/* ---- in a list ---- */
+
+/* The name that opens the device, with the options that the plugin needs for it. */
+static const char *name_of(const liana__pjrt_survey *survey, size_t number, liana__arena *arena)
+{
+    return liana__arena_format(arena, "%s:%zu%s%s", survey->name, number, *survey->options ? "?" : "", survey->options);
+}
+
+liana_status liana__pjrt_list_devices(liana_device_list *list, liana_context *context, const char *name,
+                                      liana__error *error)
+{
+    liana__pjrt_survey survey;
+    liana__arena *arena = &list->arena;
+    LIANA_TRY(liana__pjrt_look(context, name, arena, &survey, error));
+    liana_device_facts facts = {.platform = survey.platform, .plugin = survey.plugin, .version = survey.version};
+    facts.interface_version = liana__arena_format(arena, "%d.%d", survey.major, survey.minor);
+    if (strcmp(survey.platform, "tpu") == 0) facts.environment = liana__tpu_environment_in(arena);
+    for (size_t i = 0; i < survey.num_devices; i++) {
+        facts.name = name_of(&survey, i, arena);
+        facts.kind = survey.devices[i].kind;
+        facts.memory = survey.devices[i].memory;
+        facts.memory_used = survey.devices[i].memory_used;
+        LIANA_TRY(liana__device_list_add(list, &facts, error));
+    }
+    return LIANA_OK;
 }

@@ -4,7 +4,8 @@
 
 #include "backends/pjrt/staging.h"
 
-/* One table for each input of a leaf that the layout says is in one. Zeros but for the first two; free it in any case. */
+/* One table for each input of a shard that the layout says is in one. Zeros but for the first two; free it in any
+ * case. */
 typedef struct liana__tables {
     const liana__staging_layout *layout; /* borrowed */
     int64_t num_rows;

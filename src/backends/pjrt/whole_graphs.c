@@ -13,9 +13,9 @@ liana_status liana__whole_graphs_begin(liana__whole_graphs *graphs, const liana_
                                               .steps = (int64_t)plan->most_steps,
                                               .replicas = replicas,
                                               .table_rows = plan->table_rows}};
-    if (plan->num_rounds <= LIANA__MOST_WHOLE_ROUNDS) return LIANA_OK;
+    if (plan->update->num_rounds <= LIANA__MOST_WHOLE_ROUNDS) return LIANA_OK;
     return liana__fail(error, LIANA_UNIMPLEMENTED, "an update reads %zu rounds of sums, expected at most %d",
-                       plan->num_rounds, LIANA__MOST_WHOLE_ROUNDS);
+                       plan->update->num_rounds, LIANA__MOST_WHOLE_ROUNDS);
 }
 
 static void free_leaves(liana__whole_graphs *graphs)
@@ -61,13 +61,13 @@ static liana_status build_part(liana__whole_graphs *graphs, const liana__whole_p
                                liana__stablehlo_part *part, liana__error *error)
 {
     liana_graph **graph = &graphs->parts[number];
-    const bool is_round = number < plan->num_rounds;
-    LIANA_TRY(is_round ? plan->build_round(plan->user, number, graph, error)
-                       : plan->build_update(plan->user, graph, error));
+    const liana__update_functions *update = plan->update;
+    LIANA_TRY(number < update->num_rounds ? update->build_finished(update->user, number, graph, error)
+                                          : update->build(update->user, LIANA__WHOLE_UPDATE, graph, error));
     const size_t num_read = (*graph)->num_inputs - plan->num_scalars - number;
     size_t *sums_read = graphs->sums_read[number] = calloc(num_read + 1, sizeof *sums_read);
     if (!sums_read) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < num_read; i++) sums_read[i] = plan->find_sum(plan->user, (*graph)->inputs[i]->name);
+    for (size_t i = 0; i < num_read; i++) sums_read[i] = update->find_sum(update->user, (*graph)->inputs[i]->name);
     *part = (liana__stablehlo_part){*graph, sums_read, num_read, number};
     return LIANA_OK;
 }
@@ -77,11 +77,11 @@ liana_status liana__whole_graphs_build_update(liana__whole_graphs *graphs, const
 {
     liana__stablehlo_whole *shape = &graphs->shape;
     if (shape->update.graph) return LIANA_OK;
-    for (size_t i = 0; i < plan->num_rounds; i++) {
+    for (size_t i = 0; i < plan->update->num_rounds; i++) {
         LIANA_TRY(build_part(graphs, plan, i, &shape->sum_rounds[i], error));
     }
-    shape->num_sum_rounds = plan->num_rounds;
-    LIANA_TRY(build_part(graphs, plan, plan->num_rounds, &shape->update, error));
+    shape->num_sum_rounds = plan->update->num_rounds;
+    LIANA_TRY(build_part(graphs, plan, plan->update->num_rounds, &shape->update, error));
     if (plan->build_penalty) LIANA_TRY(plan->build_penalty(plan->user, &graphs->penalty, error));
     shape->penalty = graphs->penalty;
     return LIANA_OK;

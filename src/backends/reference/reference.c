@@ -1,18 +1,19 @@
 /* The reference device: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
  * shares neither the kernels nor the memory plan with the devices that are checked against it. It keeps denormal
- * numbers, whatever the caller's thread does.
+ * numbers, whatever the setting of the caller's thread.
  *
  * It behaves like an accelerator, so that the device contract is tested where there is none: an upload copies as late
- * as it may, results always come in new buffers, a donated buffer loses its contents, and leaves have one static size.
+ * as it may, results always come in new buffers, a donated buffer loses its contents, and shards have one static size.
  */
 #include "backends/reference/reference_buffer.h"
 
 #include "backends/kernel_choice.h"
-#include "backends/leaf_loop.h"
 #include "backends/make_executable.h"
+#include "backends/shard_loop.h"
 
 #include "base/denormals.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 typedef struct reference_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten; /* what the graph asked for, or NULL */
+    liana_graph *rewritten; /* the graph rewritten by passes that it asked for, or NULL */
     bool *needed;
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
@@ -99,22 +100,10 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
 
 static liana_status run_node(reference_executable *executable, const liana__node *node, liana__error *error)
 {
-    const liana__kernel *kernel = liana__reference_kernel(node);
-    const void **src = malloc((node->num_inputs + 1) * sizeof *src);
-    liana__prepared prepared = {0};
-    liana_status status = src ? LIANA_OK : liana__fail_memory(error, node->op->name);
-    if (status == LIANA_OK && kernel->prepare) status = kernel->prepare(node, &prepared, error);
-    void *scratch = prepared.scratch_size ? liana__allocate_aligned(prepared.scratch_size) : NULL;
-    if (status == LIANA_OK && prepared.scratch_size && !scratch) status = liana__fail_memory(error, node->op->name);
-    if (status == LIANA_OK) {
-        for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
-        status = kernel->run(&(liana__call){
-            .node = node, .src = src, .dst = executable->values[node->id], .scratch = scratch, .plan = prepared.plan});
-    }
-    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
-    free(scratch);
-    free(src);
-    return status;
+    LIANA__SCOPED_MEMORY const void **src = malloc((node->num_inputs + 1) * sizeof *src);
+    if (!src) return liana__fail_memory(error, node->op->name);
+    for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
+    return liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
 }
 
 /* Makes buffers for all results, before anything is donated: a failure changes nothing. `made` [outputs, then
@@ -122,23 +111,15 @@ static liana_status run_node(reference_executable *executable, const liana__node
 static liana_status make_results(reference_executable *executable, liana__buffer **made, liana__error *error)
 {
     const liana_graph *graph = executable->graph;
-    for (size_t i = 0; i < graph->num_outputs + graph->num_assignments; i++) {
-        const liana__node *node =
-            i < graph->num_outputs ? graph->outputs[i].node : graph->assignments[i - graph->num_outputs].value;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         LIANA_TRY(liana__reference_buffer_make(executable->base.device, node->dtype, &node->shape,
                                                executable->values[node->id], &made[i], error));
     }
     return LIANA_OK;
 }
 
-static size_t place_of(const liana_graph *graph, const liana__node *variable)
-{
-    size_t place = 0;
-    while (graph->variables[place] != variable) place++;
-    return place;
-}
-
-/* Puts the results where the caller finds them. What was there is donated. */
+/* Puts the results where the caller finds them. A buffer that was there is donated. */
 static void give_results(const reference_executable *executable, liana__execution *execution,
                          liana__buffer *const *made)
 {
@@ -148,7 +129,7 @@ static void give_results(const reference_executable *executable, liana__executio
         execution->outputs[i] = made[i];
     }
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__buffer **variable = &execution->variables[place_of(graph, graph->assignments[i].variable)];
+        liana__buffer **variable = &execution->variables[liana__graph_place(graph, graph->assignments[i].variable)];
         liana__reference_donate(*variable, execution->name);
         *variable = made[graph->num_outputs + i];
     }
@@ -174,9 +155,9 @@ static liana_status execute(liana__executable *base, liana__execution *execution
 {
     reference_executable *executable = (reference_executable *)base;
     const liana_graph *graph = executable->graph;
-    LIANA_TRY(liana__check_execution(graph, execution, error));
-    size_t count = graph->num_outputs + graph->num_assignments;
-    liana__buffer **made = calloc(count + 1, sizeof *made);
+    LIANA_TRY(liana__check_execution(graph, execution, false, error));
+    size_t count = liana__graph_num_results(graph);
+    LIANA__SCOPED_MEMORY liana__buffer **made = calloc(count + 1, sizeof *made);
     if (!made) return liana__fail_memory(error, "the results");
     const liana__denormals before = liana__denormals_keep();
     liana_status status = run_nodes(executable, execution, error);
@@ -187,7 +168,6 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     } else {
         for (size_t i = 0; i < count; i++) liana__reference_buffer_destroy(made[i]);
     }
-    free(made);
     return status;
 }
 
@@ -204,9 +184,5 @@ const liana__backend liana__backend_reference = {
     .compile = compile,
     .executable_destroy = destroy_executable,
     .execute = execute,
-    .replica_create = liana__leaf_loop_create,
-    .replica_destroy = liana__leaf_loop_destroy,
-    .replica_prepare = liana__leaf_loop_prepare,
-    .replica_compute = liana__leaf_loop_compute,
-    .replica_memory = liana__leaf_loop_memory,
+    .replicas = &liana__shard_loop,
 };

@@ -1,13 +1,12 @@
 /* Buffers that cannot be changed, uploads that complete as late as they may, and donated buffers that are gone. */
 #include "backends/reference/reference_buffer.h"
 
-#include "base/memory.h"
+#include "backends/host.h"
 
 #include <stdlib.h>
 
 typedef struct reference_buffer {
-    liana__buffer base;
-    void *data;
+    liana__host_buffer own;
     const void *coming;  /* the host's data of an upload under way; NULL: complete */
     liana__fence *fence; /* of that upload */
     char *donated_to;
@@ -20,7 +19,7 @@ struct liana__fence {
 static void free_buffer(reference_buffer *buffer)
 {
     if (buffer->fence) buffer->fence->buffer = NULL;
-    free(buffer->data);
+    free(buffer->own.data);
     free(buffer->donated_to);
     free(buffer);
 }
@@ -35,20 +34,9 @@ void liana__reference_forget_donated(liana__reference_device *device)
 static liana_status make(liana__device *device, liana_dtype dtype, const liana_shape *shape, reference_buffer **out,
                          liana__error *error)
 {
-    size_t size = liana__byte_size(dtype, shape);
-    reference_buffer *buffer = calloc(1, sizeof *buffer);
-    void *data = liana__allocate_aligned(size);
-    if (!buffer || !data) {
-        free(buffer);
-        free(data);
-        return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for a buffer %s (%zu bytes)",
-                           liana__type_print(dtype, shape).text, size);
-    }
-    uint64_t version = 1 + atomic_fetch_add(&device->num_versions, 1);
-    buffer->base = (liana__buffer){.device = device, .dtype = dtype, .shape = *shape, .size = size, .version = version};
-    buffer->data = data;
-    atomic_fetch_add(&device->bytes_held, size);
-    *out = buffer;
+    liana__host_buffer *buffer;
+    LIANA_TRY(liana__host_buffer_make(device, dtype, shape, sizeof(reference_buffer), &buffer, error));
+    *out = (reference_buffer *)buffer;
     return LIANA_OK;
 }
 
@@ -57,8 +45,8 @@ liana_status liana__reference_buffer_make(liana__device *device, liana_dtype dty
 {
     reference_buffer *buffer;
     LIANA_TRY(make(device, dtype, shape, &buffer, error));
-    memcpy(buffer->data, data, buffer->base.size);
-    *out = &buffer->base;
+    memcpy(buffer->own.data, data, buffer->own.base.size);
+    *out = &buffer->own.base;
     return LIANA_OK;
 }
 
@@ -75,9 +63,9 @@ void liana__reference_donate(liana__buffer *base, const char *to)
     reference_buffer *buffer = (reference_buffer *)base;
     liana__reference_device *device = (liana__reference_device *)base->device;
     atomic_fetch_sub(&device->base.bytes_held, base->size);
-    memset(buffer->data, 0xFF, base->size); /* NaN, for whoever still reads it */
-    free(buffer->data);
-    buffer->data = NULL;
+    memset(buffer->own.data, 0xFF, base->size); /* NaN, for later readers */
+    free(buffer->own.data);
+    buffer->own.data = NULL;
     buffer->donated_to = to ? strdup(to) : NULL;
     base->donated_to = buffer->donated_to ? buffer->donated_to : "a program";
     liana__buffer **place = &device->donated[device->num_donated++ % LIANA__REMEMBERED_DONATED];
@@ -88,7 +76,7 @@ void liana__reference_donate(liana__buffer *base, const char *to)
 static void complete(reference_buffer *buffer)
 {
     if (!buffer->coming) return;
-    memcpy(buffer->data, buffer->coming, buffer->base.size);
+    memcpy(buffer->own.data, buffer->coming, buffer->own.base.size);
     buffer->coming = NULL;
     if (buffer->fence) buffer->fence->buffer = NULL;
     buffer->fence = NULL;
@@ -98,7 +86,7 @@ void *liana__reference_data(liana__buffer *base)
 {
     reference_buffer *buffer = (reference_buffer *)base;
     complete(buffer);
-    return buffer->data;
+    return buffer->own.data;
 }
 
 liana_status liana__reference_upload(liana__device *device, liana_dtype dtype, const liana_shape *shape,
@@ -126,7 +114,7 @@ liana_status liana__reference_upload(liana__device *device, liana_dtype dtype, c
         complete(buffer);
     }
     liana__reference_donate(*out, "an upload");
-    *out = &buffer->base;
+    *out = &buffer->own.base;
     return LIANA_OK;
 }
 

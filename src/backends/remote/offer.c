@@ -1,7 +1,7 @@
 /* The devices that a server offers. */
 #include "backends/remote/offer.h"
 
-#include "backends/device_list.h"
+#include "backends/pjrt/survey.h"
 #include "backends/remote/wire.h"
 #include "base/context.h"
 #include "base/cpu.h"
@@ -50,8 +50,8 @@ static liana_status collect(liana_context *context, const liana__served_account 
     list->items[0].memory = (int64_t)account->limit;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         liana__error missing;
-        /* What is missing is not offered. */
-        if (liana__device_list_add_plugin(list, context, kinds[i], &missing) == LIANA_OUT_OF_MEMORY) {
+        /* Missing devices are not offered. */
+        if (liana__pjrt_list_devices(list, context, kinds[i], &missing) == LIANA_OUT_OF_MEMORY) {
             return liana__fail_memory(error, "the list of devices");
         }
     }

@@ -7,6 +7,7 @@
 
 #include "backends/backend.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 
@@ -134,9 +135,8 @@ static liana_status open_device(request *own)
     liana__wire_text(&own->wire, name);
     if (own->wire.failed) return fail_request(own);
     if (session->device) return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "this client has a device already");
-    liana_status status = liana__served_local_name(name, &local, &own->error);
-    if (status == LIANA_OK) status = liana__device_open(session->context, local, &session->device, &own->error);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__served_local_name(name, &local, &own->error));
+    LIANA_TRY(liana__device_open(session->context, local, &session->device, &own->error));
     const liana__device *device = session->device;
     snprintf(session->text, sizeof session->text, "%.200s has %.200s", who, name);
     char description[LIANA__SERVED_TEXT];
@@ -187,12 +187,11 @@ static liana_status download(request *own)
     uint32_t number = liana__wire_u32(&own->wire);
     if (own->wire.failed) return fail_request(own);
     LIANA_TRY(find_buffer(own, number, &buffer));
-    void *data = malloc(buffer->size + 1);
+    LIANA__SCOPED_MEMORY char *data = malloc(buffer->size + 1);
     if (!data) return liana__fail_memory(&own->error, "a buffer that is read");
-    liana_status status = own->session->device->backend->download(buffer, data, &own->error);
-    if (status == LIANA_OK) liana__text_add_bytes(&own->given, data, buffer->size);
-    free(data);
-    return status;
+    LIANA_TRY(own->session->device->backend->download(buffer, data, &own->error));
+    liana__text_add_bytes(&own->given, data, buffer->size);
+    return LIANA_OK;
 }
 
 static liana_status free_buffers(request *own)
@@ -242,7 +241,7 @@ static void give_sizes(request *own, const liana__executable *executable)
     liana__wire_put_double(&own->given, executable->recomputed.flops_before);
 }
 
-/* What a graph needs at least, before anything of that size is asked for: its largest tensor. */
+/* The least memory of a graph, before anything of that size is asked for: its largest tensor. */
 static liana_status check_largest(request *own, const liana_graph *graph)
 {
     const liana__served_account *account = own->session->account;
@@ -317,25 +316,28 @@ static liana_status make_ready(request *own)
 
 /* ---- EXECUTE ---- */
 
-/* The buffers of an execution: those that are read, and the places of those that may be replaced. */
+/* Buffers of an execution, with their numbers: those that are read, or the places of those that may be replaced. */
+typedef struct argument_list {
+    liana__buffer **buffers;
+    uint32_t *numbers;
+    size_t count;
+} argument_list;
+
 typedef struct arguments {
-    liana__buffer **inputs, **variables, **outputs;
-    uint32_t *input_numbers, *variable_numbers, *output_numbers;
+    argument_list inputs, variables, outputs;
 } arguments;
 
-static void free_arguments(arguments *all)
+static void arguments_free(arguments *all)
 {
-    free(all->inputs);
-    free(all->variables);
-    free(all->outputs);
-    free(all->input_numbers);
-    free(all->variable_numbers);
-    free(all->output_numbers);
+    argument_list *const lists[] = {&all->inputs, &all->variables, &all->outputs};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        free(lists[i]->buffers);
+        free(lists[i]->numbers);
+    }
 }
 
 /* Reads a list of numbers of buffers. `must_be`: each is there. */
-static liana_status read_buffers(request *own, size_t expected, bool must_be, liana__buffer ***buffers,
-                                 uint32_t **numbers)
+static liana_status read_buffers(request *own, size_t expected, bool must_be, argument_list *list)
 {
     uint32_t count = liana__wire_count(&own->wire, 4);
     if (own->wire.failed) return fail_request(own);
@@ -343,59 +345,50 @@ static liana_status read_buffers(request *own, size_t expected, bool must_be, li
         return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "the execution has %u buffers, expected %zu", count,
                            expected);
     }
-    *buffers = calloc(count + (size_t)1, sizeof(liana__buffer *));
-    *numbers = calloc(count + (size_t)1, sizeof **numbers);
-    if (!*buffers || !*numbers) return liana__fail_memory(&own->error, "an execution");
+    *list = (argument_list){calloc(count + (size_t)1, sizeof(liana__buffer *)),
+                            calloc(count + (size_t)1, sizeof *list->numbers), count};
+    if (!list->buffers || !list->numbers) return liana__fail_memory(&own->error, "an execution");
     for (uint32_t i = 0; i < count; i++) {
         liana__buffer **slot;
-        (*numbers)[i] = liana__wire_u32(&own->wire);
+        list->numbers[i] = liana__wire_u32(&own->wire);
         if (must_be) {
-            LIANA_TRY(find_buffer(own, (*numbers)[i], &(*buffers)[i]));
+            LIANA_TRY(find_buffer(own, list->numbers[i], &list->buffers[i]));
         } else {
-            LIANA_TRY(find_buffer_slot(own, (*numbers)[i], &slot));
-            (*buffers)[i] = *slot;
+            LIANA_TRY(find_buffer_slot(own, list->numbers[i], &slot));
+            list->buffers[i] = *slot;
         }
     }
     return LIANA_OK;
 }
 
 /* Counts how often each buffer is used, up to 2. */
-static void count_uses(const uint32_t *numbers, size_t count, uint8_t *uses)
+static void count_uses(const argument_list *list, uint8_t *uses)
 {
-    for (size_t i = 0; i < count; i++) uses[numbers[i]] += uses[numbers[i]] < 2;
+    for (size_t i = 0; i < list->count; i++) uses[list->numbers[i]] += uses[list->numbers[i]] < 2;
 }
 
-/* What is donated must be there once only: nobody else may lose it. `assigned` is by node. */
-static liana_status find_shared(request *own, const liana_graph *graph, const arguments *all, const bool *assigned,
-                                const uint8_t *uses)
+static liana_status check_once(request *own, uint32_t number, const uint8_t *uses)
 {
-    for (size_t i = 0; i < graph->num_outputs + graph->num_variables; i++) {
-        const bool is_output = i < graph->num_outputs;
-        const size_t place = is_output ? i : i - graph->num_outputs;
-        const uint32_t number = is_output ? all->output_numbers[place] : all->variable_numbers[place];
-        if (!is_output && !assigned[graph->variables[place]->id]) continue;
-        if (uses[number] < 2) continue;
-        return liana__fail(&own->error, LIANA_INVALID_ARGUMENT,
-                           "the buffer %u is replaced by a result, and is used a second time", number);
-    }
-    return LIANA_OK;
+    if (uses[number] < 2) return LIANA_OK;
+    return liana__fail(&own->error, LIANA_INVALID_ARGUMENT,
+                       "the buffer %u is replaced by a result, and is used a second time", number);
 }
 
+/* A donated buffer must be there once only: nobody else may lose it. */
 static liana_status check_donated(request *own, const liana_graph *graph, const arguments *all)
 {
-    uint8_t *uses = calloc(own->session->num_buffers + 1, sizeof *uses);
-    bool *assigned = calloc(graph->num_nodes + 1, sizeof *assigned);
-    liana_status status = uses && assigned ? LIANA_OK : liana__fail_memory(&own->error, "an execution");
-    if (status == LIANA_OK) {
-        for (size_t i = 0; i < graph->num_assignments; i++) assigned[graph->assignments[i].variable->id] = true;
-        count_uses(all->input_numbers, graph->num_inputs, uses);
-        count_uses(all->variable_numbers, graph->num_variables, uses);
-        count_uses(all->output_numbers, graph->num_outputs, uses);
-        status = find_shared(own, graph, all, assigned, uses);
+    LIANA__SCOPED_MEMORY uint8_t *uses = calloc(own->session->num_buffers + 1, sizeof *uses);
+    LIANA__SCOPED_MEMORY bool *assigned = calloc(graph->num_nodes + 1, sizeof *assigned);
+    if (!uses || !assigned) return liana__fail_memory(&own->error, "an execution");
+    for (size_t i = 0; i < graph->num_assignments; i++) assigned[graph->assignments[i].variable->id] = true;
+    count_uses(&all->inputs, uses);
+    count_uses(&all->variables, uses);
+    count_uses(&all->outputs, uses);
+    for (size_t i = 0; i < graph->num_outputs; i++) LIANA_TRY(check_once(own, all->outputs.numbers[i], uses));
+    for (size_t i = 0; i < graph->num_variables; i++) {
+        if (assigned[graph->variables[i]->id]) LIANA_TRY(check_once(own, all->variables.numbers[i], uses));
     }
-    free(uses);
-    free(assigned);
-    return status;
+    return LIANA_OK;
 }
 
 /* Bytes of the results that get buffers of their own. */
@@ -409,20 +402,20 @@ static size_t count_new_bytes(const liana_graph *graph, liana__buffer *const *ou
     return size;
 }
 
-/* Puts what the execution gave into the table. After a failure new results go, and what was donated stays marked. */
+/* Puts the results of the execution into the table. After a failure new results go, and donated buffers stay marked. */
 static void keep_results(liana__served_session *session, const liana_graph *graph, const arguments *all,
                          liana_status status)
 {
     for (size_t i = 0; i < graph->num_outputs; i++) {
-        liana__buffer **slot = &session->buffers[all->output_numbers[i]];
+        liana__buffer **slot = &session->buffers[all->outputs.numbers[i]];
         if (status == LIANA_OK || *slot) {
-            *slot = all->outputs[i];
-        } else if (all->outputs[i]) {
-            session->device->backend->buffer_destroy(all->outputs[i]);
+            *slot = all->outputs.buffers[i];
+        } else if (all->outputs.buffers[i]) {
+            session->device->backend->buffer_destroy(all->outputs.buffers[i]);
         }
     }
     for (size_t i = 0; i < graph->num_variables; i++) {
-        session->buffers[all->variable_numbers[i]] = all->variables[i];
+        session->buffers[all->variables.numbers[i]] = all->variables.buffers[i];
     }
 }
 
@@ -430,16 +423,16 @@ static liana_status run(request *own, const held_executable *found, const char *
 {
     liana__served_session *session = own->session;
     const liana_graph *graph = found->graph;
-    LIANA_TRY(read_buffers(own, graph->num_inputs, true, &all->inputs, &all->input_numbers));
-    LIANA_TRY(read_buffers(own, graph->num_variables, true, &all->variables, &all->variable_numbers));
-    LIANA_TRY(read_buffers(own, graph->num_outputs, false, &all->outputs, &all->output_numbers));
+    LIANA_TRY(read_buffers(own, graph->num_inputs, true, &all->inputs));
+    LIANA_TRY(read_buffers(own, graph->num_variables, true, &all->variables));
+    LIANA_TRY(read_buffers(own, graph->num_outputs, false, &all->outputs));
     LIANA_TRY(check_donated(own, graph, all));
-    size_t more = count_new_bytes(graph, all->outputs);
+    size_t more = count_new_bytes(graph, all->outputs.buffers);
     if (!reserve(session, more)) return fail_limit(own, name, more);
     liana__execution execution = {.name = name,
-                                  .inputs = all->inputs,
-                                  .variables = all->variables,
-                                  .outputs = all->outputs};
+                                  .inputs = all->inputs.buffers,
+                                  .variables = all->variables.buffers,
+                                  .outputs = all->outputs.buffers};
     liana_status status = session->device->backend->execute(found->executable, &execution, &own->error);
     keep_results(session, graph, all, status);
     if (status != LIANA_OK) release(session, more);
@@ -450,13 +443,10 @@ static liana_status execute(request *own)
 {
     held_executable *found;
     char name[LIANA__SERVED_TEXT];
-    arguments all = {0};
+    LIANA__SCOPED(arguments) all = {0};
     LIANA_TRY(find_executable(own, &found));
     liana__wire_text(&own->wire, name);
-    if (own->wire.failed) return fail_request(own);
-    liana_status status = run(own, found, name, &all);
-    free_arguments(&all);
-    return status;
+    return own->wire.failed ? fail_request(own) : run(own, found, name, &all);
 }
 
 /* ---- the whole ---- */

@@ -1,9 +1,8 @@
 /* Describes TensorBoard's event files for liana inspect. */
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "formats/event.h"
-#include "formats/tfrecord.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,7 @@ static void report_time(liana__value *report, const char *key, double seconds, l
     struct tm parts;
     const time_t whole = seconds > 0 && seconds < 1e11 ? (time_t)seconds : 0;
     if (!gmtime_r(&whole, &parts) || !strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)) return;
-    liana__inspect_text(arena, report, key, liana__arena_string(arena, text));
+    liana__findings_text(arena, report, key, liana__arena_string(arena, text));
 }
 
 static void report_tags(const survey *all, liana__value *report)
@@ -98,12 +97,12 @@ static void report_tags(const survey *all, liana__value *report)
     for (size_t i = 0; i < all->num_tags; i++) {
         const tag_sum *sum = &all->tags[i];
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "tag", sum->tag);
-        liana__inspect_text(arena, row, "kind", sum->kind);
-        liana__inspect_int(arena, row, "values", sum->values);
-        liana__inspect_int(arena, row, "first_step", sum->first_step);
-        liana__inspect_int(arena, row, "last_step", sum->last_step);
-        if (sum->has_number) liana__inspect_number(arena, row, "last_value", sum->last);
+        liana__findings_text(arena, row, "tag", sum->tag);
+        liana__findings_text(arena, row, "kind", sum->kind);
+        liana__findings_int(arena, row, "values", sum->values);
+        liana__findings_int(arena, row, "first_step", sum->first_step);
+        liana__findings_int(arena, row, "last_step", sum->last_step);
+        if (sum->has_number) liana__findings_number(arena, row, "last_value", sum->last);
         liana__value_add(arena, rows, row);
     }
     if (all->num_tags) liana__value_set(arena, report, "tags", rows);
@@ -112,17 +111,17 @@ static void report_tags(const survey *all, liana__value *report)
 static void report_survey(survey *all, liana__value *report)
 {
     liana__arena *arena = all->arena;
-    liana__inspect_int(arena, report, "wrong_checksums", (int64_t)all->num_damaged);
+    liana__findings_int(arena, report, "wrong_checksums", (int64_t)all->num_damaged);
     if (all->num_others) {
-        liana__inspect_int(arena, report, "records_that_are_no_event", (int64_t)all->num_others);
-        liana__inspect_text(arena, report, "first_of_them", liana__arena_string(arena, all->first_other.message));
+        liana__findings_int(arena, report, "records_that_are_no_event", (int64_t)all->num_others);
+        liana__findings_text(arena, report, "first_of_them", liana__arena_string(arena, all->first_other.message));
     }
-    liana__inspect_text(arena, report, "version", all->version);
+    liana__findings_text(arena, report, "version", all->version);
     if (all->num_events) {
         report_time(report, "first_time", all->first_time, arena);
         report_time(report, "last_time", all->last_time, arena);
-        liana__inspect_int(arena, report, "first_step", all->first_step);
-        liana__inspect_int(arena, report, "last_step", all->last_step);
+        liana__findings_int(arena, report, "first_step", all->first_step);
+        liana__findings_int(arena, report, "last_step", all->last_step);
     }
     liana__tallies_report(&all->kinds, "event", "records", false, "events", report, arena);
     report_tags(all, report);
@@ -139,16 +138,12 @@ bool liana__inspect_is_event_file(const liana__tfrecord *file)
 liana_status liana__inspect_events(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {
-    survey *all = calloc(1, sizeof *all);
+    LIANA__SCOPED_MEMORY survey *all = calloc(1, sizeof *all);
     if (!all) return liana__fail_memory(error, "the events");
     all->arena = arena;
     for (size_t record = 0; record < liana__tfrecord_count(file); record++) look_at(all, file, record);
     report_survey(all, report);
-    liana_status status = LIANA_OK;
-    if (all->num_damaged) {
-        if (error) *error = all->first_damage;
-        status = all->first_damage.status;
-    }
-    free(all);
-    return status;
+    if (!all->num_damaged) return LIANA_OK;
+    if (error) *error = all->first_damage;
+    return all->first_damage.status;
 }

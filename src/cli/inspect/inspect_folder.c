@@ -31,16 +31,16 @@ liana_status liana__inspect_folder(const char *path, liana__value *report, liana
     liana__paths names;
     LIANA_TRY(liana__folder_list(path, arena, &names, error));
     liana__value *rows = liana__value_list(arena);
-    liana__inspect_text(arena, report, "kind", "folder");
+    liana__findings_text(arena, report, "kind", "folder");
     liana__value_set(arena, report, "files", rows);
     for (size_t i = 0; i < names.count; i++) {
         char *full = liana__path_join(arena, path, names.items[i]);
         struct stat info;
         if (!full || stat(full, &info) != 0) continue;
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "name", names.items[i]);
-        liana__inspect_text(arena, row, "type", S_ISDIR(info.st_mode) ? "folder" : "file");
-        if (S_ISREG(info.st_mode)) liana__inspect_int(arena, row, "bytes", (int64_t)info.st_size);
+        liana__findings_text(arena, row, "name", names.items[i]);
+        liana__findings_text(arena, row, "type", S_ISDIR(info.st_mode) ? "folder" : "file");
+        if (S_ISREG(info.st_mode)) liana__findings_int(arena, row, "bytes", (int64_t)info.st_size);
         liana__value_add(arena, rows, row);
         if (!S_ISREG(info.st_mode)) continue;
         LIANA_TRY(add_known(full, names.items[i], (int64_t)info.st_size, report, arena, error));

@@ -1,9 +1,7 @@
 /* Describes files of records for liana inspect. */
-#include "base/text.h"
 #include "cli/inspect/inspect.h"
 #include "formats/example.h"
 #include "formats/image.h"
-#include "formats/tfrecord.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -167,42 +165,42 @@ static void look_at(survey *all, const liana__tfrecord *file, size_t record, lia
 static void set_range(liana__arena *arena, liana__value *row, const char *key, const extent *range)
 {
     if (range->low == range->high) {
-        liana__inspect_int(arena, row, key, range->low);
+        liana__findings_int(arena, row, key, range->low);
         return;
     }
     char *text = liana__arena_format(arena, "%" PRId64 " to %" PRId64, range->low, range->high);
-    if (text) liana__inspect_text(arena, row, key, text);
+    if (text) liana__findings_text(arena, row, key, text);
 }
 
 static void report_feature(survey *all, const feature_sum *sum, liana__value *rows)
 {
     liana__arena *arena = all->arena;
     liana__value *row = liana__value_map(arena);
-    liana__inspect_text(arena, row, "feature", sum->name);
-    liana__inspect_text(arena, row, "kind", sum->mixed ? "mixed" : liana__feature_kind_name(sum->kind));
-    liana__inspect_int(arena, row, "records", (int64_t)sum->records);
+    liana__findings_text(arena, row, "feature", sum->name);
+    liana__findings_text(arena, row, "kind", sum->mixed ? "mixed" : liana__feature_kind_name(sum->kind));
+    liana__findings_int(arena, row, "records", (int64_t)sum->records);
     set_range(arena, row, "values", &sum->values);
     if (sum->has_bytes) set_range(arena, row, "bytes", &sum->bytes);
     if (sum->jpegs + sum->pngs > 0) {
         char *text = liana__arena_format(arena, "%s%s%s", sum->jpegs ? "JPEG" : "", sum->jpegs && sum->pngs ? ", " : "",
                                          sum->pngs ? "PNG" : "");
-        if (text) liana__inspect_text(arena, row, "images", text);
+        if (text) liana__findings_text(arena, row, "images", text);
     }
     if (sum->jpegs + sum->pngs > sum->broken) {
         set_range(arena, row, "height", &sum->height);
         set_range(arena, row, "width", &sum->width);
     }
-    if (sum->broken) liana__inspect_int(arena, row, "damaged_images", (int64_t)sum->broken);
+    if (sum->broken) liana__findings_int(arena, row, "damaged_images", (int64_t)sum->broken);
     liana__value_add(arena, rows, row);
 }
 
 static void report_survey(survey *all, liana__value *report)
 {
     liana__arena *arena = all->arena;
-    liana__inspect_int(arena, report, "wrong_checksums", (int64_t)all->num_damaged);
+    liana__findings_int(arena, report, "wrong_checksums", (int64_t)all->num_damaged);
     if (all->num_others) {
-        liana__inspect_int(arena, report, "records_that_are_no_example", (int64_t)all->num_others);
-        liana__inspect_text(arena, report, "first_of_them", all->first_other.message);
+        liana__findings_int(arena, report, "records_that_are_no_example", (int64_t)all->num_others);
+        liana__findings_text(arena, report, "first_of_them", all->first_other.message);
     }
     liana__value *rows = liana__value_list(arena);
     for (size_t i = 0; i < all->num_features; i++) report_feature(all, &all->features[i], rows);
@@ -211,15 +209,15 @@ static void report_survey(survey *all, liana__value *report)
     liana__value *labels = liana__value_list(arena);
     for (size_t i = 0; i < all->num_labels; i++) {
         liana__value *row = liana__value_map(arena);
-        liana__inspect_int(arena, row, "label", all->labels[i].label);
-        liana__inspect_int(arena, row, "records", all->labels[i].records);
+        liana__findings_int(arena, row, "label", all->labels[i].label);
+        liana__findings_int(arena, row, "records", all->labels[i].records);
         liana__value_add(arena, labels, row);
     }
-    liana__inspect_text(arena, report, "label_feature", all->label_feature);
+    liana__findings_text(arena, report, "label_feature", all->label_feature);
     liana__value_set(arena, report, "labels", labels);
 }
 
-/* Opens a file, or of a cut one what is whole of it: `damage` is why then. */
+/* Opens a file, or the whole records of a cut one: then `damage` is the reason. */
 static liana_status open_file(const char *path, liana__tfrecord **file, liana__error *damage, liana__error *error)
 {
     liana_status status = liana__tfrecord_open(path, NULL, file, damage);
@@ -235,8 +233,8 @@ static void report_end(const liana__tfrecord *file, liana__value *report, liana_
     uint64_t end, lost;
     const char *reason = liana__tfrecord_damage(file, &end, &lost);
     if (!reason) return;
-    liana__inspect_int(arena, report, "whole_until", (int64_t)end);
-    liana__inspect_int(arena, report, "lost_bytes", (int64_t)lost);
+    liana__findings_int(arena, report, "whole_until", (int64_t)end);
+    liana__findings_int(arena, report, "lost_bytes", (int64_t)lost);
 }
 
 static liana_status report_examples(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
@@ -260,9 +258,9 @@ liana_status liana__inspect_tfrecord(const char *path, liana__value *report, lia
     liana__error damage = {0};
     LIANA_TRY(open_file(path, &file, &damage, error));
     const bool events = liana__inspect_is_event_file(file);
-    liana__inspect_text(arena, report, "kind", events ? "TensorBoard event file" : "TFRecord");
-    liana__inspect_text(arena, report, "compression", liana__tfrecord_compression(file));
-    liana__inspect_int(arena, report, "records", (int64_t)liana__tfrecord_count(file));
+    liana__findings_text(arena, report, "kind", events ? "TensorBoard event file" : "TFRecord");
+    liana__findings_text(arena, report, "compression", liana__tfrecord_compression(file));
+    liana__findings_int(arena, report, "records", (int64_t)liana__tfrecord_count(file));
     report_end(file, report, arena);
     liana_status status = (events ? liana__inspect_events : report_examples)(file, report, arena, error);
     liana__tfrecord_close(file);

@@ -1,8 +1,8 @@
 /* Describes CSV lists of images and tables for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "data/dataset/element.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/csv_file.h"
 
 #include <stdlib.h>
@@ -17,12 +17,10 @@ typedef struct column_sum {
 
 static liana_status read_table(const char *path, liana__csv *csv, liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     LIANA_TRY(liana__csv_file_load(path, MAX_TABLE, &text, &size, error));
-    liana_status status = liana__csv_file_parse(path, text, size, csv, error);
-    free(text);
-    return status;
+    return liana__csv_file_parse(path, text, size, csv, error);
 }
 
 static void report_header(const liana__csv *csv, liana__value *report, liana__arena *arena)
@@ -32,12 +30,12 @@ static void report_header(const liana__csv *csv, liana__value *report, liana__ar
         liana__text_add(&header, "%s%.80s", i ? ", " : "", liana__csv_cell(csv, 0, i));
     }
     if (header.length >= MAX_HEADER) liana__text_add(&header, ", ...");
-    liana__inspect_text(arena, report, "first_line", liana__arena_string(arena, header.data));
+    liana__findings_text(arena, report, "first_line", liana__arena_string(arena, header.data));
     liana__text_free(&header);
-    liana__inspect_int(arena, report, "columns_of_lines", (int64_t)csv->num_columns);
+    liana__findings_int(arena, report, "columns_of_lines", (int64_t)csv->num_columns);
 }
 
-static void add_values(const liana__source *source, const liana__record *record, column_sum *sums, bool first)
+static void add_values(const liana__source *source, const liana_source_record *record, column_sum *sums, bool first)
 {
     for (size_t i = 0; i < source->num_components; i++) {
         const int dtype = source->components[i].dtype;
@@ -58,12 +56,13 @@ static void report_columns(const liana__source *source, const column_sum *sums, 
     for (size_t i = 0; i < source->num_components; i++) {
         const liana_component *component = &source->components[i];
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "column", component->name);
-        liana__inspect_text(arena, row, "dtype", liana__arena_string(arena, liana__component_describe(component).text));
+        liana__findings_text(arena, row, "column", component->name);
+        liana__findings_text(arena, row, "dtype",
+                             liana__arena_string(arena, liana__component_describe(component).text));
         if (component->dtype != LIANA_STRING && count) {
-            liana__inspect_number(arena, row, "smallest", sums[i].low);
-            liana__inspect_number(arena, row, "largest", sums[i].high);
-            liana__inspect_number(arena, row, "mean", sums[i].sum / (double)count);
+            liana__findings_number(arena, row, "smallest", sums[i].low);
+            liana__findings_number(arena, row, "largest", sums[i].high);
+            liana__findings_number(arena, row, "mean", sums[i].sum / (double)count);
         }
         liana__value_add(arena, rows, row);
     }
@@ -82,13 +81,13 @@ static const char *label_name(const liana__source *source, int64_t label, liana_
 static liana_status report_records(const liana__source *source, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {
-    liana__tallies *labels = calloc(1, sizeof *labels);
-    column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
+    LIANA__SCOPED_MEMORY liana__tallies *labels = calloc(1, sizeof *labels);
+    LIANA__SCOPED_MEMORY column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
     void *scratch = liana__source_scratch_create(source);
     liana_status status = labels && sums && scratch ? LIANA_OK : liana__fail_memory(error, "a list of labels");
     uint64_t missing = 0;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         liana__error why = {0};
         const bool read = liana__source_read(source, i, scratch, &record, &why) == LIANA_OK;
         if (read) add_values(source, &record, sums, i == missing);
@@ -98,13 +97,12 @@ static liana_status report_records(const liana__source *source, liana__value *re
         if (name) liana__tallies_add(labels, name, 0);
     }
     if (status == LIANA_OK) {
-        if (!source->lacks_images) liana__inspect_int(arena, report, "unreadable_images", (int64_t)missing);
+        if (!source->lacks_images) liana__findings_int(arena, report, "unreadable_images", (int64_t)missing);
         report_columns(source, sums, source->num_records - missing, report, arena);
         liana__tallies_report(labels, "label", "records", false, "labels", report, arena);
     }
     liana__source_scratch_destroy(source, scratch);
-    free(labels);
-    free(sums);
+
     return status;
 }
 
@@ -113,15 +111,15 @@ liana_status liana__inspect_csv(const char *path, liana__value *report, liana__a
     liana__csv csv = {0};
     liana__source *source = NULL;
     liana_status status = read_table(path, &csv, error);
-    liana__inspect_text(arena, report, "kind", "CSV");
-    liana__inspect_int(arena, report, "lines", (int64_t)csv.num_rows);
+    liana__findings_text(arena, report, "kind", "CSV");
+    liana__findings_int(arena, report, "lines", (int64_t)csv.num_rows);
     if (csv.num_rows) report_header(&csv, report, arena);
     liana__csv_free(&csv);
     const liana__source_options options = {.kind = "csv", .or_table = true};
     if (status == LIANA_OK) status = liana__source_open(&path, 1, &options, &source, error);
     if (status != LIANA_OK) return status;
-    liana__inspect_text(arena, report, "kind", source->lacks_images ? "CSV table" : "CSV list");
-    liana__inspect_int(arena, report, "records", (int64_t)source->num_records);
+    liana__findings_text(arena, report, "kind", source->lacks_images ? "CSV table" : "CSV list");
+    liana__findings_int(arena, report, "records", (int64_t)source->num_records);
     status = report_records(source, report, arena, error);
     liana__source_close(source);
     return status;

@@ -1,4 +1,5 @@
 /* Describes files of weights for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
@@ -8,21 +9,21 @@
 static void add_weight(liana__arena *arena, liana__value *rows, const liana__hdf5_weight *weight)
 {
     liana__value *row = liana__value_map(arena);
-    liana__inspect_text(arena, row, "layer", weight->layer);
-    liana__inspect_text(arena, row, "weight", weight->name);
-    liana__inspect_text(arena, row, "dtype", weight->dtype);
-    liana__inspect_shape(arena, row, "shape", weight->shape, weight->rank);
-    liana__inspect_int(arena, row, "elements", (int64_t)weight->num_elements);
+    liana__findings_text(arena, row, "layer", weight->layer);
+    liana__findings_text(arena, row, "weight", weight->name);
+    liana__findings_text(arena, row, "dtype", weight->dtype);
+    liana__findings_shape(arena, row, "shape", weight->shape, weight->rank);
+    liana__findings_int(arena, row, "elements", (int64_t)weight->num_elements);
     liana__value_add(arena, rows, row);
 }
 
 static void describe_hdf5(const liana__hdf5_contents *contents, liana__value *report, liana__arena *arena)
 {
-    liana__inspect_text(arena, report, "kind", "Keras HDF5 weights");
-    if (contents->keras_version) liana__inspect_text(arena, report, "keras_version", contents->keras_version);
-    if (contents->backend) liana__inspect_text(arena, report, "backend", contents->backend);
+    liana__findings_text(arena, report, "kind", "Keras HDF5 weights");
+    if (contents->keras_version) liana__findings_text(arena, report, "keras_version", contents->keras_version);
+    if (contents->backend) liana__findings_text(arena, report, "backend", contents->backend);
     liana__value_set(arena, report, "architecture", liana__value_bool(arena, contents->model_config != NULL));
-    liana__inspect_int(arena, report, "layers", (int64_t)contents->num_layers);
+    liana__findings_int(arena, report, "layers", (int64_t)contents->num_layers);
     liana__value *rows = liana__value_list(arena), *bare = liana__value_list(arena);
     int64_t elements = 0;
     for (size_t l = 0; l < contents->num_layers; l++) {
@@ -33,7 +34,7 @@ static void describe_hdf5(const liana__hdf5_contents *contents, liana__value *re
         }
         if (layer->num_weights == 0) liana__value_add(arena, bare, liana__value_string(arena, layer->name));
     }
-    liana__inspect_int(arena, report, "parameters", elements);
+    liana__findings_int(arena, report, "parameters", elements);
     liana__value_set(arena, report, "weights", rows);
     liana__value_set(arena, report, "layers_without_weights", bare);
 }
@@ -52,25 +53,25 @@ static void describe_safetensors(const liana__safetensors *file, uint32_t crc, l
 {
     char checksum[16];
     snprintf(checksum, sizeof checksum, "%08x", crc);
-    liana__inspect_text(arena, report, "kind", "safetensors");
-    liana__inspect_int(arena, report, "bytes", file->version.size);
-    liana__inspect_text(arena, report, "crc32", checksum);
+    liana__findings_text(arena, report, "kind", "safetensors");
+    liana__findings_int(arena, report, "bytes", file->version.size);
+    liana__findings_text(arena, report, "crc32", checksum);
     liana__value *metadata = liana__value_map(arena), *rows = liana__value_list(arena);
     for (size_t i = 0; i < file->contents.num_metadata; i++) {
-        liana__inspect_text(arena, metadata, file->contents.metadata[i].key, file->contents.metadata[i].value);
+        liana__findings_text(arena, metadata, file->contents.metadata[i].key, file->contents.metadata[i].value);
     }
     int64_t elements = 0;
     for (size_t i = 0; i < file->contents.num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &file->contents.tensors[i];
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, "tensor", tensor->name);
-        liana__inspect_text(arena, row, "dtype", liana__safetensors_dtype_name(tensor->dtype));
-        liana__inspect_shape(arena, row, "shape", tensor->shape, tensor->rank);
-        liana__inspect_int(arena, row, "bytes", (int64_t)tensor->size);
+        liana__findings_text(arena, row, "tensor", tensor->name);
+        liana__findings_text(arena, row, "dtype", liana__safetensors_dtype_name(tensor->dtype));
+        liana__findings_shape(arena, row, "shape", tensor->shape, tensor->rank);
+        liana__findings_int(arena, row, "bytes", (int64_t)tensor->size);
         liana__value_add(arena, rows, row);
         elements += (int64_t)(tensor->size / liana__safetensors_dtype_size(tensor->dtype));
     }
-    liana__inspect_int(arena, report, "elements", elements);
+    liana__findings_int(arena, report, "elements", elements);
     liana__value_set(arena, report, "metadata", metadata);
     liana__value_set(arena, report, "tensors", rows);
 }
@@ -78,11 +79,10 @@ static void describe_safetensors(const liana__safetensors *file, uint32_t crc, l
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(path, &file, error));
     uint32_t crc;
-    liana_status status = liana__safetensors_checksum(&file, &crc, error);
-    if (status == LIANA_OK) describe_safetensors(&file, crc, report, arena);
-    liana__safetensors_close(&file);
-    return status;
+    LIANA_TRY(liana__safetensors_checksum(&file, &crc, error));
+    describe_safetensors(&file, crc, report, arena);
+    return LIANA_OK;
 }

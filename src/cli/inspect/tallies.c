@@ -1,6 +1,4 @@
 /* Counts names. */
-#include "cli/inspect/tallies.h"
-
 #include "cli/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -28,9 +26,9 @@ void liana__tallies_report(liana__tallies *all, const char *name, const char *co
     qsort(all->items, all->count, sizeof *all->items, compare_tallies);
     for (size_t i = 0; i < all->count; i++) {
         liana__value *row = liana__value_map(arena);
-        liana__inspect_text(arena, row, name, all->items[i].name);
-        liana__inspect_int(arena, row, count, all->items[i].count);
-        if (bytes) liana__inspect_int(arena, row, "bytes", all->items[i].bytes);
+        liana__findings_text(arena, row, name, all->items[i].name);
+        liana__findings_int(arena, row, count, all->items[i].count);
+        if (bytes) liana__findings_int(arena, row, "bytes", all->items[i].bytes);
         liana__value_add(arena, rows, row);
     }
     if (all->count) liana__value_set(arena, report, key, rows);

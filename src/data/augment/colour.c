@@ -4,9 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static size_t num_pixels(const liana__augment_shape *shape)
+static size_t num_pixels(const liana_image_shape *shape)
 {
     return (size_t)(shape->height * shape->width);
 }
@@ -16,7 +14,7 @@ static double grey_of(const double colour[3])
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2];
 }
 
-void liana__colour_change_add(liana__colour_change *change, const liana__colour_change *next)
+void liana__colour_change_add(liana_colour_change *change, const liana_colour_change *next)
 {
     double grey = grey_of(change->offset);
     for (int c = 0; c < 3; c++) {
@@ -26,7 +24,7 @@ void liana__colour_change_add(liana__colour_change *change, const liana__colour_
     change->scale *= next->scale;
 }
 
-double liana__find_means(const liana__pixel_kernels *kernels, const liana__augment_shape *shape, const uint8_t *pixels,
+double liana__find_means(const liana__pixel_kernels *kernels, const liana_image_shape *shape, const uint8_t *pixels,
                          double means[3])
 {
     double grey, count = (double)num_pixels(shape);
@@ -36,7 +34,7 @@ double liana__find_means(const liana__pixel_kernels *kernels, const liana__augme
     return grey / count;
 }
 
-static void change_values(const liana__pixel_kernels *kernels, const liana__augment_shape *shape, uint8_t *pixels,
+static void change_values(const liana__pixel_kernels *kernels, const liana_image_shape *shape, uint8_t *pixels,
                           const double scale[3], const double offset[3])
 {
     float scales[LIANA__PATTERN], offsets[LIANA__PATTERN];
@@ -48,7 +46,7 @@ static void change_values(const liana__pixel_kernels *kernels, const liana__augm
 }
 
 /* Converts to whole numbers, with as many fraction bits as the largest weight allows; halves are rounded up. */
-static liana__recolour to_whole_numbers(const liana__colour_change *change)
+static liana__recolour to_whole_numbers(const liana_colour_change *change)
 {
     static const double luma[3] = {0.299, 0.587, 0.114};
     const double farthest = 4096; /* levels: all of the image is black or white beyond */
@@ -66,8 +64,8 @@ static liana__recolour to_whole_numbers(const liana__colour_change *change)
     return made;
 }
 
-void liana__recolour_pixels(const liana__pixel_kernels *kernels, const liana__augment_shape *shape, uint8_t *pixels,
-                            const liana__colour_change *change)
+void liana__recolour_pixels(const liana__pixel_kernels *kernels, const liana_image_shape *shape, uint8_t *pixels,
+                            const liana_colour_change *change)
 {
     if (shape->channels == 3) {
         liana__recolour made = to_whole_numbers(change);
@@ -77,57 +75,51 @@ void liana__recolour_pixels(const liana__pixel_kernels *kernels, const liana__au
     change_values(kernels, shape, pixels, (double[3]){change->scale + change->grey}, change->offset);
 }
 
-void liana__adjust_linear(const liana__augment_call *call, const double scale[3], const double offset[3])
+void liana__adjust_linear(const liana_augment_call *call, const double scale[3], const double offset[3])
 {
     change_values(call->kernels, &call->shape, call->pixels, scale, offset);
 }
 
-void liana__adjust_saturation(const liana__augment_call *call, double factor)
+void liana__adjust_saturation(const liana_augment_call *call, double factor)
 {
-    liana__colour_change change = {factor, 1 - factor, {0}};
+    liana_colour_change change = {factor, 1 - factor, {0}};
     if (call->shape.channels == 3) liana__recolour_pixels(call->kernels, &call->shape, call->pixels, &change);
 }
 
-void liana__adjust_contrast(const liana__augment_call *call, double factor)
+void liana__adjust_contrast(const liana_augment_call *call, double factor)
 {
     double means[3], grey = liana__find_means(call->kernels, &call->shape, call->pixels, means);
     double offset = (1 - factor) * grey;
-    liana__colour_change change = {factor, 0, {offset, offset, offset}};
+    liana_colour_change change = {factor, 0, {offset, offset, offset}};
     liana__recolour_pixels(call->kernels, &call->shape, call->pixels, &change);
 }
 
 typedef struct factor_options {
-    liana__augment_common common;
+    liana_augment_common common;
     double factor;
 } factor_options;
 
-#define FACTOR(default_factor, largest, text)                                                     \
-    {                                                                                             \
-        .name = "factor", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(factor_options, factor), \
-        .default_text = default_factor, .maximum = largest, .doc = text                           \
-    }
+#define FACTOR(default_factor, largest, text) \
+    LIANA_OPTION_ROW(factor_options, factor, FLOAT, .default_text = default_factor, .maximum = largest, .doc = text)
 
 /* ---- random_brightness ---- */
 
 static const liana__field brightness_fields[] = {
     FACTOR("0.2", 1, "The largest number that is added or subtracted, as a share of the range from black to white."),
-    LIANA__AUGMENT_FIELDS("1.0"),
+    LIANA_AUGMENT_ROWS("1.0"),
 };
-static const liana__fields brightness_table = {"random_brightness", sizeof(factor_options), COUNT(brightness_fields),
-                                               brightness_fields};
 
-static void brighten(const void *own, const double means[3], liana__draws *draws, liana__colour_change *change)
+static void brighten(const liana_augment_call *call, liana_colour_change *change)
 {
-    (void)means;
-    const factor_options *options = own;
-    double step = 255 * liana__draw_between(draws, -options->factor, options->factor);
-    *change = (liana__colour_change){1, 0, {step, step, step}};
+    const factor_options *options = call->options;
+    double step = 255 * liana__draw_between(call->draws, -options->factor, options->factor);
+    *change = (liana_colour_change){1, 0, {step, step, step}};
 }
 
-const liana__augmentation liana__augmentation_random_brightness = {
-    .name = "random_brightness",
-    .doc = "Adds one random number to all values, as Keras does.",
-    .options = &brightness_table,
+const liana_augmentation_type liana__augmentation_random_brightness = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_brightness",
+               "Adds one random number to all values, as Keras does.",
+               LIANA_PART_OPTIONS(factor_options, brightness_fields)),
     .colour = brighten,
 };
 
@@ -135,43 +127,40 @@ const liana__augmentation liana__augmentation_random_brightness = {
 
 static const liana__field contrast_fields[] = {
     FACTOR("0.2", 1, "Differences are multiplied by a number from 1 - factor to 1 + factor."),
-    LIANA__AUGMENT_FIELDS("1.0"),
+    LIANA_AUGMENT_ROWS("1.0"),
 };
-static const liana__fields contrast_table = {"factor", sizeof(factor_options), COUNT(contrast_fields), contrast_fields};
 
 static double draw_factor(const factor_options *options, liana__draws *draws)
 {
     return liana__draw_between(draws, 1 - options->factor, 1 + options->factor);
 }
 
-static void change_contrast(const void *options, const double means[3], liana__draws *draws,
-                            liana__colour_change *change)
+static void change_contrast(const liana_augment_call *call, liana_colour_change *change)
 {
-    double factor = draw_factor(options, draws);
-    *change = (liana__colour_change){factor, 0, {0}};
-    for (int c = 0; c < 3; c++) change->offset[c] = (1 - factor) * means[c];
+    double factor = draw_factor(call->options, call->draws);
+    *change = (liana_colour_change){factor, 0, {0}};
+    for (int c = 0; c < 3; c++) change->offset[c] = (1 - factor) * call->means[c];
 }
 
-const liana__augmentation liana__augmentation_random_contrast = {
-    .name = "random_contrast",
-    .doc = "Changes the contrast: moves the values of each channel away from their mean or towards it, as Keras does.",
-    .options = &contrast_table,
+const liana_augmentation_type liana__augmentation_random_contrast = {
+    LIANA_PART(
+        AUGMENTATION, liana_augmentation_type, "random_contrast",
+        "Changes the contrast: moves the values of each channel away from their mean or towards it, as Keras does.",
+        LIANA_PART_OPTIONS(factor_options, contrast_fields)),
     .uses_means = true,
     .colour = change_contrast,
 };
 
-static void change_saturation(const void *options, const double means[3], liana__draws *draws,
-                              liana__colour_change *change)
+static void change_saturation(const liana_augment_call *call, liana_colour_change *change)
 {
-    (void)means;
-    double factor = draw_factor(options, draws);
-    *change = (liana__colour_change){factor, 1 - factor, {0}};
+    double factor = draw_factor(call->options, call->draws);
+    *change = (liana_colour_change){factor, 1 - factor, {0}};
 }
 
-const liana__augmentation liana__augmentation_random_saturation = {
-    .name = "random_saturation",
-    .doc = "Changes the saturation: moves colours away from grey or towards it, as torchvision does.",
-    .options = &contrast_table,
+const liana_augmentation_type liana__augmentation_random_saturation = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_saturation",
+               "Changes the saturation: moves colours away from grey or towards it, as torchvision does.",
+               LIANA_PART_OPTIONS(factor_options, contrast_fields)),
     .colour = change_saturation,
 };
 
@@ -179,11 +168,10 @@ const liana__augmentation liana__augmentation_random_saturation = {
 
 static const liana__field hue_fields[] = {
     FACTOR("0.1", 0.5, "The largest turn of the colour circle in either direction, as a share of it."),
-    LIANA__AUGMENT_FIELDS("1.0"),
+    LIANA_AUGMENT_ROWS("1.0"),
 };
-static const liana__fields hue_table = {"random_hue", sizeof(factor_options), COUNT(hue_fields), hue_fields};
 
-static liana_status change_hue(const liana__augment_call *call)
+static liana_status change_hue(const liana_augment_call *call)
 {
     const factor_options *options = call->options;
     double turn = liana__draw_between(call->draws, -options->factor, options->factor);
@@ -191,30 +179,26 @@ static liana_status change_hue(const liana__augment_call *call)
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_hue = {
-    .name = "random_hue",
-    .doc = "Changes the hue: turns all hues by the same angle; grey stays grey.",
-    .options = &hue_table,
+const liana_augmentation_type liana__augmentation_random_hue = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_hue",
+               "Changes the hue: turns all hues by the same angle; grey stays grey.",
+               LIANA_PART_OPTIONS(factor_options, hue_fields)),
     .apply = change_hue,
 };
 
 /* ---- random_grayscale ---- */
 
-static const liana__field grey_fields[] = {LIANA__AUGMENT_FIELDS("0.1")};
-static const liana__fields grey_table = {"random_grayscale", sizeof(liana__augment_common), COUNT(grey_fields),
-                                         grey_fields};
+static const liana__field grey_fields[] = {LIANA_AUGMENT_ROWS("0.1")};
 
-static void make_grey(const void *options, const double means[3], liana__draws *draws, liana__colour_change *change)
+static void make_grey(const liana_augment_call *call, liana_colour_change *change)
 {
-    (void)options;
-    (void)means;
-    (void)draws;
-    *change = (liana__colour_change){0, 1, {0}};
+    (void)call;
+    *change = (liana_colour_change){0, 1, {0}};
 }
 
-const liana__augmentation liana__augmentation_random_grayscale = {
-    .name = "random_grayscale",
-    .doc = "Makes the image grey; the number of channels stays.",
-    .options = &grey_table,
+const liana_augmentation_type liana__augmentation_random_grayscale = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_grayscale",
+               "Makes the image grey; the number of channels stays.",
+               LIANA_PART_OPTIONS(liana_augment_common, grey_fields)),
     .colour = make_grey,
 };

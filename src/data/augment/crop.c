@@ -4,71 +4,54 @@
 #include <math.h>
 #include <stddef.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- random_crop ---- */
 
 typedef struct crop_options {
-    liana__augment_sampling sampling;
+    liana_augment_sampling sampling;
     int64_t size[2];
     int64_t padding;
 } crop_options;
 
 static const liana__field crop_fields[] = {
-    {.name = "size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(crop_options, size),
-     .default_text = "[0, 0]",
-     .maximum = 16384,
-     .doc = "[height, width] of the part, in pixels (0: as large as the image)."},
-    {.name = "padding",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(crop_options, padding),
-     .maximum = 16384,
-     .doc = "Pixels added on each side before cropping."},
-    {.name = "fill_mode",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__augment_sampling, fill_mode),
-     .default_text = "constant",
-     .names = liana__fill_mode_names,
-     .doc = "The added pixels: the value of fill, the edge, or the image again."},
-    {.name = "fill",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__augment_sampling, fill),
-     .maximum = 255,
-     .doc = "The value of added pixels, 0 (black) to 255."},
+    LIANA_OPTION_ROW(crop_options, size, INT_PAIR, .default_text = "[0, 0]", .maximum = 16384,
+                     .doc = "[height, width] of the part, in pixels (0: as large as the image)."),
+    LIANA_OPTION_ROW(crop_options, padding, INT, .maximum = 16384, .doc = "Pixels added on each side before cropping."),
+    LIANA_OPTION_ROW(liana_augment_sampling, fill_mode, ENUM, .default_text = "constant",
+                     .names = liana_fill_mode_names,
+                     .doc = "The added pixels: the value of fill, the edge, or the image again."),
+    LIANA_OPTION_ROW(liana_augment_sampling, fill, INT, .maximum = 255,
+                     .doc = "The value of added pixels, 0 (black) to 255."),
 };
-static const liana__fields crop_table = {"random_crop", sizeof(crop_options), COUNT(crop_fields), crop_fields};
 
-static liana_status prepare_crop(const void *own, liana__augment_setup *setup, liana__error *error)
+static liana_status prepare_crop(liana_augment_setup *setup)
 {
-    const crop_options *options = own;
+    const crop_options *options = setup->check->options;
     if (options->size[0]) setup->out.height = options->size[0];
     if (options->size[1]) setup->out.width = options->size[1];
     int64_t height = setup->in.height + 2 * options->padding, width = setup->in.width + 2 * options->padding;
     if (setup->out.height <= height && setup->out.width <= width) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "a part of %lld x %lld cannot be cropped from images of %lld x %lld (height x width, with "
-                       "padding); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it can enlarge them",
-                       (long long)setup->out.height, (long long)setup->out.width, (long long)height, (long long)width);
+    return liana_option_refuse(
+        setup->check, NULL,
+        "a part of %lld x %lld cannot be cropped from images of %lld x %lld (height x width, with "
+        "padding); a stage 'resize: {size: [HEIGHT, WIDTH]}' before it can enlarge them",
+        (long long)setup->out.height, (long long)setup->out.width, (long long)height, (long long)width);
 }
 
-static void crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                 liana__point_mapping *mapping)
+static void crop(const liana_augment_call *call, liana_point_mapping *mapping)
 {
-    const crop_options *options = own;
-    int64_t down = liana__draw_below(draws, in->height + 2 * options->padding - out->height + 1);
-    int64_t right = liana__draw_below(draws, in->width + 2 * options->padding - out->width + 1);
+    const crop_options *options = call->options;
+    int64_t down = liana__draw_below(call->draws, call->shape.height + 2 * options->padding - call->out.height + 1);
+    int64_t right = liana__draw_below(call->draws, call->shape.width + 2 * options->padding - call->out.width + 1);
     mapping->from_output.m[2] = (double)(right - options->padding);
     mapping->from_output.m[5] = (double)(down - options->padding);
     mapping->exact = true;
     mapping->inside = options->padding == 0;
 }
 
-const liana__augmentation liana__augmentation_random_crop = {
-    .name = "random_crop",
-    .doc = "Crops a part at a random place, all places equally likely.",
-    .options = &crop_table,
+const liana_augmentation_type liana__augmentation_random_crop = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_crop",
+               "Crops a part at a random place, all places equally likely.",
+               LIANA_PART_OPTIONS(crop_options, crop_fields)),
     .draws_chance = true,
     .prepare = prepare_crop,
     .mapping = crop,
@@ -77,48 +60,37 @@ const liana__augmentation liana__augmentation_random_crop = {
 /* ---- random_resized_crop ---- */
 
 typedef struct resized_options {
-    liana__augment_sampling sampling;
+    liana_augment_sampling sampling;
     int64_t size[2];
     double min_scale, max_scale;
     double min_ratio, max_ratio;
 } resized_options;
 
-#define NUMBER(member, default_number, low, high, text)                                           \
-    {                                                                                             \
-        .name = #member, .kind = LIANA__FIELD_FLOAT, .offset = offsetof(resized_options, member), \
-        .default_text = default_number, .minimum = low, .maximum = high, .doc = text              \
-    }
+#define NUMBER(member, default_number, low, high, text)                                                               \
+    LIANA_OPTION_ROW(resized_options, member, FLOAT, .default_text = default_number, .minimum = low, .maximum = high, \
+                     .doc = text)
 
 static const liana__field resized_fields[] = {
-    {.name = "size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(resized_options, size),
-     .default_text = "[0, 0]",
-     .maximum = 16384,
-     .doc = "[height, width] to which the part is resized, in pixels (0: as large as the image)."},
+    LIANA_OPTION_ROW(resized_options, size, INT_PAIR, .default_text = "[0, 0]", .maximum = 16384,
+                     .doc = "[height, width] to which the part is resized, in pixels (0: as large as the image)."),
     NUMBER(min_scale, "0.08", 1e-4, 1, "The smallest part, as a share of the image's area."),
     NUMBER(max_scale, "1.0", 1e-4, 1, "The largest part."),
     NUMBER(min_ratio, "0.75", 0.01, 100, "The smallest width of a part for a height of 1."),
     NUMBER(max_ratio, "1.3333333333333333", 0.01, 100, "The largest width of a part for a height of 1."),
-    {.name = "interpolation",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__augment_sampling, interpolation),
-     .default_text = "bilinear",
-     .names = liana__interpolation_names,
-     .doc = "The interpolation between pixels."},
+    LIANA_OPTION_ROW(liana_augment_sampling, interpolation, ENUM, .default_text = "bilinear",
+                     .names = liana_interpolation_names, .doc = "The interpolation between pixels."),
 };
-static const liana__fields resized_table = {"random_resized_crop", sizeof(resized_options), COUNT(resized_fields),
-                                            resized_fields};
 
-static liana_status prepare_resized(const void *own, liana__augment_setup *setup, liana__error *error)
+static liana_status prepare_resized(liana_augment_setup *setup)
 {
-    const resized_options *options = own;
+    const resized_options *options = setup->check->options;
     if (options->size[0]) setup->out.height = options->size[0];
     if (options->size[1]) setup->out.width = options->size[1];
     if (options->min_scale <= options->max_scale && options->min_ratio <= options->max_ratio) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "scales from %g to %g and ratios from %g to %g: a smallest value is larger than the largest",
-                       options->min_scale, options->max_scale, options->min_ratio, options->max_ratio);
+    return liana_option_refuse(
+        setup->check, NULL,
+        "scales from %g to %g and ratios from %g to %g: a smallest value is larger than the largest",
+        options->min_scale, options->max_scale, options->min_ratio, options->max_ratio);
 }
 
 /* As torchvision: ten tries, then as much of the middle as the ratios allow. */
@@ -143,22 +115,21 @@ static void choose_part(const resized_options *options, double height, double wi
     part[1] = floor((width - part[3]) / 2);
 }
 
-static void resized_crop(const void *own, const liana__augment_shape *in, const liana__augment_shape *out,
-                         liana__draws *draws, liana__point_mapping *mapping)
+static void resized_crop(const liana_augment_call *call, liana_point_mapping *mapping)
 {
     double part[4]; /* top, left, height, width */
-    choose_part(own, (double)in->height, (double)in->width, draws, part);
-    mapping->from_output.m[0] = part[3] / (double)out->width;
+    choose_part(call->options, (double)call->shape.height, (double)call->shape.width, call->draws, part);
+    mapping->from_output.m[0] = part[3] / (double)call->out.width;
     mapping->from_output.m[2] = part[1];
-    mapping->from_output.m[4] = part[2] / (double)out->height;
+    mapping->from_output.m[4] = part[2] / (double)call->out.height;
     mapping->from_output.m[5] = part[0];
     mapping->inside = true;
 }
 
-const liana__augmentation liana__augmentation_random_resized_crop = {
-    .name = "random_resized_crop",
-    .doc = "Crops a part of random size, proportions and place, and resizes it, as Inception was trained.",
-    .options = &resized_table,
+const liana_augmentation_type liana__augmentation_random_resized_crop = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_resized_crop",
+               "Crops a part of random size, proportions and place, and resizes it, as Inception was trained.",
+               LIANA_PART_OPTIONS(resized_options, resized_fields)),
     .draws_chance = true,
     .prepare = prepare_resized,
     .mapping = resized_crop,

@@ -9,80 +9,68 @@ enum { HORIZONTAL = 1, VERTICAL = 2 };
 static const char *const directions[] = {"horizontal", "vertical", "horizontal_and_vertical", NULL};
 
 typedef struct flip_options {
-    liana__augment_sampling sampling;
+    liana_augment_sampling sampling;
     int direction; /* index in the names: HORIZONTAL - 1, ... */
 } flip_options;
 
 static const liana__field flip_fields[] = {
-    {.name = "direction",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(flip_options, direction),
-     .default_text = "horizontal",
-     .names = directions,
-     .doc = "The direction: left to right, top to bottom, or both, each with the probability."},
-    LIANA__AUGMENT_FIELDS("0.5"),
+    LIANA_OPTION_ROW(flip_options, direction, ENUM, .default_text = "horizontal", .names = directions,
+                     .doc = "The direction: left to right, top to bottom, or both, each with the probability."),
+    LIANA_AUGMENT_ROWS("0.5"),
 };
-static const liana__fields flip_table = {"random_flip", sizeof(flip_options), 2, flip_fields};
 
-static void flip(const void *own, const liana__augment_shape *in, const liana__augment_shape *out, liana__draws *draws,
-                 liana__point_mapping *mapping)
+static void flip(const liana_augment_call *call, liana_point_mapping *mapping)
 {
-    (void)out;
-    const flip_options *options = own;
+    const flip_options *options = call->options;
     double probability = options->sampling.common.probability;
     double *m = mapping->from_output.m;
     int wanted = options->direction + 1;
-    bool first = liana__draw_chance(draws, probability), second = liana__draw_chance(draws, probability);
+    bool first = liana__draw_chance(call->draws, probability), second = liana__draw_chance(call->draws, probability);
     if (wanted & HORIZONTAL && first) {
         m[0] = -1;
-        m[2] = (double)in->width;
+        m[2] = (double)call->shape.width;
     }
     if (wanted & VERTICAL && (wanted & HORIZONTAL ? second : first)) {
         m[4] = -1;
-        m[5] = (double)in->height;
+        m[5] = (double)call->shape.height;
     }
     mapping->exact = mapping->inside = true;
 }
 
-const liana__augmentation liana__augmentation_random_flip = {
-    .name = "random_flip",
-    .doc = "Reflects the image: left to right, or top to bottom.",
-    .options = &flip_table,
+const liana_augmentation_type liana__augmentation_random_flip = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_flip",
+               "Reflects the image: left to right, or top to bottom.", LIANA_PART_OPTIONS(flip_options, flip_fields)),
     .draws_chance = true,
     .mapping = flip,
 };
 
 /* ---- random_rotate90 ---- */
 
-static const liana__field turn_fields[] = {LIANA__AUGMENT_FIELDS("1.0")};
-static const liana__fields turn_table = {"random_rotate90", sizeof(liana__augment_sampling), 1, turn_fields};
+static const liana__field turn_fields[] = {LIANA_AUGMENT_ROWS("1.0")};
 
-static liana_status prepare_turn(const void *options, liana__augment_setup *setup, liana__error *error)
+static liana_status prepare_turn(liana_augment_setup *setup)
 {
-    (void)options;
     if (setup->in.height == setup->in.width) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "quarter turns need square images, but these are %lld x %lld (height x width); crop or resize "
-                       "them to a square before",
-                       (long long)setup->in.height, (long long)setup->in.width);
+    return liana_option_refuse(
+        setup->check, NULL,
+        "quarter turns need square images, but these are %lld x %lld (height x width); crop or resize "
+        "them to a square before",
+        (long long)setup->in.height, (long long)setup->in.width);
 }
 
-static void turn(const void *options, const liana__augment_shape *in, const liana__augment_shape *out,
-                 liana__draws *draws, liana__point_mapping *mapping)
+static void turn(const liana_augment_call *call, liana_point_mapping *mapping)
 {
-    (void)options;
-    (void)out;
     static const double cosines[] = {1, 0, -1, 0};
-    int64_t quarters = liana__draw_below(draws, 4);
-    double c = cosines[quarters], s = cosines[(quarters + 3) % 4], centre = (double)in->width / 2;
+    int64_t quarters = liana__draw_below(call->draws, 4);
+    double c = cosines[quarters], s = cosines[(quarters + 3) % 4], centre = (double)call->shape.width / 2;
     mapping->from_output = liana__matrix_about(c, -s, s, c, centre, centre);
     mapping->exact = mapping->inside = true;
 }
 
-const liana__augmentation liana__augmentation_random_rotate90 = {
-    .name = "random_rotate90",
-    .doc = "Turns a square image by 0, 1, 2 or 3 quarters, all equally likely.",
-    .options = &turn_table,
+const liana_augmentation_type liana__augmentation_random_rotate90 = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_rotate90",
+               "Turns a square image by 0, 1, 2 or 3 quarters, all equally likely.",
+               LIANA_PART_OPTIONS(liana_augment_sampling, turn_fields)),
     .prepare = prepare_turn,
     .mapping = turn,
 };

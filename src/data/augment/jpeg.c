@@ -1,4 +1,5 @@
 /* The traces that compression leaves. */
+#include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "formats/image.h"
 
@@ -6,63 +7,46 @@
 #include <string.h>
 
 typedef struct jpeg_options {
-    liana__augment_common common;
+    liana_augment_common common;
     int64_t min_quality, max_quality;
 } jpeg_options;
 
 static const liana__field fields[] = {
-    {.name = "min_quality",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(jpeg_options, min_quality),
-     .default_text = "50",
-     .minimum = 1,
-     .maximum = 100,
-     .doc = "The lowest quality, 1 to 100, as in libjpeg and TensorFlow."},
-    {.name = "max_quality",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(jpeg_options, max_quality),
-     .default_text = "95",
-     .minimum = 1,
-     .maximum = 100,
-     .doc = "The highest quality."},
-    LIANA__AUGMENT_FIELDS("0.5"),
+    LIANA_OPTION_ROW(jpeg_options, min_quality, INT, .default_text = "50", .minimum = 1, .maximum = 100,
+                     .doc = "The lowest quality, 1 to 100, as in libjpeg and TensorFlow."),
+    LIANA_OPTION_ROW(jpeg_options, max_quality, INT, .default_text = "95", .minimum = 1, .maximum = 100,
+                     .doc = "The highest quality."),
+    LIANA_AUGMENT_ROWS("0.5"),
 };
-static const liana__fields table = {"random_jpeg_quality", sizeof(jpeg_options), sizeof fields / sizeof *fields,
-                                    fields};
 
-static liana_status prepare(const void *own, liana__augment_setup *setup, liana__error *error)
+static liana_status prepare(liana_augment_setup *setup)
 {
-    (void)setup;
-    const jpeg_options *options = own;
+    const jpeg_options *options = setup->check->options;
     if (options->min_quality <= options->max_quality) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "min_quality is %lld, expected at most max_quality, which is %lld",
-                       (long long)options->min_quality, (long long)options->max_quality);
+    return liana_option_refuse(setup->check, NULL, "min_quality is %lld, expected at most max_quality, which is %lld",
+                               (long long)options->min_quality, (long long)options->max_quality);
 }
 
-static liana_status compress(const liana__augment_call *call)
+static liana_status compress(const liana_augment_call *call)
 {
     const jpeg_options *options = call->options;
-    const liana__augment_shape *shape = &call->shape;
+    const liana_image_shape *shape = &call->shape;
     int64_t quality =
         options->min_quality + liana__draw_below(call->draws, options->max_quality - options->min_quality + 1);
-    liana__text bytes = {0};
-    liana__image image = {0};
-    liana_status status = liana__jpeg_encode(call->pixels, shape->height, shape->width, shape->channels, (int)quality,
-                                             &bytes, call->error);
-    if (status == LIANA_OK) {
-        status = liana__image_decode(bytes.data, bytes.length, &(liana__image_options){.channels = shape->channels},
-                                     &image, call->error);
-    }
-    if (status == LIANA_OK) memcpy(call->pixels, image.pixels, liana__augment_size(shape));
-    liana__image_free(&image);
-    liana__text_free(&bytes);
-    return status;
+    LIANA__SCOPED(liana__text) bytes = {0};
+    LIANA__SCOPED(liana__image) image = {0};
+    LIANA_TRY(liana__jpeg_encode(call->pixels, shape->height, shape->width, shape->channels, (int)quality, &bytes,
+                                 call->error));
+    LIANA_TRY(liana__image_decode(bytes.data, bytes.length, &(liana__image_options){.channels = shape->channels},
+                                  &image, call->error));
+    memcpy(call->pixels, image.pixels, liana__augment_size(shape));
+    return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_jpeg_quality = {
-    .name = "random_jpeg_quality",
-    .doc = "Compresses the image as a JPEG of random quality and decodes it again (allocates memory each time).",
-    .options = &table,
+const liana_augmentation_type liana__augmentation_random_jpeg_quality = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_jpeg_quality",
+               "Compresses the image as a JPEG of random quality and decodes it again (allocates memory each time).",
+               LIANA_PART_OPTIONS(jpeg_options, fields)),
     .prepare = prepare,
     .apply = compress,
 };

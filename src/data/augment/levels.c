@@ -4,30 +4,26 @@
 #include <math.h>
 #include <stddef.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const liana__field plain_fields[] = {LIANA__AUGMENT_FIELDS("0.5")};
-static const liana__fields plain_table = {"options", sizeof(liana__augment_common), 1, plain_fields};
+static const liana__field plain_fields[] = {LIANA_AUGMENT_ROWS("0.5")};
 
 /* ---- random_invert ---- */
 
-static liana_status invert(const liana__augment_call *call)
+static liana_status invert(const liana_augment_call *call)
 {
     size_t size = liana__augment_size(&call->shape);
     for (size_t i = 0; i < size; i++) call->pixels[i] = (uint8_t)(255 - call->pixels[i]);
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_invert = {
-    .name = "random_invert",
-    .doc = "Inverts the image.",
-    .options = &plain_table,
+const liana_augmentation_type liana__augmentation_random_invert = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_invert", "Inverts the image.",
+               LIANA_PART_OPTIONS(liana_augment_common, plain_fields)),
     .apply = invert,
 };
 
 /* ---- random_posterize ---- */
 
-void liana__posterize(const liana__augment_call *call, int bits)
+void liana__posterize(const liana_augment_call *call, int bits)
 {
     size_t size = liana__augment_size(&call->shape);
     uint8_t kept = (uint8_t)(0xFF << (8 - bits));
@@ -35,40 +31,33 @@ void liana__posterize(const liana__augment_call *call, int bits)
 }
 
 typedef struct posterize_options {
-    liana__augment_common common;
+    liana_augment_common common;
     int64_t bits;
 } posterize_options;
 
 static const liana__field posterize_fields[] = {
-    {.name = "bits",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(posterize_options, bits),
-     .default_text = "4",
-     .minimum = 1,
-     .maximum = 8,
-     .doc = "The number of bits of each value to keep."},
-    LIANA__AUGMENT_FIELDS("0.5"),
+    LIANA_OPTION_ROW(posterize_options, bits, INT, .default_text = "4", .minimum = 1, .maximum = 8,
+                     .doc = "The number of bits of each value to keep."),
+    LIANA_AUGMENT_ROWS("0.5"),
 };
-static const liana__fields posterize_table = {"random_posterize", sizeof(posterize_options), COUNT(posterize_fields),
-                                              posterize_fields};
 
-static liana_status posterize(const liana__augment_call *call)
+static liana_status posterize(const liana_augment_call *call)
 {
     const posterize_options *options = call->options;
     liana__posterize(call, (int)options->bits);
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_posterize = {
-    .name = "random_posterize",
-    .doc = "Posterises: keeps only the highest bits of each value.",
-    .options = &posterize_table,
+const liana_augmentation_type liana__augmentation_random_posterize = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_posterize",
+               "Posterises: keeps only the highest bits of each value.",
+               LIANA_PART_OPTIONS(posterize_options, posterize_fields)),
     .apply = posterize,
 };
 
 /* ---- random_solarize ---- */
 
-void liana__solarize(const liana__augment_call *call, double threshold)
+void liana__solarize(const liana_augment_call *call, double threshold)
 {
     size_t size = liana__augment_size(&call->shape);
     for (size_t i = 0; i < size; i++) {
@@ -78,46 +67,40 @@ void liana__solarize(const liana__augment_call *call, double threshold)
 }
 
 typedef struct solarize_options {
-    liana__augment_common common;
+    liana_augment_common common;
     double threshold;
 } solarize_options;
 
 static const liana__field solarize_fields[] = {
-    {.name = "threshold",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(solarize_options, threshold),
-     .default_text = "128.0",
-     .maximum = 256,
-     .doc = "Values from this one on are inverted."},
-    LIANA__AUGMENT_FIELDS("0.5"),
+    LIANA_OPTION_ROW(solarize_options, threshold, FLOAT, .default_text = "128.0", .maximum = 256,
+                     .doc = "Values from this one on are inverted."),
+    LIANA_AUGMENT_ROWS("0.5"),
 };
-static const liana__fields solarize_table = {"random_solarize", sizeof(solarize_options), COUNT(solarize_fields),
-                                             solarize_fields};
 
-static liana_status solarize(const liana__augment_call *call)
+static liana_status solarize(const liana_augment_call *call)
 {
     const solarize_options *options = call->options;
     liana__solarize(call, options->threshold);
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_solarize = {
-    .name = "random_solarize",
-    .doc = "Solarises: inverts the bright parts of the image.",
-    .options = &solarize_table,
+const liana_augmentation_type liana__augmentation_random_solarize = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_solarize",
+               "Solarises: inverts the bright parts of the image.",
+               LIANA_PART_OPTIONS(solarize_options, solarize_fields)),
     .apply = solarize,
 };
 
 /* ---- random_autocontrast ---- */
 
-static void count_values(const liana__augment_call *call, int channel, int64_t counts[256])
+static void count_values(const liana_augment_call *call, int channel, int64_t counts[256])
 {
     size_t size = liana__augment_size(&call->shape);
     for (int i = 0; i < 256; i++) counts[i] = 0;
     for (size_t i = (size_t)channel; i < size; i += (size_t)call->shape.channels) counts[call->pixels[i]]++;
 }
 
-void liana__autocontrast(const liana__augment_call *call)
+liana_status liana__autocontrast(const liana_augment_call *call)
 {
     double scale[3], offset[3];
     for (int c = 0; c < call->shape.channels; c++) {
@@ -130,26 +113,21 @@ void liana__autocontrast(const liana__augment_call *call)
         offset[c] = high > low ? -low * scale[c] : 0;
     }
     liana__adjust_linear(call, scale, offset);
-}
-
-static liana_status stretch(const liana__augment_call *call)
-{
-    liana__autocontrast(call);
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_autocontrast = {
-    .name = "random_autocontrast",
-    .doc = "Stretches each channel to the range from 0 to 255.",
-    .options = &plain_table,
-    .apply = stretch,
+const liana_augmentation_type liana__augmentation_random_autocontrast = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_autocontrast",
+               "Stretches each channel to the range from 0 to 255.",
+               LIANA_PART_OPTIONS(liana_augment_common, plain_fields)),
+    .apply = liana__autocontrast,
 };
 
 /* ---- random_equalize ---- */
 
 /* Like Pillow's ImageOps.equalize: maps each value by the number of smaller values, in steps of 1/255 of all but the
  * brightest. */
-static void equalize_channel(const liana__augment_call *call, int channel)
+static void equalize_channel(const liana_augment_call *call, int channel)
 {
     int64_t counts[256], step = 0, sum;
     int last = 255;
@@ -170,20 +148,14 @@ static void equalize_channel(const liana__augment_call *call, int channel)
     }
 }
 
-void liana__equalize(const liana__augment_call *call)
+liana_status liana__equalize(const liana_augment_call *call)
 {
     for (int c = 0; c < call->shape.channels; c++) equalize_channel(call, c);
-}
-
-static liana_status equalize(const liana__augment_call *call)
-{
-    liana__equalize(call);
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_random_equalize = {
-    .name = "random_equalize",
-    .doc = "Equalises the histogram of each channel.",
-    .options = &plain_table,
-    .apply = equalize,
+const liana_augmentation_type liana__augmentation_random_equalize = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_equalize", "Equalises the histogram of each channel.",
+               LIANA_PART_OPTIONS(liana_augment_common, plain_fields)),
+    .apply = liana__equalize,
 };

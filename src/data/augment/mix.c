@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct mix_options {
-    liana__augment_common common;
+    liana_augment_common common;
     double alpha;
 } mix_options;
 
@@ -19,12 +19,10 @@ typedef struct mix_options {
      .maximum = 100,                                                                                                 \
      .doc = "Shares are drawn from Beta(alpha, alpha). 1: all shares equally likely; below 1: mostly near 0 and 1; " \
             "above 1: near a half."},                                                                                \
-        LIANA__AUGMENT_FIELDS("1.0")
+        LIANA_AUGMENT_ROWS("1.0")
 
 static const liana__field mixup_fields[] = {MIX_FIELDS("0.2")};
-static const liana__fields mixup_table = {"mixup", sizeof(mix_options), 2, mixup_fields};
 static const liana__field cutmix_fields[] = {MIX_FIELDS("1.0")};
-static const liana__fields cutmix_table = {"cutmix", sizeof(mix_options), 2, cutmix_fields};
 
 /* (0, 1) */
 static double draw_open(liana__draws *draws)
@@ -53,14 +51,14 @@ static double draw_log_gamma(liana__draws *draws, double shape)
     }
 }
 
-static double draw_share(const liana__mix_call *call)
+static double draw_share(const liana_mix_call *call)
 {
     const mix_options *options = call->options;
     double own = draw_log_gamma(call->draws, options->alpha), other = draw_log_gamma(call->draws, options->alpha);
     return 1 / (1 + exp(other - own));
 }
 
-static double mix_up(const liana__mix_call *call)
+static double mix_up(const liana_mix_call *call)
 {
     float share = (float)draw_share(call);
     size_t size = liana__augment_size(&call->shape);
@@ -74,10 +72,10 @@ static double mix_up(const liana__mix_call *call)
     return share;
 }
 
-const liana__augmentation liana__augmentation_mixup = {
-    .name = "mixup",
-    .doc = "Blends each image with another image of its shard (Zhang and others, 2017).",
-    .options = &mixup_table,
+const liana_augmentation_type liana__augmentation_mixup = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "mixup",
+               "Blends each image with another image of its shard (Zhang and others, 2017).",
+               LIANA_PART_OPTIONS(mix_options, mixup_fields)),
     .mix = mix_up,
 };
 
@@ -88,9 +86,9 @@ static int64_t at_most(int64_t value, int64_t limit)
 
 /* A rectangle with the partner's share of the area, centred anywhere, and cut at the border. The remaining area
  * counts. */
-static double cut_mix(const liana__mix_call *call)
+static double cut_mix(const liana_mix_call *call)
 {
-    const liana__augment_shape *shape = &call->shape;
+    const liana_image_shape *shape = &call->shape;
     double side = sqrt(1 - draw_share(call));
     int64_t height = (int64_t)(side * (double)shape->height), width = (int64_t)(side * (double)shape->width);
     int64_t y = liana__draw_below(call->draws, shape->height), x = liana__draw_below(call->draws, shape->width);
@@ -107,9 +105,9 @@ static double cut_mix(const liana__mix_call *call)
     return 1 - (double)((bottom - top) * (right - left)) / (double)(shape->height * shape->width);
 }
 
-const liana__augmentation liana__augmentation_cutmix = {
-    .name = "cutmix",
-    .doc = "Pastes into each image a rectangle of another image of its shard (Yun and others, 2019).",
-    .options = &cutmix_table,
+const liana_augmentation_type liana__augmentation_cutmix = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "cutmix",
+               "Pastes into each image a rectangle of another image of its shard (Yun and others, 2019).",
+               LIANA_PART_OPTIONS(mix_options, cutmix_fields)),
     .mix = cut_mix,
 };

@@ -28,8 +28,8 @@ typedef struct liana__warp {
     uint8_t *dst;
     int64_t dst_height;
     int64_t dst_width;
-    int channels;              /* 1 or 3 */
-    liana__matrix from_output; /* maps a point of dst to a point of src; where w is not positive, there is nothing */
+    int channels;             /* 1 or 3 */
+    liana_matrix from_output; /* maps a point of dst to a point of src; where w is not positive, there is nothing */
     liana__interpolation interpolation;
     liana__fill_mode fill_mode;
     uint8_t fill;

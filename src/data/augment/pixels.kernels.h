@@ -39,7 +39,7 @@ static inline float bounded(float value)
 }
 
 /* The points of `count` pixels of a row from `first`, moved by `shift` pixels. */
-static void find_points(const liana__matrix *matrix, int64_t row, int64_t first, int count, float shift, piece *points)
+static void find_points(const liana_matrix *matrix, int64_t row, int64_t first, int count, float shift, piece *points)
 {
     const double *m = matrix->m;
     double x = (double)first + 0.5, y = (double)row + 0.5;
@@ -205,7 +205,7 @@ static void bilinear(const liana__warp *warp, const piece *points, int count, ui
 }
 
 /* Whole rows, forwards or backwards: all that a flip, a crop or a shift by pixels is. */
-static bool copies_rows(const liana__matrix *matrix)
+static bool copies_rows(const liana_matrix *matrix)
 {
     const double *m = matrix->m;
     return fabs(m[0]) == 1 && m[1] == 0 && m[3] == 0 && fabs(m[4]) == 1 && m[6] == 0 && m[7] == 0 && m[8] == 1 &&

@@ -12,12 +12,11 @@
 enum { DOTTED_KEY = 256, MAX_STAGES = 256, MAX_SIDE = 16384 };
 
 typedef struct stage {
-    const liana__augmentation *kind;   /* NULL: a function of the program's own */
-    const liana__registered *function; /* ... which is this */
+    const liana_augmentation_type *kind;
     const void *options;
     const void *state;
-    liana__augment_shape in;
-    liana__augment_shape out;
+    liana_image_shape in;
+    liana_image_shape out;
 } stage;
 
 struct liana__augment {
@@ -25,29 +24,13 @@ struct liana__augment {
     const liana__pixel_kernels *kernels;
     size_t num_stages;
     stage *stages;
-    liana__augment_shape first;
-    liana__augment_shape last;
+    liana_image_shape first;
+    liana_image_shape last;
     size_t image_size; /* bytes of the largest image between two stages */
     size_t stage_scratch;
 };
 
 /* ---- reading ---- */
-
-/* Options of a function of the program's own. */
-static const liana__field function_fields[] = {LIANA__AUGMENT_FIELDS("1.0")};
-static const liana__fields function_table = {"augmentation", sizeof(liana__augment_common), 1, function_fields};
-
-static liana_status fail_unknown(const liana_context *context, const char *name, const liana__place *place,
-                                 const char *where, liana__error *error)
-{
-    liana__nearest_search search = liana__nearest_begin(name);
-    for (size_t i = 0; liana__augmentations[i]; i++) liana__nearest_add(&search, liana__augmentations[i]->name);
-    for (const liana__registered *own = context->registered; own; own = own->next) {
-        if (strcmp(own->kind, "augmentation") == 0) liana__nearest_add(&search, own->name);
-    }
-    const char *hint = search.nearest ? liana__hint(search.nearest).text : "; 'liana list augmentations' shows them";
-    return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name, hint);
-}
 
 /* Reads the options of a stage; its shapes come later. */
 static liana_status read_stage(liana_context *context, const liana__value *entry, const char *where,
@@ -58,24 +41,20 @@ static liana_status read_stage(liana_context *context, const liana__value *entry
     const liana__value *options;
     LIANA_TRY(liana__choice_entry(entry, where, "one stage: 'random_flip' or 'random_rotation: {degrees: 10}'", &name,
                                   &place, &options, error));
-    made->function = liana__context_registered(context, "augmentation", name);
-    made->kind = made->function ? NULL : liana__augmentation_find(name);
-    if (!made->kind && !made->function) return fail_unknown(context, name, place, where, error);
-    const liana__fields *fields = made->kind ? made->kind->options : &function_table;
+    const char *nearest;
+    made->kind = liana__part_find(context, &liana__augmentation_kind, name, &nearest);
+    if (!made->kind) {
+        return liana__fail_at(error, place, where, "there is no augmentation '%.60s'%s", name,
+                              nearest ? liana__hint(nearest).text : "; 'liana list augmentations' shows them");
+    }
+    const liana__fields *fields = &made->kind->part.options;
     char dotted[DOTTED_KEY];
     snprintf(dotted, sizeof dotted, "%.150s.%.60s", where, name);
     void *own = liana__arena_allocate(arena, fields->size);
     if (!own) return liana__fail_memory(error, "an augmentation");
     made->options = own;
-    return liana__fields_read(fields, options, dotted, NULL, arena, own, error);
-}
-
-/* Puts the place of a stage before a message about it. */
-static liana_status fail_stage(const liana__value *entry, const char *where, liana__error *error)
-{
-    char message[sizeof error->message];
-    snprintf(message, sizeof message, "%s", error ? error->message : "");
-    return liana__fail_at(error, &entry->place, where, "%s", message);
+    LIANA_TRY(liana__fields_read(fields, options, dotted, NULL, arena, own, error));
+    return liana__part_check(&made->kind->part, context, own, options, dotted, error);
 }
 
 static void keep_largest(size_t *largest, size_t size)
@@ -83,15 +62,13 @@ static void keep_largest(size_t *largest, size_t size)
     if (size > *largest) *largest = size;
 }
 
-static liana_status prepare_stage(liana__augment *augment, stage *own, const liana__augment_shape *in,
-                                  const liana__value *entry, const char *where, liana__error *error)
+static liana_status prepare_stage(const liana_context *context, liana__augment *augment, stage *own,
+                                  const liana_image_shape *in, const liana__value *entry, const char *where,
+                                  liana__error *error)
 {
-    liana__augment_setup setup = {.in = *in, .out = *in, .arena = &augment->arena};
-    if (own->kind && own->kind->prepare) {
-        liana_status status = own->kind->prepare(own->options, &setup, error);
-        if (status == LIANA_INVALID_CONFIG) return fail_stage(entry, where, error);
-        LIANA_TRY(status);
-    }
+    liana_check check = {(void *)own->options, context, entry, where, error};
+    liana_augment_setup setup = {.check = &check, .in = *in, .out = *in, .arena = &augment->arena};
+    if (own->kind->prepare) LIANA_TRY(own->kind->prepare(&setup));
     own->in = setup.in;
     own->out = setup.out;
     own->state = setup.state;
@@ -102,17 +79,17 @@ static liana_status prepare_stage(liana__augment *augment, stage *own, const lia
 
 /* The shape that images have before the list: that of a `resize` at its head, which is then done, else the one that is
  * wanted at the end. */
-static liana_status prepare_stages(liana__augment *augment, const liana__value *list, const char *where,
-                                   liana__error *error)
+static liana_status prepare_stages(const liana_context *context, liana__augment *augment, const liana__value *list,
+                                   const char *where, liana__error *error)
 {
     char item[DOTTED_KEY];
-    liana__augment_shape shape = augment->last;
+    liana_image_shape shape = augment->last;
     for (size_t i = 0; i < augment->num_stages; i++) {
         stage *own = &augment->stages[i];
-        snprintf(item, sizeof item, "%.100s[%zu].%.100s", where, i, own->kind ? own->kind->name : own->function->name);
-        LIANA_TRY(prepare_stage(augment, own, &shape, list->items[i], item, error));
+        snprintf(item, sizeof item, "%.100s[%zu].%.100s", where, i, own->kind->part.name);
+        LIANA_TRY(prepare_stage(context, augment, own, &shape, list->items[i], item, error));
         shape = own->out;
-        if (i == 0 && own->kind == &liana__augmentation_resize) own->in = shape;
+        if (i == 0 && own->kind->is_decoding) own->in = shape;
     }
     augment->first = augment->num_stages ? augment->stages[0].in : shape;
     keep_largest(&augment->image_size, liana__augment_size(&augment->first));
@@ -145,11 +122,11 @@ static liana_status read_list(liana_context *context, const liana__value *list, 
         snprintf(item, sizeof item, "%.200s[%zu]", where, i);
         LIANA_TRY(read_stage(context, list->items[i], item, &augment->arena, &augment->stages[i], error));
     }
-    return prepare_stages(augment, list, where, error);
+    return prepare_stages(context, augment, list, where, error);
 }
 
 liana_status liana__augment_create(liana_context *context, const liana__value *list, const char *where,
-                                   const liana__augment_shape *shape, liana__augment **out, liana__error *error)
+                                   const liana_image_shape *shape, liana__augment **out, liana__error *error)
 {
     *out = NULL;
     liana__augment *augment = calloc(1, sizeof *augment);
@@ -157,12 +134,9 @@ liana_status liana__augment_create(liana_context *context, const liana__value *l
     augment->last = *shape;
     augment->kernels = liana__pixel_kernels_for(context->isa);
     liana_status status = read_list(context, list, where, augment, error);
-    if (status != LIANA_OK) {
-        liana__augment_destroy(augment);
-        return status;
-    }
-    *out = augment;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = augment;
+    if (status != LIANA_OK) liana__augment_destroy(augment);
+    return status;
 }
 
 void liana__augment_destroy(liana__augment *augment)
@@ -172,7 +146,7 @@ void liana__augment_destroy(liana__augment *augment)
     free(augment);
 }
 
-liana__augment_shape liana__augment_input(const liana__augment *augment)
+liana_image_shape liana__augment_input(const liana__augment *augment)
 {
     return augment->first;
 }
@@ -184,11 +158,10 @@ size_t liana__augment_num_stages(const liana__augment *augment)
 
 const char *liana__augment_stage_name(const liana__augment *augment, size_t i)
 {
-    const stage *own = &augment->stages[i];
-    return own->kind ? own->kind->name : own->function->name;
+    return augment->stages[i].kind->part.name;
 }
 
-/* Two images and what a stage needs. */
+/* Two images, and the scratch memory of one stage. */
 size_t liana__augment_scratch_size(const liana__augment *augment)
 {
     return 2 * liana__align_up(augment->image_size) + liana__align_up(augment->stage_scratch);
@@ -202,17 +175,17 @@ typedef struct journey {
     const uint8_t *pixels;
     uint8_t *buffers[2];
     uint8_t *scratch;
-    liana__augment_shape shape; /* of the pixels */
+    liana_image_shape shape; /* of the pixels */
     /* Mappings that are not yet done; has_pending: whether there are any. */
     bool has_pending;
-    liana__point_mapping pending;
-    liana__augment_shape pending_out;
+    liana_point_mapping pending;
+    liana_image_shape pending_out;
     int interpolation;
     int fill_mode;
     int64_t fill;
     /* Changes of colour that are not yet done; never together with mappings. */
     bool has_change;
-    liana__colour_change change;
+    liana_colour_change change;
     bool has_means; /* of the pixels as they are */
     double means[3];
     double mean_grey;
@@ -270,8 +243,9 @@ static void flush(journey *own)
     flush_colour(own);
 }
 
-/* Whether one sampling is enough for both mappings. What one leaves open, the other decides. */
-static bool agrees(const journey *own, const liana__point_mapping *next, const liana__augment_sampling *options)
+/* Whether one sampling is enough for both mappings. A mapping that needs no interpolation or no filling leaves that to
+ * the other. */
+static bool agrees(const journey *own, const liana_point_mapping *next, const liana_augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
     bool same_fill =
@@ -280,14 +254,14 @@ static bool agrees(const journey *own, const liana__point_mapping *next, const l
 }
 
 /* Multiplies a mapping with the pending ones. */
-static void join_mapping(journey *own, const stage *which, const liana__point_mapping *next)
+static void join_mapping(journey *own, const stage *which, const liana_point_mapping *next)
 {
-    const liana__augment_sampling *options = which->options;
+    const liana_augment_sampling *options = which->options;
     if (!own->has_pending) {
-        own->pending = (liana__point_mapping){liana__matrix_identity(), true, true};
+        own->pending = (liana_point_mapping){liana__matrix_identity(), true, true};
         own->has_pending = true;
     }
-    liana__point_mapping *pending = &own->pending;
+    liana_point_mapping *pending = &own->pending;
     if (!next->exact) own->interpolation = options->interpolation;
     if (!next->inside) {
         own->fill_mode = options->fill_mode;
@@ -299,22 +273,33 @@ static void join_mapping(journey *own, const stage *which, const liana__point_ma
     own->pending_out = which->out;
 }
 
-static void draw_mapping(const stage *which, liana__draws *draws, liana__point_mapping *next)
+static liana_augment_call call_of(const stage *which, const liana_example_address *address, liana__draws *draws)
 {
-    *next = (liana__point_mapping){.from_output = liana__matrix_identity()};
-    which->kind->mapping(which->options, &which->in, &which->out, draws, next);
+    return (liana_augment_call){.options = which->options,
+                                .user = which->kind->user,
+                                .state = which->state,
+                                .address = address,
+                                .shape = which->in,
+                                .out = which->out,
+                                .draws = draws};
 }
 
-static void add_mapping(journey *own, const stage *which, liana__draws *draws)
+static void draw_mapping(const liana_augment_call *call, const stage *which, liana_point_mapping *next)
 {
-    liana__point_mapping next;
+    *next = (liana_point_mapping){.from_output = liana__matrix_identity()};
+    which->kind->mapping(call, next);
+}
+
+static void add_mapping(journey *own, const stage *which, const liana_augment_call *call)
+{
+    liana_point_mapping next;
     flush_colour(own);
-    draw_mapping(which, draws, &next);
+    draw_mapping(call, which, &next);
     if (own->has_pending && !agrees(own, &next, which->options)) flush_mapping(own);
     join_mapping(own, which, &next);
 }
 
-/* The means of the image after all changes, ignoring what is cut off at black and white. */
+/* The means of the image after all changes. They ignore that levels are cut off at black and white. */
 static void find_means(journey *own, double means[3])
 {
     if (!own->has_means) {
@@ -326,51 +311,40 @@ static void find_means(journey *own, double means[3])
     }
 }
 
-static void add_colour(journey *own, const stage *which, liana__draws *draws)
+static void add_colour(journey *own, const stage *which, liana_augment_call *call)
 {
-    double means[3] = {0};
-    liana__colour_change next;
+    liana_colour_change next;
     flush_mapping(own);
     if (!own->has_change) {
-        own->change = (liana__colour_change){1, 0, {0}};
+        own->change = (liana_colour_change){1, 0, {0}};
         own->has_means = false;
     }
-    if (which->kind->uses_means) find_means(own, means);
-    which->kind->colour(which->options, means, draws, &next);
+    if (which->kind->uses_means) find_means(own, call->means);
+    which->kind->colour(call, &next);
     liana__colour_change_add(&own->change, &next);
     own->has_change = true;
 }
 
-static liana_status apply_pixels(journey *own, const stage *which, liana__draws *draws, liana__error *error)
+static liana_status apply_pixels(journey *own, const stage *which, liana_augment_call *call, liana__error *error)
 {
     flush_colour(own);
-    liana__augment_call call = {.options = which->options,
-                                .state = which->state,
-                                .pixels = make_writable(own),
-                                .shape = own->shape,
-                                .scratch = own->scratch,
-                                .draws = draws,
-                                .kernels = own->augment->kernels,
-                                .error = error};
-    return which->kind->apply(&call);
-}
-
-static void apply_function(journey *own, const stage *which, const liana_example_address *address)
-{
-    flush_colour(own);
-    liana_image image = {make_writable(own), own->shape.height, own->shape.width, own->shape.channels};
-    liana_augment_function function = (liana_augment_function)which->function->function;
-    function(which->function->user, address, &image);
+    call->pixels = make_writable(own);
+    call->shape = own->shape;
+    call->scratch = own->scratch;
+    call->kernels = own->augment->kernels;
+    call->error = error;
+    liana_status status = which->kind->apply(call);
+    if (status == LIANA_OK || !error || error->status == status) return status;
+    return liana__fail(error, status, "the augmentation '%s' failed", which->kind->part.name);
 }
 
 /* Whether a stage is applied to this example, by its first draw. */
 static bool is_chosen(const stage *which, size_t index, const liana_example_address *address, liana__draws *draws)
 {
-    const liana__augment_common *common = which->options;
-    bool decides = which->kind && which->kind->draws_chance;
+    const liana_augment_common *common = which->options;
     *draws = liana__draws_begin(address, (uint32_t)index);
-    if (which->kind && which->kind->mix) return false; /* later, when the batch is there */
-    return decides || liana__draw_chance(draws, common->probability);
+    if (which->kind->mix) return false; /* later, when the batch is there */
+    return which->kind->draws_chance || liana__draw_chance(draws, common->probability);
 }
 
 static liana_status apply_stage(journey *own, size_t index, const liana_example_address *address, liana__error *error)
@@ -378,15 +352,10 @@ static liana_status apply_stage(journey *own, size_t index, const liana_example_
     const stage *which = &own->augment->stages[index];
     liana__draws draws;
     if (!is_chosen(which, index, address, &draws)) return LIANA_OK;
-    if (!which->kind) {
-        apply_function(own, which, address);
-    } else if (which->kind->mapping) {
-        add_mapping(own, which, &draws);
-    } else if (which->kind->colour) {
-        add_colour(own, which, &draws);
-    } else if (which->kind->apply) {
-        return apply_pixels(own, which, &draws, error);
-    }
+    liana_augment_call call = call_of(which, address, &draws);
+    if (which->kind->apply) return apply_pixels(own, which, &call, error);
+    if (which->kind->mapping) add_mapping(own, which, &call);
+    if (which->kind->colour) add_colour(own, which, &call);
     return LIANA_OK;
 }
 
@@ -422,7 +391,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
     return LIANA_OK;
 }
 
-/* ---- what is looked at ---- */
+/* ---- the pixels that are needed ---- */
 
 /* The pixels [*begin, *begin + *count) of an axis that sampling between two points may look at. */
 static void find_range(double low, double high, int64_t size, int64_t *begin, int64_t *count)
@@ -434,7 +403,7 @@ static void find_range(double low, double high, int64_t size, int64_t *begin, in
     *count = (int64_t)to - *begin + 1;
 }
 
-/* The rectangle around what a mapping takes from an image. */
+/* The rectangle around the pixels that a mapping takes from an image. */
 static void find_footprint(const journey *own, liana__image_region *region)
 {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
@@ -457,7 +426,7 @@ static void find_footprint(const journey *own, liana__image_region *region)
     find_range(low[1], high[1], own->shape.height, &region->top, &region->height);
 }
 
-/* The first thing that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
+/* The first stage that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
 void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
                                 liana__image_region *region)
 {
@@ -465,38 +434,16 @@ void liana__augment_find_region(const liana__augment *augment, const liana_examp
     *region = (liana__image_region){0, 0, augment->first.height, augment->first.width};
     for (size_t i = 0; i < augment->num_stages; i++) {
         const stage *which = &augment->stages[i];
-        liana__point_mapping next;
+        liana_point_mapping next;
         liana__draws draws;
         if (!is_chosen(which, i, address, &draws)) continue;
-        if (!which->kind || !which->kind->mapping) break;
-        draw_mapping(which, &draws, &next);
+        if (!which->kind->mapping) break;
+        const liana_augment_call call = call_of(which, address, &draws);
+        draw_mapping(&call, which, &next);
         if (own.has_pending && !agrees(&own, &next, which->options)) break;
         join_mapping(&own, which, &next);
     }
     if (own.has_pending) find_footprint(&own, region);
-}
-
-static void find_region_for_loader(const liana__augmenter *own, const liana_example_address *address,
-                                   liana__image_region *region)
-{
-    liana__augment_find_region(own->options, address, region);
-}
-
-static liana_status apply_to_loader(const liana__augmenter *own, const liana_example_address *address,
-                                    const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
-{
-    return liana__augment_apply(own->options, address, src, dst, scratch, error);
-}
-
-liana__augmenter liana__augmenter_of(const liana__augment *augment)
-{
-    return (liana__augmenter){.name = "augmentation",
-                              .height = augment->first.height,
-                              .width = augment->first.width,
-                              .apply = apply_to_loader,
-                              .find_region = find_region_for_loader,
-                              .options = augment,
-                              .scratch_size = liana__augment_scratch_size(augment)};
 }
 
 /* ---- mixing ---- */
@@ -505,7 +452,7 @@ bool liana__augment_mixes(const liana__augment *augment)
 {
     bool mixes = false;
     for (size_t i = 0; i < augment->num_stages; i++) {
-        mixes = mixes || (augment->stages[i].kind && augment->stages[i].kind->mix);
+        mixes = mixes || augment->stages[i].kind->mix;
     }
     return mixes;
 }
@@ -516,11 +463,20 @@ static double mix_example(const liana__augment *augment, const liana_example_add
 {
     for (size_t i = 0; i < augment->num_stages; i++) {
         const stage *which = &augment->stages[i];
-        const liana__augment_common *common = which->options;
-        if (!which->kind || !which->kind->mix) continue;
+        const liana_augment_common *common = which->options;
+        if (!which->kind->mix) continue;
         liana__draws draws = liana__draws_begin(address, (uint32_t)i);
         if (!liana__draw_chance(&draws, common->probability)) continue;
-        liana__mix_call call = {which->options, augment->last, fractions, own, partner, dst, &draws, augment->kernels};
+        const liana_mix_call call = {.options = which->options,
+                                     .user = which->kind->user,
+                                     .address = address,
+                                     .shape = augment->last,
+                                     .fractions = fractions,
+                                     .own = own,
+                                     .partner = partner,
+                                     .dst = dst,
+                                     .draws = &draws,
+                                     .kernels = augment->kernels};
         return which->kind->mix(&call);
     }
     return 1;
@@ -564,25 +520,22 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
     }
 }
 
-static void mix_batch(const liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch)
+void liana__augment_mix(const liana__augment *augment, int64_t microbatch, liana__batch *batch, uint64_t seed,
+                        void *scratch)
 {
     bool whole = batch->count == batch->num_positions;
-    liana__cut cut = liana__cut_batch(batch->num_positions, mixer->microbatch);
+    liana__cut cut = liana__cut_batch(batch->num_positions, microbatch);
     for (int64_t shard = 0; shard < cut.count; shard++) {
         int64_t begin = liana__cut_begin(&cut, shard), end = begin + liana__cut_size(&cut, shard);
         if (!whole) {
             liana__cut_remaining(&cut, shard, batch->positions, batch->count, batch->first_position, &begin, &end);
         }
-        if (end > begin) mix_shard(mixer->options, batch, begin, end - begin, seed, scratch);
+        if (end > begin) mix_shard(augment, batch, begin, end - begin, seed, scratch);
     }
 }
 
-liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch)
+/* Copies of a shard, as floats if need be. */
+size_t liana__augment_mix_scratch_size(const liana__augment *augment, int64_t microbatch)
 {
-    /* Copies of a shard, as floats if need be. */
-    size_t image_size = liana__augment_size(&augment->last) * sizeof(float);
-    return (liana__mixer){.apply = mix_batch,
-                          .options = augment,
-                          .microbatch = microbatch,
-                          .scratch_size = (size_t)microbatch * image_size};
+    return (size_t)microbatch * liana__augment_size(&augment->last) * sizeof(float);
 }

@@ -7,28 +7,18 @@
 #include <string.h>
 
 typedef struct rand_options {
-    liana__augment_sampling sampling;
+    liana_augment_sampling sampling;
     int64_t num_ops;
     double magnitude;
 } rand_options;
 
 static const liana__field fields[] = {
-    {.name = "num_ops",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(rand_options, num_ops),
-     .default_text = "2",
-     .minimum = 1,
-     .maximum = 20,
-     .doc = "The number of operations for each image."},
-    {.name = "magnitude",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(rand_options, magnitude),
-     .default_text = "9.0",
-     .maximum = 30,
-     .doc = "Their strength, 0 to 30."},
-    LIANA__SAMPLING_FIELDS("1.0"),
+    LIANA_OPTION_ROW(rand_options, num_ops, INT, .default_text = "2", .minimum = 1, .maximum = 20,
+                     .doc = "The number of operations for each image."),
+    LIANA_OPTION_ROW(rand_options, magnitude, FLOAT, .default_text = "9.0", .maximum = 30,
+                     .doc = "Their strength, 0 to 30."),
+    LIANA_SAMPLING_ROWS("1.0"),
 };
-static const liana__fields table = {"rand_augment", sizeof(rand_options), sizeof fields / sizeof *fields, fields};
 
 typedef enum operation {
     IDENTITY,
@@ -48,18 +38,16 @@ typedef enum operation {
     NUM_OPERATIONS,
 } operation;
 
-static liana_status prepare(const void *options, liana__augment_setup *setup, liana__error *error)
+static liana_status prepare(liana_augment_setup *setup)
 {
-    (void)options;
-    (void)error;
     setup->scratch_size = liana__augment_size(&setup->in);
     return LIANA_OK;
 }
 
-static void warp(const liana__augment_call *call, const liana__matrix *from_output)
+static void warp(const liana_augment_call *call, const liana_matrix *from_output)
 {
     const rand_options *options = call->options;
-    const liana__augment_shape *shape = &call->shape;
+    const liana_image_shape *shape = &call->shape;
     liana__warp wanted = {.src = memcpy(call->scratch, call->pixels, liana__augment_size(shape)),
                           .src_height = shape->height,
                           .src_width = shape->width,
@@ -75,9 +63,9 @@ static void warp(const liana__augment_call *call, const liana__matrix *from_outp
 }
 
 /* `strength` is from -1 to 1. Shears are about the corner, as in torchvision. */
-static void move(const liana__augment_call *call, operation which, double strength)
+static void move(const liana_augment_call *call, operation which, double strength)
 {
-    liana__matrix matrix = liana__matrix_identity();
+    liana_matrix matrix = liana__matrix_identity();
     double angle = strength * 30 * 3.14159265358979323846 / 180;
     double width = (double)call->shape.width, height = (double)call->shape.height;
     switch (which) {
@@ -93,7 +81,7 @@ static void move(const liana__augment_call *call, operation which, double streng
 }
 
 /* `strength` from 0 to 1, `sign` -1 or 1 where more and less are both meant. */
-static void run(const liana__augment_call *call, operation which, double strength, double sign)
+static void run(const liana_augment_call *call, operation which, double strength, double sign)
 {
     double factor = 1 + 0.9 * strength * sign;
     switch (which) {
@@ -108,14 +96,14 @@ static void run(const liana__augment_call *call, operation which, double strengt
     case SHARPNESS: liana__adjust_sharpness(call, factor); break;
     case POSTERIZE: liana__posterize(call, 8 - (int)lrint(4 * strength)); break;
     case SOLARIZE: liana__solarize(call, 255 * (1 - strength)); break;
-    case AUTOCONTRAST: liana__autocontrast(call); break;
-    case EQUALIZE: liana__equalize(call); break;
+    case AUTOCONTRAST: (void)liana__autocontrast(call); break;
+    case EQUALIZE: (void)liana__equalize(call); break;
     case IDENTITY:
     case NUM_OPERATIONS: break;
     }
 }
 
-static liana_status apply(const liana__augment_call *call)
+static liana_status apply(const liana_augment_call *call)
 {
     const rand_options *options = call->options;
     for (int64_t i = 0; i < options->num_ops; i++) {
@@ -126,10 +114,10 @@ static liana_status apply(const liana__augment_call *call)
     return LIANA_OK;
 }
 
-const liana__augmentation liana__augmentation_rand_augment = {
-    .name = "rand_augment",
-    .doc = "A few of fourteen operations (shear, translation, rotation, colour, levels), drawn for each image.",
-    .options = &table,
+const liana_augmentation_type liana__augmentation_rand_augment = {
+    LIANA_PART(AUGMENTATION, liana_augmentation_type, "rand_augment",
+               "A few of fourteen operations (shear, translation, rotation, colour, levels), drawn for each image.",
+               LIANA_PART_OPTIONS(rand_options, fields)),
     .prepare = prepare,
     .apply = apply,
 };

@@ -1,4 +1,4 @@
-/* Reads data sets whole and collects what is wrong with them. */
+/* Reads whole data sets and collects their faults. */
 #include "data/check/scan.h"
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ enum { CHUNK = 32, CHUNKS_AT_ONCE = 64 };
 
 const char *const liana__finding_names[LIANA__NUM_FINDINGS] = {"bad", "lost", "overlap", "conflict", "duplicate"};
 
-/* What is kept of a record. */
+/* The facts that are kept of a record. */
 typedef struct scanned {
     liana__hash hash;
     uint64_t index : 55; /* in its part's source */
@@ -25,7 +25,7 @@ typedef struct scanned {
     uint16_t width;
 } scanned;
 
-/* What one thread works with. */
+/* The tools of one thread. */
 typedef struct worker {
     void *scratch; /* of the running part's source */
     liana__image image;
@@ -58,10 +58,10 @@ bool liana__finding_is_wrong(liana__finding_kind kind)
 
 /* ---- one record ---- */
 
-static liana__bad_record describe(const liana__scan_part *part, uint64_t index, const liana__record *record,
+static liana__bad_record describe(const liana__scan_part *part, uint64_t index, const liana_source_record *record,
                                   liana__arena *arena)
 {
-    liana__record_address where = liana__source_address(part->source, index);
+    liana_record_address where = liana__source_address(part->source, index);
     char id[96];
     const char *name = record && where.record >= 0 ? liana__source_id(record, id, sizeof id) : NULL;
     return (liana__bad_record){.part = part->name,
@@ -71,8 +71,8 @@ static liana__bad_record describe(const liana__scan_part *part, uint64_t index, 
                                .id = liana__arena_string(arena, name)};
 }
 
-/* Reads, checks and decodes a record; `record` is what could be read. */
-static liana_status look_at(const scan *own, worker *self, uint64_t index, liana__record *record, scanned *kept,
+/* Reads, checks and decodes a record. `record` is set as far as it could be read. */
+static liana_status look_at(const scan *own, worker *self, uint64_t index, liana_source_record *record, scanned *kept,
                             liana__error *error)
 {
     const liana__scan_part *part = &own->parts[own->part];
@@ -112,7 +112,7 @@ static void scan_record(const scan *own, worker *self, uint64_t index)
 {
     scanned *kept = &own->records[own->base + index];
     *kept = (scanned){.index = index, .part = own->part, .label = -1};
-    liana__record record = {0};
+    liana_source_record record = {0};
     liana__error error = {0};
     liana_status status = look_at(own, self, index, &record, kept, &error);
     kept->good = status == LIANA_OK;
@@ -146,7 +146,7 @@ static liana_status add_finding(scan *own, size_t part, liana__finding_kind kind
     return LIANA_OK;
 }
 
-/* Takes over what the workers found. */
+/* Takes over the workers' findings. */
 static liana_status gather(scan *own)
 {
     liana__arena *arena = &own->result->arena;
@@ -233,7 +233,7 @@ static void end_comparison(comparison *both, int side)
     both->scratch[side] = NULL;
 }
 
-static liana_status read_side(comparison *both, int side, const scanned *which, liana__record *record,
+static liana_status read_side(comparison *both, int side, const scanned *which, liana_source_record *record,
                               liana__error *error)
 {
     const liana__source *source = both->own->parts[which->part].source;
@@ -249,7 +249,7 @@ static liana_status read_side(comparison *both, int side, const scanned *which, 
 /* Records that cannot be read any more are not the same. */
 static bool same_image(comparison *both, const scanned *a, const scanned *b)
 {
-    liana__record first, second;
+    liana_source_record first, second;
     if (read_side(both, 0, a, &first, NULL) != LIANA_OK || read_side(both, 1, b, &second, NULL) != LIANA_OK) {
         return false;
     }
@@ -327,7 +327,7 @@ static liana_status find_copies(scan *own)
     return status;
 }
 
-/* ---- what there is ---- */
+/* ---- the contents ---- */
 
 static void widen(int64_t *low, int64_t *high, int64_t value)
 {

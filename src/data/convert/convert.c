@@ -2,8 +2,10 @@
 #include "data/convert/convert.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
 #include "data/convert/convert_ids.h"
 #include "data/convert/shards.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -190,7 +192,7 @@ static liana_status check_apart(const conversion *work, liana__error *error)
 }
 
 /* The bytes of an encoded image as they are, after a look at its header; pixels as a PNG. */
-static liana_status get_image(conversion *work, uint64_t index, const liana__record *record, const void **bytes,
+static liana_status get_image(conversion *work, uint64_t index, const liana_source_record *record, const void **bytes,
                               size_t *size, liana__error *error)
 {
     liana_status status;
@@ -209,7 +211,7 @@ static liana_status get_image(conversion *work, uint64_t index, const liana__rec
     return status == LIANA_OK ? LIANA_OK : liana__source_fail_within(work->source, index, record, error);
 }
 
-static liana_status add_id(conversion *work, uint64_t position, uint64_t index, const liana__record *record,
+static liana_status add_id(conversion *work, uint64_t position, uint64_t index, const liana_source_record *record,
                            char number[24], liana__error *error)
 {
     const char *id = record->id;
@@ -228,7 +230,7 @@ static liana_status write_record(conversion *work, const split *part, uint64_t p
                                  liana__error *error)
 {
     uint64_t index = record_at(work, position);
-    liana__record record;
+    liana_source_record record;
     int32_t label = 0;
     const void *image;
     char number[24];
@@ -248,7 +250,8 @@ static liana_status write_record(conversion *work, const split *part, uint64_t p
     const liana__convert_options *options = work->options;
     uint64_t total = work->source->num_records;
     work->num_done++;
-    if (!options->progress || options->progress(options->user, work->num_done, total)) return LIANA_OK;
+    if (!options->progress || options->progress(options->user, (int64_t)work->num_done, (int64_t)total))
+        return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
                        "the conversion to '%s' was stopped after %" PRIu64 " of %" PRIu64 " records", options->output,
                        work->num_done, total);
@@ -259,7 +262,7 @@ static liana_status write_shard(conversion *work, const split *part, const char 
                                 liana__error *error)
 {
     liana__tfrecord_writer writer;
-    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, error));
+    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, error));
     for (uint64_t i = 0; i < count; i++) {
         liana_status status = write_record(work, part, first + i, &writer, error);
         if (status != LIANA_OK) {
@@ -287,7 +290,7 @@ static liana_status write_split(conversion *work, const split *part, liana__erro
 static liana_status write_class_names(conversion *work, liana__error *error)
 {
     const liana__strings *names = &work->source->class_names;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (int64_t i = 0; i < work->num_classes; i++) {
         if (names->count) {
             liana__text_add(&text, "%s\n", names->items[i]);
@@ -295,9 +298,7 @@ static liana_status write_class_names(conversion *work, liana__error *error)
             liana__text_add(&text, "%" PRId64 "\n", i);
         }
     }
-    liana_status status = work->num_classes ? liana__shards_class_names(&work->shards, &text, error) : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return work->num_classes ? liana__shards_class_names(&work->shards, &text, error) : LIANA_OK;
 }
 
 static liana_status write_all(conversion *work, liana__error *error)

@@ -33,7 +33,7 @@ typedef struct liana__convert_options {
     double validation_fraction;
     double test_fraction;
     /* Called after each record; may be NULL. If it returns false, the call fails with CANCELLED. */
-    bool (*progress)(void *user, uint64_t done, uint64_t total);
+    bool (*progress)(void *user, int64_t done, int64_t total);
     void *user;
 } liana__convert_options;
 

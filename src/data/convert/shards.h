@@ -5,8 +5,8 @@
  * earlier run's files stay complete until the new ones are. After a failure, such as a full disk, nothing has changed.
  * (While both exist, they take the space of both.)
  *
- * A folder on gs:// or s3:// is first made on this machine, and sent at the end. There, classes.txt is removed first and
- * sent last, so a folder that has one is complete. */
+ * A folder on gs:// or s3:// is first made on this machine, and sent at the end. There, classes.txt is removed first
+ * and sent last, so a folder that has one is complete. */
 #ifndef LIANA_DATA_SHARDS_H
 #define LIANA_DATA_SHARDS_H
 
@@ -32,10 +32,10 @@ typedef struct liana__shards {
     liana__arena arena;
 } liana__shards;
 
-/* Makes the folder if it is missing; it may be a URL. Refuses one that is not empty, unless `overwrite` is set: then shards with this
- * prefix and classes.txt will be replaced, and other files stay. `how` tells the user how to set it ("--overwrite").
- * Folder and prefix must outlive the shards. After a failure there is nothing to abandon. Errors: INVALID_CONFIG (not
- * empty; a prefix with a '/'), IO_ERROR, NOT_FOUND, OUT_OF_MEMORY. */
+/* Makes the folder if it is missing; it may be a URL. Refuses one that is not empty, unless `overwrite` is set: then
+ * shards with this prefix and classes.txt will be replaced, and other files stay. `how` tells the user how to set it
+ * ("--overwrite"). Folder and prefix must outlive the shards. After a failure there is nothing to abandon. Errors:
+ * INVALID_CONFIG (not empty; a prefix with a '/'), IO_ERROR, NOT_FOUND, OUT_OF_MEMORY. */
 liana_status liana__shards_begin(liana__shards *shards, const char *folder, const char *prefix, bool overwrite,
                                  const char *how, liana__error *error) LIANA_MUST_USE;
 
@@ -52,7 +52,7 @@ liana_status liana__shards_class_names(liana__shards *shards, const liana__text 
  * one is complete. If this fails, abandon the shards. */
 liana_status liana__shards_commit(liana__shards *shards, liana__error *error) LIANA_MUST_USE;
 
-/* Removes what was written, and the folder if it was made for it. */
+/* Removes the written files, and the folder if it was made for them. */
 void liana__shards_abandon(liana__shards *shards);
 
 #endif

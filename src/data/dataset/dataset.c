@@ -1,18 +1,30 @@
-/* Makes stages, and reads their elements one by one or one after the other. */
+/* Makes stages, and reads their elements one by one. */
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"
-#include "data/dataset/dataset_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-const liana__stage_kind *const liana__stages[] = {
-#define LIANA__STAGE(stem, name) &liana__stage_##name,
+static const liana_part *const list[] = {
+#define LIANA__STAGE(stem, name) &liana__stage_##name.part,
 #include "data/stages.def"
 #undef LIANA__STAGE
     NULL};
+
+static liana_status accept(liana_context *context, liana_part *part)
+{
+    const liana_stage_type *type = (const liana_stage_type *)part;
+    if (part->options.count) return liana__part_refuse(context, part, "it has options, which stages cannot have");
+    const bool does = type->map || type->keep || type->apply || type->read || type->next;
+    return liana__part_needs(context, part, does, "map' or 'keep");
+}
+
+const liana__kind liana__stage_kind = {.kind = LIANA_PART_STAGE,
+                                       .size = sizeof(liana_stage_type),
+                                       .builtin = list,
+                                       .accept = accept};
 
 /* ---- making stages ---- */
 
@@ -34,21 +46,21 @@ static void take_after_inputs(liana_dataset *dataset)
     }
 }
 
-liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
-                                     liana_dataset *const *inputs, size_t num_inputs, size_t own_size)
+liana_dataset *liana__dataset_create(liana_context *context, const liana_stage_type *kind, liana_dataset *const *inputs,
+                                     size_t num_inputs, size_t own_size)
 {
     bool complete = context && !liana__context_stopped(context);
     for (size_t i = 0; i < num_inputs; i++) complete = complete && inputs[i];
     liana_dataset *dataset = complete ? calloc(1, sizeof *dataset) : NULL;
     if (dataset) {
-        *dataset = (liana_dataset){.context = context, .kind = kind, .name = kind->name, .works = kind->works};
+        *dataset = (liana_dataset){.context = context, .kind = kind, .name = kind->part.name, .works = kind->works};
         atomic_init(&dataset->references, 1);
         dataset->own = liana__arena_allocate(&dataset->arena, own_size + 1);
         dataset->inputs = liana__arena_allocate(&dataset->arena, (num_inputs + 1) * sizeof(liana_dataset *));
     }
     if (!dataset || dataset->arena.failed) {
         for (size_t i = 0; i < num_inputs; i++) liana_dataset_close(inputs[i]);
-        if (complete) liana__fail_memory(&context->error, kind->name);
+        if (complete) liana__fail_memory(&context->error, kind->part.name);
         if (dataset) liana__arena_free(&dataset->arena);
         free(dataset);
         return NULL;
@@ -67,9 +79,16 @@ bool liana__dataset_given(liana_dataset *input, const void *argument, const char
     return false;
 }
 
-liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size)
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size)
 {
-    return liana__dataset_create(input ? input->context : NULL, kind, &input, 1, own_size);
+    if (!inputs || !num_inputs) return NULL;
+    return liana__dataset_create(inputs[0] ? inputs[0]->context : NULL, kind, inputs, num_inputs, own_size);
+}
+
+liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size)
+{
+    return liana__dataset_join(kind, &input, 1, own_size);
 }
 
 liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status)
@@ -87,7 +106,7 @@ liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status
 void liana__dataset_call(liana_dataset *dataset, const char *name)
 {
     if (!name || !*name) return;
-    const char *made = liana__arena_format(&dataset->arena, "%s '%.100s'", dataset->kind->name, name);
+    const char *made = liana__arena_format(&dataset->arena, "%s '%.100s'", dataset->kind->part.name, name);
     if (made) dataset->name = made;
 }
 
@@ -106,20 +125,22 @@ void liana_dataset_close(liana_dataset *dataset)
     free(dataset);
 }
 
-int64_t liana_dataset_num_examples(const liana_dataset *dataset)
+static size_t cached_bytes(const liana_dataset *dataset)
 {
-    return dataset ? dataset->length : 0;
+    size_t bytes = dataset->kind->cached ? dataset->kind->cached(dataset) : 0;
+    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += cached_bytes(dataset->inputs[i]);
+    return bytes;
 }
 
-bool liana_dataset_random_access(const liana_dataset *dataset)
+liana_dataset_facts liana_dataset_info(const liana_dataset *dataset)
 {
-    return dataset && dataset->random_access;
-}
-
-size_t liana_dataset_components(const liana_dataset *dataset, const liana_component **components)
-{
-    if (components) *components = dataset ? dataset->spec.components : NULL;
-    return dataset ? dataset->spec.count : 0;
+    if (!dataset) return (liana_dataset_facts){0};
+    return (liana_dataset_facts){.num_examples = dataset->length,
+                                 .batch_size = liana__dataset_batch_size(dataset),
+                                 .random_access = dataset->random_access,
+                                 .num_components = dataset->spec.count,
+                                 .components = dataset->spec.components,
+                                 .cached_bytes = cached_bytes(dataset)};
 }
 
 void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale)
@@ -136,8 +157,8 @@ size_t liana__dataset_memory(const liana_dataset *dataset)
 
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
-    const liana__stage_kind *kind = dataset->kind;
-    liana__fingerprint_add_text(settings, kind->name);
+    const liana_stage_type *kind = dataset->kind;
+    liana__fingerprint_add_text(settings, kind->part.name);
     liana__fingerprint_add_text(settings, dataset->name);
     liana__fingerprint_add(settings, dataset->own, kind->options_size);
     for (size_t i = 0; i < dataset->spec.count; i++) {
@@ -185,128 +206,42 @@ void liana__reader_destroy(liana__reader *reader)
 
 size_t liana__reader_bytes(const liana__reader *reader)
 {
-    const liana__stage_kind *kind = reader->dataset->kind;
+    const liana_stage_type *kind = reader->dataset->kind;
     size_t bytes = liana__holder_bytes(&reader->store);
     if (kind->reader_bytes) bytes += kind->reader_bytes(reader);
     for (size_t i = 0; i < reader->num_inputs; i++) bytes += liana__reader_bytes(reader->inputs[i]);
     return bytes;
 }
 
-liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+liana_status liana__reader_apply(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                 liana_element *element, liana__error *error)
 {
-    const liana__stage_kind *kind = reader->dataset->kind;
-    if (!kind->apply) return kind->read(reader, at, element, error);
-    liana_element input;
-    LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
-    liana_status status = kind->apply(reader, at, &input, element, error);
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", reader->dataset->name);
-}
-
-/* ---- one after the other ---- */
-
-liana_status liana__budget_keep(liana__budget *budget, size_t bytes, liana__error *error)
-{
-    size_t kept = atomic_fetch_add(&budget->kept, bytes) + bytes;
-    if (kept <= budget->memory / 2) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_RANGE,
-                       "the kept elements take more than %zu bytes, half of the iterator's memory; increase its "
-                       "memory, or make the buffer or the elements smaller",
-                       budget->memory / 2);
-}
-
-liana_status liana__cursor_open_input(liana__cursor *cursor, size_t number, uint64_t epoch, uint64_t start,
-                                      liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    liana__at at = {cursor->seed, epoch, start};
-    if (dataset->num_inputs > 1) at.seed = liana__seed_of_input(cursor->seed, number);
-    LIANA_TRY(liana__cursor_open(dataset->inputs[number], cursor->pace, &at, &cursor->inputs[number], error));
-    if (cursor->num_inputs <= number) cursor->num_inputs = number + 1;
-    return LIANA_OK;
-}
-
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    const liana__stage_kind *kind = dataset->kind;
-    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
-    cursor->index = start;
-    if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
-    bool works = dataset->random_access ? dataset->works : kind->works;
-    if (works && cursor->pace.num_threads > 0) return liana__ahead_open(cursor, &cursor->ahead, error);
-    cursor->reader = liana__reader_create(dataset, NULL);
-    return cursor->reader ? LIANA_OK : liana__fail_memory(error, dataset->name);
-}
-
-liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, const liana__at *start,
-                                liana__cursor **out, liana__error *error)
-{
-    *out = NULL;
-    liana__cursor *cursor = calloc(1, sizeof *cursor);
-    if (!cursor) return liana__fail_memory(error, dataset->name);
-    cursor->dataset = dataset;
-    cursor->pace = pace;
-    cursor->seed = start->seed;
-    cursor->epoch = start->epoch;
-    cursor->own = calloc(1, dataset->kind->cursor_size + 1);
-    cursor->inputs = calloc(dataset->num_inputs + 1, sizeof *cursor->inputs);
-    liana_status status = cursor->own && cursor->inputs ? LIANA_OK : liana__fail_memory(error, dataset->name);
-    if (status == LIANA_OK) status = begin(cursor, start->index, error);
-    while (status == LIANA_OK && cursor->index < start->index) {
-        liana_element skipped;
-        status = liana__cursor_next(cursor, &skipped, error);
-    }
-    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
-        *out = cursor;
-        return LIANA_OK;
-    }
-    liana__cursor_close(cursor);
-    return status;
-}
-
-void liana__cursor_close(liana__cursor *cursor)
-{
-    if (!cursor) return;
-    liana__ahead_close(cursor->ahead);
-    if (cursor->own && cursor->dataset->kind->cursor_free) cursor->dataset->kind->cursor_free(cursor);
-    for (size_t i = 0; i < cursor->num_inputs; i++) liana__cursor_close(cursor->inputs[i]);
-    liana__reader_destroy(cursor->reader);
-    liana__holder_free(&cursor->store);
-    free(cursor->own);
-    free(cursor->inputs);
-    free(cursor);
-}
-
-/* The next element of a random-access stage, or one made from the input's next element. */
-static liana_status compute(liana__cursor *cursor, liana_element *element, liana__error *error)
-{
-    const liana_dataset *dataset = cursor->dataset;
-    liana__at at = {cursor->seed, cursor->epoch, cursor->index};
-    if (dataset->random_access) {
-        if (dataset->length >= 0 && cursor->index >= (uint64_t)dataset->length) return LIANA_END_OF_DATA;
-        return liana__reader_read(cursor->reader, &at, element, error);
-    }
-    liana_element input;
-    LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
-    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
+    const liana_dataset *dataset = reader->dataset;
+    liana_status status = dataset->kind->apply(reader, at, input, element, error);
+    element->spec = &dataset->spec;
     return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
 }
 
-liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
+/* The element of an input, where the stage says. */
+static liana_status read_traced(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
-    if (cursor->ended) return LIANA_END_OF_DATA;
-    const liana_dataset *dataset = cursor->dataset;
-    liana_status status;
-    if (cursor->ahead) {
-        status = liana__ahead_next(cursor->ahead, element, error);
-    } else if (dataset->random_access || dataset->kind->apply) {
-        status = compute(cursor, element, error);
-    } else {
-        status = dataset->kind->next(cursor, element, error);
+    liana__at inner = *at;
+    size_t input = reader->dataset->kind->trace(reader->dataset, &inner.index);
+    inner.seed = liana__seed_of_input(at->seed, input);
+    return liana__reader_read(reader->inputs[input], &inner, element, error);
+}
+
+liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+{
+    const liana_stage_type *kind = reader->dataset->kind;
+    if (kind->apply) {
+        liana_element input;
+        LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
+        return liana__reader_apply(reader, at, &input, element, error);
     }
-    cursor->ended = status == LIANA_END_OF_DATA;
-    if (status == LIANA_OK) cursor->index++;
-    return status;
+    LIANA_TRY(kind->read ? kind->read(reader, at, element, error) : read_traced(reader, at, element, error));
+    element->spec = &reader->dataset->spec;
+    return LIANA_OK;
 }
 
 /* ---- draws and addresses ---- */

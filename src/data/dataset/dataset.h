@@ -7,16 +7,16 @@
  * Every element is a function of (seed, epoch, index). So order and values do not depend on the number of threads, and
  * an iterator that begins at element k gives the same elements as one that comes to k.
  *
- * A kind of stage is a file in stage/ and a row in stages.def. */
+ * Stages are liana_stage_type of <liana/parts.h>. Each is a file in stage/ and a row in stages.def. */
 #ifndef LIANA_DATA_DATASET_H
 #define LIANA_DATA_DATASET_H
 
-#include "base/context.h"
+#include "base/part.h"
 #include "data/dataset/element.h"
 #include "data/source/fingerprint.h"
 #include "data/source/source.h"
 
-#include <liana/dataset.h>
+#include <liana/data_parts.h>
 #include <stdatomic.h>
 
 /* The address of an element: `index` among the elements of the stage in an epoch. Functions draw from `seed`. */
@@ -29,51 +29,9 @@ typedef struct liana__at {
 typedef struct liana__reader liana__reader;
 typedef struct liana__cursor liana__cursor;
 
-typedef struct liana__stage_kind {
-    const char *name;
-    const char *doc; /* one sentence */
-    /* Releases what `own` holds outside of the arena. NULL: nothing. */
-    void (*close)(liana_dataset *dataset);
-    /* Bytes used while it is open: an index of files, blocks of them that are kept. Without those of caches and of
-     * tensors, which the program decides about. NULL: none. */
-    size_t (*memory)(const liana_dataset *dataset);
-
-    /* A stage has `apply`, or one or both of `read` and `begin` with `next`. Elements may borrow from the reader or the
-     * cursor until its next element.
-     *
-     * apply: one element from one element of the input, with the same `at`. The stage is random-access if its input is.
-     * The stage's name is put before its errors. */
-    liana_status (*apply)(liana__reader *reader, const liana__at *at, const liana_element *input,
-                          liana_element *element, liana__error *error);
-    /* read: random access to any element below the length. */
-    liana_status (*read)(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error);
-    /* begin and next: replayed. `begin` opens the inputs. It may skip up to `start` elements, which it adds to
-     * cursor->index. `next` gives the element cursor->index, or LIANA_END_OF_DATA; then it is not called again. */
-    liana_status (*begin)(liana__cursor *cursor, uint64_t start, liana__error *error);
-    liana_status (*next)(liana__cursor *cursor, liana_element *element, liana__error *error);
-
-    /* The origin of element *index: the number of the input, and the index there. NULL: not known (or the same, with
-     * apply). */
-    size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
-
-    /* What the elements depend on, besides the inputs, the stage's names and components: the first options_size bytes
-     * of dataset->own (options without gaps), and what `describe` adds (settings, the state of files; NULL:
-     * nothing). */
-    size_t options_size;
-    void (*describe)(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
-
-    /* Sizes of the zeroed memory in reader->own and cursor->own. */
-    size_t reader_size;
-    void (*reader_free)(void *own);
-    size_t (*reader_bytes)(const liana__reader *reader); /* bytes that reader->own has grown to; NULL: none */
-    size_t cursor_size;
-    void (*cursor_free)(liana__cursor *cursor);
-    bool works; /* one element is so much work that several threads make elements ahead */
-} liana__stage_kind;
-
 struct liana_dataset {
     liana_context *context;
-    const liana__stage_kind *kind;
+    const liana_stage_type *kind;
     atomic_int references;
     liana__arena arena;
     const char *name; /* the stage's name in messages */
@@ -102,10 +60,13 @@ struct liana_dataset {
 /* Makes a stage whose spec, length and access are those of its first input; the caller then changes them. Takes the
  * inputs' references, also on failure. `own` has `own_size` zeroed bytes. NULL: failure, with a message in the context;
  * without a message if an input is NULL, whose maker has failed and left one. */
-liana_dataset *liana__dataset_create(liana_context *context, const liana__stage_kind *kind,
-                                     liana_dataset *const *inputs, size_t num_inputs, size_t own_size);
-/* The same for a stage with one input, whose context it uses. */
-liana_dataset *liana__dataset_stage(const liana__stage_kind *kind, liana_dataset *input, size_t own_size);
+liana_dataset *liana__dataset_create(liana_context *context, const liana_stage_type *kind, liana_dataset *const *inputs,
+                                     size_t num_inputs, size_t own_size);
+/* The same for a stage that uses the context of its inputs. NULL without a message also if there are none. */
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size);
+/* The same for a stage with one input. */
+liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size);
 /* Whether a stage's argument is there; if not, that is an error, and the input (which may be NULL) is closed. */
 bool liana__dataset_given(liana_dataset *input, const void *argument, const char *function, const char *name);
 #define LIANA__STAGE_REQUIRE(input, argument) liana__dataset_given((input), (argument), __func__, #argument)
@@ -118,7 +79,7 @@ void liana__dataset_call(liana_dataset *dataset, const char *name);
 /* Bytes used by a dataset and all that it is made of (the stages' memory). */
 size_t liana__dataset_memory(const liana_dataset *dataset);
 
-/* Adds what the elements of a dataset are made of, and how. Functions count by their names. */
+/* Adds the files, values and options from which a dataset makes its elements. Functions count by their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
 /* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; those of all inputs,
@@ -145,6 +106,9 @@ void liana__reader_destroy(liana__reader *reader);
 size_t liana__reader_bytes(const liana__reader *reader);
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
     LIANA_MUST_USE;
+/* For a kind with `apply`: the element that it makes of an input's. */
+liana_status liana__reader_apply(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                 liana_element *element, liana__error *error) LIANA_MUST_USE;
 
 /* ---- one after the other ---- */
 
@@ -156,7 +120,7 @@ typedef struct liana__budget {
     atomic_size_t kept;
 } liana__budget;
 
-/* What the cursors of an iterator share. */
+/* The cursors of an iterator share this. */
 typedef struct liana__pace {
     int num_threads; /* threads for each stage that works ahead; 0: none */
     liana__budget *budget;
@@ -209,17 +173,23 @@ liana_example_address liana__example_address(const liana__at *at, const liana_el
 liana_status liana__fail_function(liana__error *error, liana_status status, const liana__at *at, uint64_t record,
                                   const char *message);
 
-#define LIANA__STAGE(stem, name) extern const liana__stage_kind liana__stage_##name;
+#define LIANA__STAGE(stem, name) extern const liana_stage_type liana__stage_##name;
 #include "data/stages.def"
 #undef LIANA__STAGE
 
-/* All kinds in the order of stages.def, NULL-terminated. */
-extern const liana__stage_kind *const liana__stages[];
+/* The kind: its list has all stages in the order of stages.def. */
+extern const liana__kind liana__stage_kind;
 
 /* The single examples of a dataset: without liana_dataset_batch, if that is its last stage (a prefetch counts for
  * nothing), else taken out of its batches. *batch_size is that of the batches; 0: it makes none, and *examples is the
  * dataset itself. Padded batches below other stages stay. The caller closes *examples. NULL in *examples: the error is
  * the context's. */
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size);
+
+/* The size of the batches that the elements are or hold; 0: they are single. */
+int64_t liana__dataset_batch_size(const liana_dataset *dataset);
+
+/* As liana_dataset_cache, in a file. */
+liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache_options *options);
 
 #endif

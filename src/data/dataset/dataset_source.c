@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a model reads of an element ---- */
+/* ---- the components that a model reads ---- */
 
-void liana__dataset_image(const liana_element *element, size_t component, liana__record *record)
+void liana__dataset_image(const liana_element *element, size_t component, liana_source_record *record)
 {
     const liana_component *image = &element->spec->components[component];
-    *record = (liana__record){0};
     if (image->dtype == LIANA_STRING) {
         const liana_bytes *bytes = element->data[component];
         record->bytes = bytes->data;
@@ -204,7 +203,7 @@ static liana_status step(const view *own, uint64_t seed, liana_element *element,
                        "the dataset, which was said to be endless, ended after %" PRIu64 " elements", from->next);
 }
 
-/* What waits is made ahead too. */
+/* Elements that wait count as made ahead, too. */
 static void count_waiting(stream *from, waiting *place)
 {
     size_t bytes = liana__holder_bytes(&place->store);
@@ -249,9 +248,9 @@ static liana_status read_stream(const view *own, const liana_example_address *ad
 
 /* ---- as a source ---- */
 
-static void close_view(liana__source *base)
+static void close_view(void *handle)
 {
-    view *own = (view *)base;
+    view *own = handle;
     if (own->stream) {
         liana__cursor_close(own->stream->cursor);
         for (size_t i = 0; own->stream->waiting && i < WAITING; i++) liana__holder_free(&own->stream->waiting[i].store);
@@ -281,7 +280,7 @@ static liana_status read_random(const view *own, const liana_example_address *ad
     return liana__reader_read(scratch->reader, &at, element, error);
 }
 
-static void put_id(const liana_element *element, size_t component, view_scratch *scratch, liana__record *record)
+static void put_id(const liana_element *element, size_t component, view_scratch *scratch, liana_source_record *record)
 {
     const int dtype = element->spec->components[component].dtype;
     if (dtype == LIANA_STRING) {
@@ -295,18 +294,17 @@ static void put_id(const liana_element *element, size_t component, view_scratch 
     record->id_size = strlen(scratch->id);
 }
 
-static liana_status read_at(const liana__source *base, const liana_example_address *address, void *scratch,
-                            liana__record *record, liana__error *error)
+static liana_status read_at(void *handle, const liana_example_address *address, liana_source_record *record)
 {
-    const view *own = (const view *)base;
+    const view *own = handle;
     liana_element element;
     if (own->stream) {
         pthread_mutex_lock(&own->stream->mutex);
-        liana_status status = read_stream(own, address, scratch, &element, error);
+        liana_status status = read_stream(own, address, record->scratch, &element, record->error);
         pthread_mutex_unlock(&own->stream->mutex);
         LIANA_TRY(status);
     } else {
-        LIANA_TRY(read_random(own, address, scratch, &element, error));
+        LIANA_TRY(read_random(own, address, record->scratch, &element, record->error));
     }
     if (own->image >= 0) liana__dataset_image(&element, (size_t)own->image, record);
     for (size_t i = 0; i < element.spec->count; i++) record->values[i] = element.data[i];
@@ -314,15 +312,14 @@ static liana_status read_at(const liana__source *base, const liana_example_addre
     if (own->label >= 0) {
         record->label = integer_at(element.spec->components[own->label].dtype, element.data[own->label]);
     }
-    if (own->id >= 0) put_id(&element, (size_t)own->id, scratch, record);
+    if (own->id >= 0) put_id(&element, (size_t)own->id, record->scratch, record);
     return LIANA_OK;
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    liana_example_address address = {.position = index, .record = index};
-    return read_at(base, &address, scratch, record, error);
+    const liana_example_address address = {.position = record->index, .record = record->index};
+    return read_at(handle, &address, record);
 }
 
 /* The files of a record and its index there, if the stages know them; else NULL. */
@@ -330,7 +327,7 @@ static const liana__source *find_source(const view *own, uint64_t *index)
 {
     const liana_dataset *dataset = own->dataset;
     while (dataset->num_inputs && !own->stream) {
-        const liana__stage_kind *kind = dataset->kind;
+        const liana_stage_type *kind = dataset->kind;
         size_t input = 0;
         if (kind->trace) input = kind->trace(dataset, index);
         if (!kind->trace && !kind->apply) break;
@@ -340,24 +337,24 @@ static const liana__source *find_source(const view *own, uint64_t *index)
 }
 
 /* If the files are not known, the name of the last stage is used. */
-static liana__record_address address_of(const liana__source *base, uint64_t index)
+static liana_record_address address_of(const void *handle, uint64_t index)
 {
-    const view *own = (const view *)base;
+    const view *own = handle;
     uint64_t number = index;
     const liana__source *source = find_source(own, &number);
     if (source) return liana__source_address(source, number);
-    return (liana__record_address){own->dataset->name, (int64_t)index};
+    return (liana_record_address){own->dataset->name, (int64_t)index, 0};
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    const liana__source *source = find_source((const view *)base, &index);
+    const liana__source *source = find_source(handle, &index);
     if (source) liana__source_expect(source, index);
 }
 
-static void begin(const liana__source *base, uint64_t position)
+static void begin(void *handle, uint64_t position)
 {
-    stream *from = ((const view *)base)->stream;
+    stream *from = ((const view *)handle)->stream;
     if (!from) return;
     liana__cursor_close(from->cursor);
     from->cursor = NULL;
@@ -365,9 +362,9 @@ static void begin(const liana__source *base, uint64_t position)
     from->begins = true;
 }
 
-static void take_memory(const liana__source *base, size_t bytes)
+static void take_memory(void *handle, size_t bytes)
 {
-    const view *own = (const view *)base;
+    const view *own = handle;
     if (own->stream) own->stream->budget.memory = bytes;
 }
 
@@ -382,9 +379,8 @@ static void scratch_bound(void *pointer, liana__memory_share *share)
     ((view_scratch *)pointer)->share = share;
 }
 
-static const liana__source_kind view_kind = {
-    .name = "dataset",
-    .doc = "The elements of a dataset.",
+static const liana_source_type view_kind = {
+    LIANA_PART(SOURCE, liana_source_type, "dataset", "The elements of a dataset."),
     .close = close_view,
     .read = read_record,
     .read_at = read_at,
@@ -430,7 +426,7 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
 }
 
 /* Stages after which `label` may be something else than in the files. */
-static bool changes_labels(const liana__stage_kind *kind)
+static bool changes_labels(const liana_stage_type *kind)
 {
     return kind == &liana__stage_map || kind == &liana__stage_interleave || kind == &liana__stage_zip ||
            kind == &liana__stage_rename || kind == &liana__stage_unbatch;
@@ -471,12 +467,8 @@ liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dat
                                          liana__error *error)
 {
     liana__strings names = count_names(options->class_names);
-    const char **items = liana__arena_allocate(&dataset->arena, (names.count + 1) * sizeof *items);
-    for (size_t i = 0; items && i < names.count; i++) {
-        items[i] = liana__arena_string(&dataset->arena, names.items[i]);
-    }
+    dataset->class_names = liana__names_copy(&names, &dataset->arena);
     if (dataset->arena.failed) return liana__fail_memory(error, "the names of the classes");
-    dataset->class_names = (liana__strings){names.count, items};
     dataset->scale = options->scale;
     dataset->antialias = options->antialias;
     return LIANA_OK;
@@ -489,7 +481,8 @@ liana__strings liana__dataset_class_names(const liana_dataset *dataset)
     return dataset->source ? dataset->source->class_names : (liana__strings){0};
 }
 
-const liana__columns *liana__dataset_columns(const liana_dataset *dataset)
+/* The columns of the files that the elements come from; NULL: none. */
+static const liana__columns *columns_of(const liana_dataset *dataset)
 {
     while (!dataset->source && dataset->num_inputs) dataset = dataset->inputs[0];
     return dataset->source ? dataset->source->columns : NULL;
@@ -502,7 +495,7 @@ liana_status liana__dataset_ask_columns(const liana_dataset_options *options, li
     wanted->columns_optional = options->unlabelled;
     wanted->header = (liana__header)options->header;
     if (!options->columns) {
-        wanted->columns = options->classes_of ? liana__dataset_columns(options->classes_of) : NULL;
+        wanted->columns = options->classes_of ? columns_of(options->classes_of) : NULL;
         return LIANA_OK;
     }
     liana__value *map;
@@ -519,7 +512,7 @@ static bool is_batched(const liana_dataset *dataset)
     return batched;
 }
 
-/* Whoever comes from tf.data makes batches. */
+/* Users of tf.data make batches. */
 static liana_status fail_components(const liana_dataset *dataset, liana_status status, liana__error *error)
 {
     if (error && is_batched(dataset)) {
@@ -555,7 +548,7 @@ static liana_status check_static(const view *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* The components that have a meaning of their own, where they are what that needs. */
+/* The components with a meaning of their own, where dtype and shape fit it. */
 static void find_components(view *own)
 {
     const liana__spec *spec = &own->dataset->spec;
@@ -593,12 +586,9 @@ static liana_status make_view(const liana_dataset *dataset, int64_t endless_leng
     if (status == LIANA_OK && own->base.num_records == 0) {
         status = liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", dataset->name);
     }
-    if (status != LIANA_OK) {
-        close_view(&own->base);
-        return status;
-    }
-    *source = &own->base;
-    return LIANA_OK;
+    if (status == LIANA_OK) *source = &own->base;
+    if (status != LIANA_OK) close_view(&own->base);
+    return status;
 }
 
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,

@@ -1,8 +1,8 @@
 /* dataset_source.h - a dataset as a source of examples, of which the loader makes batches; and files as a dataset.
  *
- * Components with a meaning: `image` (an encoded file, or u8 pixels), `label` (a whole number), `id` (a string). All are
- * values too. A random-access dataset is read at any index, like files. A replayed or endless one keeps its own order:
- * it is read at a position of the endless stream of its epochs, nearly in ascending order. */
+ * Components with a meaning: `image` (an encoded file, or u8 pixels), `label` (a whole number), `id` (a string). All
+ * are values too. A random-access dataset is read at any index, like files. A replayed or endless one keeps its own
+ * order: it is read at a position of the endless stream of its epochs, nearly in ascending order. */
 #ifndef LIANA_DATA_DATASET_SOURCE_H
 #define LIANA_DATA_DATASET_SOURCE_H
 
@@ -43,8 +43,6 @@ bool liana__dataset_has_numbers(const liana_dataset *dataset);
 /* The class options of a program, as a source takes them. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_ask_classes(const liana_dataset_options *options, liana__source_options *wanted,
                                         liana__error *error) LIANA_MUST_USE;
-/* The columns of the files that the elements come from; NULL: none. */
-const liana__columns *liana__dataset_columns(const liana_dataset *dataset);
 /* The columns that a program wants, as a source takes them: written, read into `columns`; or those of classes_of. Both
  * must live until the source is open. Errors: INVALID_CONFIG. */
 liana_status liana__dataset_ask_columns(const liana_dataset_options *options, liana__arena *arena,
@@ -64,6 +62,6 @@ liana_dataset *liana__dataset_interleave_files(liana_dataset *files, const liana
 /* Finds the component with the images. Errors: INVALID_ARGUMENT. */
 liana_status liana__dataset_check_image(const liana__spec *spec, size_t *component, liana__error *error) LIANA_MUST_USE;
 /* The bytes or pixels of that component; the rest of the record is empty. */
-void liana__dataset_image(const liana_element *element, size_t component, liana__record *record);
+void liana__dataset_image(const liana_element *element, size_t component, liana_source_record *record);
 
 #endif

@@ -20,7 +20,7 @@ static const char *const NAMES[] = {
 #undef NAME
         "string"};
 
-/* ---- what elements are said to be ---- */
+/* ---- specs of elements ---- */
 
 liana__component_text liana__component_describe(const liana_component *component)
 {
@@ -140,33 +140,21 @@ liana_status liana__spec_match(const liana__spec *found, const liana__spec *expe
 
 /* ---- reading elements ---- */
 
-size_t liana_element_num_components(const liana_element *element)
+size_t liana_element_components(const liana_element *element, const liana_component **components)
 {
-    if (!element) return 0;
-    return element->spec->count;
+    if (components) *components = element ? element->spec->components : NULL;
+    return element ? element->spec->count : 0;
 }
 
-const liana_component *liana_element_component(const liana_element *element, size_t index)
+liana_array liana_element_array(const liana_element *element, const char *name)
 {
-    if (!element) return NULL;
-    return index < element->spec->count ? &element->spec->components[index] : NULL;
-}
-
-liana_shape liana_element_shape(const liana_element *element, const char *name)
-{
-    if (!element) return (liana_shape){0};
-    int index = liana__spec_find(element->spec, name);
-    if (index < 0) return (liana_shape){0};
-    liana_shape shape = element->spec->components[index].shape;
-    if (shape.rank) shape.dims[0] = element->rows[index];
-    return shape;
-}
-
-const void *liana_element_data(const liana_element *element, const char *name)
-{
-    if (!element) return NULL;
-    int index = liana__spec_find(element->spec, name);
-    return index < 0 || element->spec->components[index].dtype == LIANA_STRING ? NULL : element->data[index];
+    const int index = element ? liana__spec_find(element->spec, name) : -1;
+    if (index < 0) return (liana_array){0};
+    const liana_component *component = &element->spec->components[index];
+    liana_array array = {component->name, component->dtype, component->shape, NULL};
+    if (array.shape.rank) array.shape.dims[0] = element->rows[index];
+    if (component->dtype != LIANA_STRING) array.data = element->data[index];
+    return array;
 }
 
 /* The place of a string in its component, or -1. */
@@ -184,6 +172,17 @@ liana_bytes liana_element_string(const liana_element *element, const char *name,
     if (!element) return (liana_bytes){0};
     int found = find_string(element, name, index);
     return found < 0 ? (liana_bytes){0} : ((const liana_bytes *)element->data[found])[index];
+}
+
+void liana__element_row(const liana__spec *spec, const liana_element *whole, int64_t row, liana_element *element)
+{
+    *element = (liana_element){.spec = spec, .record = whole->record};
+    for (size_t i = 0; i < spec->count; i++) {
+        const liana_component *component = &spec->components[i];
+        element->rows[i] = liana__component_rows(component);
+        size_t size = liana__component_size(component, element->rows[i]);
+        element->data[i] = (const char *)whole->data[i] + (size_t)row * size;
+    }
 }
 
 /* ---- making elements ---- */

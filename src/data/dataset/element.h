@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <liana/element.h>
+#include <liana/dataset.h>
 
 /* The components of a dataset's elements; names are borrowed. */
 typedef struct liana__spec {
@@ -45,6 +45,9 @@ struct liana_element {
     int64_t rows[LIANA_MAX_COMPONENTS]; /* first dimensions */
     struct liana__holder *store;        /* while it is made */
 };
+
+/* Row `row` of an element whose components have a first dimension more than those of the spec. */
+void liana__element_row(const liana__spec *spec, const liana_element *whole, int64_t row, liana_element *element);
 
 /* Memory for one element, reused for the next. Zero-initialise; free with liana__holder_free. */
 typedef struct liana__holder {

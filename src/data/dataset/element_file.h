@@ -1,7 +1,7 @@
 /* element_file.h - a file of elements, with direct access to any of them.
  *
  * The file has the packed elements (data/dataset/packed_element.h), a table with the place and CRC-32C of each, and a
- * footer that says what they are. It is written once, under another name, and appears when it is complete. The kernel
+ * footer that describes them. It is written once, under another name, and appears when it is complete. The kernel
  * copies elements from a mapping. So a file that somebody cuts is an error, not a signal. Numbers are in the machine's
  * byte order, which the footer records. */
 #ifndef LIANA_DATA_ELEMENT_FILE_H
@@ -11,7 +11,7 @@
 #include "data/dataset/packed_element.h"
 #include "data/source/fingerprint.h"
 
-/* What the elements of a file are made of, and how. */
+/* The origin of the elements of a file, and how they are made. */
 typedef struct liana__element_file_contents {
     liana__fingerprint settings;
     liana__fingerprint sources;
@@ -31,7 +31,6 @@ void liana__element_file_close(liana__element_file *file);
 uint64_t liana__element_file_count(const liana__element_file *file);
 /* Bytes of memory that an open file of `count` elements uses. */
 size_t liana__element_file_memory(uint64_t count);
-uint64_t liana__element_file_size(const liana__element_file *file);
 
 /* Reads element `index` (below the count) and verifies its checksum. It is in `buffer` until its next use. On any
  * number of threads, each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR,

@@ -2,7 +2,7 @@
 #include "data/image/decode.h"
 
 /* Raw pixels with the wanted channels: grey is repeated, colour weighted as everywhere else. */
-static liana_status convert_channels(const liana__record *record, int channels, liana__image *image,
+static liana_status convert_channels(const liana_source_record *record, int channels, liana__image *image,
                                      liana__error *error)
 {
     LIANA_TRY(liana__image_reserve(image, record->height, record->width, channels, error));
@@ -45,7 +45,7 @@ static void choose_region(void *user, int64_t height, int64_t width, liana__imag
 }
 
 static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_options *options,
-                                 const liana__record *record, const liana__image_region *region, void *dst,
+                                 const liana_source_record *record, const liana__image_region *region, void *dst,
                                  liana__error *error)
 {
     region_search search = {.decoder = decoder, .options = options, .region = region, .error = error};
@@ -69,7 +69,7 @@ static liana_status decode_bytes(liana__decoder *decoder, const liana__decode_op
 }
 
 liana_status liana__decode_pixels(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, void *dst,
+                                  const liana_source_record *record, const liana__image_region *region, void *dst,
                                   liana__error *error)
 {
     decoder->fractions = options->fractions;
@@ -101,7 +101,7 @@ liana_status liana__decode_resize(liana__decoder *decoder, const liana__image_re
 }
 
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
-                                  const liana__record *record, const liana__image_region *region, void *dst,
+                                  const liana_source_record *record, const liana__image_region *region, void *dst,
                                   liana__error *error)
 {
     if (region && region->height == options->height && region->width == options->width) region = NULL;
@@ -109,7 +109,7 @@ liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_o
     return liana__decode_resize(decoder, region, dst, error);
 }
 
-static liana_status probe_record(const liana__record *record, liana__probe *probe, liana__error *error)
+static liana_status probe_record(const liana_source_record *record, liana__probe *probe, liana__error *error)
 {
     liana__image image = {.height = record->height, .width = record->width, .channels = record->channels};
     if (record->bytes) LIANA_TRY(liana__image_probe(record->bytes, record->size, NULL, &image, error));
@@ -119,7 +119,7 @@ static liana_status probe_record(const liana__record *record, liana__probe *prob
 
 liana_status liana__decode_probe(const liana__source *source, liana__probe *probe, liana__error *error)
 {
-    liana__record record;
+    liana_source_record record;
     if (source->lacks_images) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no images, which are needed here",
                            liana__source_address(source, 0).file);

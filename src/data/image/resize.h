@@ -96,9 +96,9 @@ liana_status liana__resize_widen(liana__resizer *resizer, const uint8_t *src, si
 liana_status liana__resize_find_region(liana__resizer *resizer, const liana__resize_shape *shape,
                                        const liana__image_region *region, liana__image_region *needed,
                                        liana__error *error) LIANA_MUST_USE;
-/* Computes only a region of the output, at its place in dst [to_height, to_width, channels]; other pixels stay. The bits
- * are those of the whole. `src` has at least the needed region of the input, which begins at its top left. Errors as
- * above. */
+/* Computes only a region of the output, at its place in dst [to_height, to_width, channels]; other pixels stay. The
+ * bits are those of the whole. `src` has at least the needed region of the input, which begins at its top left. Errors
+ * as above. */
 liana_status liana__resize_region_u8(liana__resizer *resizer, const liana__resize_shape *shape,
                                      const liana__image_region *region, const liana__image *src, uint8_t *dst,
                                      liana__error *error) LIANA_MUST_USE;

@@ -1,6 +1,7 @@
 /* Finds the components of batches in a source, and copies their values. */
 #include "data/loader/batch_rows.h"
 
+#include "base/scoped.h"
 #include "data/dataset/element.h"
 #include "data/source/cast.h"
 
@@ -26,7 +27,7 @@ static int find_component(const liana__source *source, const char *name)
 static liana_status fail_missing(const liana__source *source, const char *name, liana__error *error)
 {
     liana__nearest_search search = liana__nearest_begin(name);
-    liana__text there = {0};
+    LIANA__SCOPED(liana__text) there = {0};
     const char *const usual[] = {source->lacks_images ? NULL : "image", source->has_labels ? "label" : NULL};
     for (size_t i = 0; i < 2; i++) {
         if (!usual[i] || find_component(source, usual[i]) >= 0) continue;
@@ -37,10 +38,8 @@ static liana_status fail_missing(const liana__source *source, const char *name, 
         liana__text_add(&there, "%s%s", there.length ? ", " : "", source->components[i].name);
         liana__nearest_add(&search, source->components[i].name);
     }
-    liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no component '%.100s'%s; there are: %s", name,
-                search.nearest ? liana__hint(search.nearest).text : "", there.data ? there.data : "none");
-    liana__text_free(&there);
-    return LIANA_INVALID_ARGUMENT;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no component '%.100s'%s; there are: %s", name,
+                       search.nearest ? liana__hint(search.nearest).text : "", there.data ? there.data : "none");
 }
 
 /* Whether shapes are the same but for dimensions of 1: then their values are the same, in the same order. */
@@ -84,10 +83,11 @@ static liana_status find_values(const liana__source *source, liana__batch_rows *
     const liana_component *component = is_label ? &label : &source->components[found];
     rows->origins[i] = found;
     rows->dtypes[i] = (liana_dtype)component->dtype;
+    rows->columns[i] = is_label ? NULL : liana__columns_only(source->columns, name);
     return check_values(wanted, component, error);
 }
 
-/* Fills in what the maker says. */
+/* Fills in the dtype and shape, by the maker. */
 static liana_status find_component_of_batch(const liana__source *source, const liana__loader_options *options,
                                             liana__batch_rows *rows, size_t i, liana__error *error)
 {
@@ -155,8 +155,8 @@ static liana_status fail_value(const liana__wanted_component *wanted, liana_dtyp
                        wanted->name);
 }
 
-liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__record *record, int64_t label_offset,
-                                   liana__batch *batch, int64_t i, liana__error *error)
+liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
+                                   int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
 {
     for (size_t k = 0; k < rows->count; k++) {
         const liana__wanted_component *wanted = &rows->components[k];
@@ -172,10 +172,14 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__r
         } else {
             values = record->values[origin];
         }
-        int64_t bad = liana__cast_values(from, values, wanted->dtype, row_of(rows, batch, k, i),
-                                         liana_shape_size(&wanted->shape));
-        if (bad >= 0) return fail_value(wanted, from, values, bad, error);
-        if (wanted->check) LIANA_TRY(wanted->check(wanted, row_of(rows, batch, k, i), error));
+        void *row = row_of(rows, batch, k, i);
+        int64_t bad = liana__cast_values(from, values, wanted->dtype, row, liana_shape_size(&wanted->shape));
+        liana_status status = bad >= 0        ? fail_value(wanted, from, values, bad, error)
+                              : wanted->check ? wanted->check(wanted, row, error)
+                                              : LIANA_OK;
+        if (status == LIANA_OK) continue;
+        if (rows->columns[k]) liana__fail_within(error, "column '%.100s'", rows->columns[k]);
+        return status;
     }
     return LIANA_OK;
 }

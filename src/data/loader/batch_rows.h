@@ -8,10 +8,11 @@
 typedef struct liana__batch_rows {
     size_t count;
     liana__wanted_component components[LIANA_MAX_COMPONENTS];
-    size_t sizes[LIANA_MAX_COMPONENTS];       /* bytes of one example */
-    int origins[LIANA_MAX_COMPONENTS];        /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
-    liana_dtype dtypes[LIANA_MAX_COMPONENTS]; /* ... and its dtype there */
-    int image;                                /* index of that component; -1: none */
+    size_t sizes[LIANA_MAX_COMPONENTS];        /* bytes of one example */
+    int origins[LIANA_MAX_COMPONENTS];         /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
+    liana_dtype dtypes[LIANA_MAX_COMPONENTS];  /* ... and its dtype there */
+    const char *columns[LIANA_MAX_COMPONENTS]; /* the only column that it is made of; NULL: none, or several */
+    int image;                                 /* index of that component; -1: none */
     int label;
     size_t example_size; /* bytes of one example in all components */
     size_t values_size;  /* of that, bytes of MAKE_VALUES */
@@ -20,20 +21,21 @@ typedef struct liana__batch_rows {
 enum { LIANA__FROM_LABEL = -1 };
 
 /* Finds the components that the options want in the source. Errors: INVALID_ARGUMENT (a component is missing, or has
- * another shape; names both, and what there is). */
+ * another shape; names both, and the existing components). */
 liana_status liana__batch_rows_find(const liana__source *source, const liana__loader_options *options,
                                     liana__batch_rows *rows, liana__error *error) LIANA_MUST_USE;
 
 /* Writes the MAKE_VALUES rows of example i from a record. Errors, without the record's address: OUT_OF_RANGE (a value
  * does not fit), INVALID_DATA (no label). */
-liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana__record *record, int64_t label_offset,
-                                   liana__batch *batch, int64_t i, liana__error *error) LIANA_MUST_USE;
+liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
+                                   int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Copies the MAKE_VALUES rows of example i to values[values_size], and back. */
 void liana__batch_rows_pack(const liana__batch_rows *rows, const liana__batch *batch, int64_t i, uint8_t *values);
 void liana__batch_rows_unpack(const liana__batch_rows *rows, const uint8_t *values, liana__batch *batch, int64_t i);
 
-/* All that the values of MAKE_VALUES depend on besides the record, as a text for fingerprints; `text` grows. */
+/* All that the values of MAKE_VALUES depend on, without the record, as a text for fingerprints; `text` grows. */
 void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_offset, liana__text *text);
 
 #endif

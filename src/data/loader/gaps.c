@@ -32,7 +32,7 @@ bool liana__gaps_append(liana__gaps *gaps, int64_t example, uint64_t index, cons
     return false;
 }
 
-bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana__record *record,
+bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana_source_record *record,
                      const char *reason)
 {
     char text[96];
@@ -55,7 +55,7 @@ liana_status liana__gaps_report(const liana__gaps *gaps, const liana__source *so
 {
     for (size_t i = 0; i < gaps->count; i++) {
         const liana__gap *missing = &gaps->items[i];
-        liana__record_address where = liana__source_address(source, missing->record);
+        liana_record_address where = liana__source_address(source, missing->record);
         liana__bad_record record = {.part = part,
                                     .file = where.file,
                                     .record = where.record,

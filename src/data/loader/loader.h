@@ -5,12 +5,12 @@
  * whole data set is shuffled, without a buffer. If the source is read in blocks, blocks are permuted, and records in
  * windows of them (data/loader/block_order.h).
  *
- * An epoch is epoch_length positions, whatever the size of the data. Step k of epoch e is the positions [e *
- * epoch_length + k * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes
- * anywhere without replaying, and the number of threads changes nothing.
+ * An epoch is epoch_length positions, for data of any size. Step k of epoch e is the positions [e * epoch_length + k *
+ * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes anywhere without
+ * replaying, and the number of threads changes nothing.
  *
- * With a sampler, the sampler decides what a pass is; its length differs from pass to pass. Without steps_per_epoch an
- * epoch is then one pass.
+ * With a sampler, the sampler decides the records of a pass; its length differs from pass to pass. Without
+ * steps_per_epoch an epoch is then one pass.
  *
  * The loader's own threads read, decode and resize ahead, directly into the batches of a ring.
  *
@@ -34,7 +34,9 @@ void liana__loader_destroy(liana__loader *loader);
 /* Positions and steps in an epoch: the same in all epochs, unless there is a sampler. */
 uint64_t liana__loader_epoch_length(const liana__loader *loader, uint64_t epoch);
 uint64_t liana__loader_steps_per_epoch(const liana__loader *loader, uint64_t epoch);
-const liana__source *liana__loader_source(const liana__loader *loader);         /* borrowed */
+const liana__source *liana__loader_source(const liana__loader *loader); /* borrowed */
+/* The only column of the data that a component of its batches is made of; NULL: none, or several. */
+const char *liana__loader_column(const liana__loader *loader, const char *component);
 int liana__loader_num_threads(const liana__loader *loader);                     /* that read */
 const liana__input_workers *liana__loader_workers(const liana__loader *loader); /* NULL: none */
 /* Other ways to share steps, of as many processes and the same shards. Before `begin`; copied. */
@@ -44,15 +46,6 @@ int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 
-/* What the loader has done since it was made. */
-typedef struct liana__loader_counts {
-    uint64_t records_read;
-    uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
-} liana__loader_counts;
-
-/* While threads are at work: what they have done by now. */
-liana__loader_counts liana__loader_count(const liana__loader *loader);
-
 /* Goes to a step of an epoch; `next` continues from there, over epochs. All batches must have been released. May be
  * called at any time, also after an error. Errors: INVALID_ARGUMENT. */
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
@@ -60,8 +53,9 @@ liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t
 
 /* Waits for the next batch, which belongs to the caller until it is released. *batch is NULL after the last batch of
  * num_epochs. An error is that of the first failing position in order, on any number of threads, and is repeated until
- * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value); with a
- * list of bad records, those of liana__bad_records_meet; with workers, the same for all of them, and UNAVAILABLE. */
+ * `begin`. Errors: those of the source and of decoding (with file, record and id), OUT_OF_RANGE (a label, a value);
+ * with a list of bad records, those of liana__bad_records_meet; with workers, the same for all of them, and
+ * UNAVAILABLE. */
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error) LIANA_MUST_USE;
 /* From now on each reading thread records its work on a track of its own, beginning with track 0. NULL: no longer; when
  * this returns, nothing is written any more. */

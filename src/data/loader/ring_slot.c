@@ -136,13 +136,14 @@ void liana__ring_slot_close_gaps(liana__ring_slot *slot, const liana__batch_rows
 
 /* ---- how many ---- */
 
-/* A thread's own bytes, besides an example of the batch's size, for records and codecs. */
+/* A thread's own bytes for records and codecs, without an example of the batch's size. */
 enum { LEAST_SHARE = 64 << 10 };
 
-/* Of an example besides its rows: share, position, record, and an id of the usual length. */
+/* Of an example without its rows: share, position, record, and an id of the usual length. */
 enum { EXAMPLE_BYTES = 92 };
 
-size_t liana__ring_batch_bytes(const liana__ring_room *room)
+/* The bytes of a batch and of everything that belongs to its examples; SIZE_MAX on overflow. */
+static size_t batch_bytes(const liana__ring_room *room)
 {
     size_t size;
     if (__builtin_add_overflow(room->example, (size_t)EXAMPLE_BYTES, &size) ||
@@ -172,7 +173,7 @@ static liana_status fail_room(const liana__ring_room *room, size_t batch, size_t
 
 liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
 {
-    size_t batch = liana__ring_batch_bytes(room), least = room->example + LEAST_SHARE,
+    size_t batch = batch_bytes(room), least = room->example + LEAST_SHARE,
            threads = room->working + least * room->num_threads;
     if (batch == SIZE_MAX) return liana__fail_memory(error, "a batch");
     size_t rest = less(room->memory, room->source);

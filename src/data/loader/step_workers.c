@@ -1,4 +1,4 @@
-/* Divides the steps of a loader among processes, and lets each of them know what all have found. */
+/* Divides the steps of a loader among processes, and tells each of them the findings of all. */
 #include "data/loader/step_workers.h"
 
 #include "base/message.h"
@@ -72,7 +72,7 @@ static void write_findings(const liana__step_findings *own, int64_t begin, liana
     }
 }
 
-/* What a process of the positions [begin, end) says. False: no such message, or memory is short. */
+/* Reads the message of the process of the positions [begin, end). False: no such message, or memory is short. */
 static bool read_gaps(liana__message_reader *reader, int64_t begin, int64_t end, liana__gaps *gaps)
 {
     uint64_t count = liana__message_get_below(reader, (uint64_t)(end - begin) + 1);
@@ -111,7 +111,7 @@ static void count_examples(liana__step_workers *step, const liana__input_workers
     step->num_examples = num_positions - (int64_t)gaps->count;
 }
 
-/* What all processes told, in their order; that is the order of positions. */
+/* The messages of all processes, in their order, which is the order of positions. */
 static liana_status hear(const liana__step_workers *step, const liana__input_workers *workers, int64_t num_positions,
                          const liana__told *all, liana__gaps *gaps, bool *failed, liana__error *failure,
                          liana__error *error)

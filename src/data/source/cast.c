@@ -99,7 +99,7 @@ static uint16_t round_bf16(float value)
     return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-/* What the dtype makes of a value. */
+/* The value as the dtype holds it. */
 static double rounded(double value, liana_dtype dtype)
 {
     if (dtype == LIANA_F64) return value;

@@ -23,10 +23,11 @@ typedef struct csv_source {
     const char **lists;
     const liana__csv_list *readers; /* [num_lists] while it is opened */
     uint64_t *starts;               /* [num_lists + 1] index of each list's first record */
+    int64_t *lines;                 /* of a table: [num_records] the line of each row, from 1; NULL: images */
     liana__csv_labels labels;
-    bool skip_damage;
     liana__csv_columns columns;
     liana__csv_table *tables; /* [num_lists] while it is opened */
+    bool is_table;            /* it is opened as one */
 } csv_source;
 
 enum { MAX_LIST_SIZE = 1 << 30, LONGEST_HEADER = 200 };
@@ -43,52 +44,53 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return liana__csv_file_is_named(path);
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    csv_source *source = (csv_source *)base;
+    csv_source *source = handle;
     liana__csv_columns_free(&source->columns);
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
-    free(source->labels.classes.items);
     free(source);
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const csv_source *source = (const csv_source *)base;
+    const csv_source *source = handle;
     size_t list = liana__part_of(source->starts, source->num_lists, index);
-    return (liana__record_address){source->lists[list], (int64_t)(index - source->starts[list])};
+    return (liana_record_address){.file = source->lists[list],
+                                  .record = (int64_t)(index - source->starts[list]),
+                                  .line = source->lines ? source->lines[index] : 0};
 }
 
-static void visit_files(const liana__source *base,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
 {
-    liana__image_files_visit(&((const csv_source *)base)->files, base->num_records, visit, user);
+    const csv_source *source = handle;
+    liana__image_files_visit(&source->files, source->base.num_records, visit, user);
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    if (!base->lacks_images) liana__image_files_expect(&((const csv_source *)base)->files, index);
+    const csv_source *source = handle;
+    if (!source->base.lacks_images) liana__image_files_expect(&source->files, index);
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    const csv_source *source = (const csv_source *)base;
+    const csv_source *source = handle;
     const liana__csv_columns *columns = &source->columns;
-    if (liana__image_files_read(&source->files, index, scratch, record, error) != LIANA_OK) {
-        return liana__source_fail_within(base, index, record, error);
+    if (liana__image_files_read(&source->files, record->index, record->scratch, record, record->error) != LIANA_OK) {
+        return liana__source_fail_within(&source->base, record->index, record, record->error);
     }
     for (size_t i = 0; i < columns->components.count; i++) {
-        record->values[i] = columns->values[i] + index * columns->components.sizes[i];
+        record->values[i] = columns->values[i] + record->index * columns->components.sizes[i];
     }
     return LIANA_OK;
 }
 
-static int64_t known_label(const liana__source *base, uint64_t index)
+static int64_t known_label(const void *handle, uint64_t index)
 {
-    return ((const csv_source *)base)->files.items[index].label;
+    return ((const csv_source *)handle)->files.items[index].label;
 }
 
 /* ---- columns ---- */
@@ -131,7 +133,7 @@ static bool names_file(const char *path)
     return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
-/* The columns of a list by what they are for. */
+/* The columns of a list by their use. */
 typedef struct column_roles {
     const char *const *names; /* of the columns */
     const char *const *free;  /* the same, NULL where something else is made of the column */
@@ -152,11 +154,13 @@ static liana_status find_roles(liana__csv_list *reader, const column_roles *role
                                liana__error *error)
 {
     const char *wanted = options->label_feature;
-    const char *id = options->id_feature ? options->id_feature : liana__columns_id(options->columns);
+    bool make_label;
+    const char *id = options->id_feature ? options->id_feature : liana__columns_only(options->columns, "id");
     LIANA_TRY(find_role(roles, roles->names, options->image_feature, "image", IMAGE_NAMES, COUNT(IMAGE_NAMES),
                         &reader->image, error));
-    LIANA_TRY(find_role(roles, wanted ? roles->names : roles->free, wanted, "label", LABEL_NAMES, COUNT(LABEL_NAMES),
-                        &reader->label, error));
+    LIANA_TRY(liana__columns_make_label(options->columns, wanted, &make_label, error));
+    LIANA_TRY(find_role(roles, wanted ? roles->names : roles->free, wanted, "label", LABEL_NAMES,
+                        make_label ? 0 : COUNT(LABEL_NAMES), &reader->label, error));
     return find_role(roles, roles->names, id, "id", ID_NAMES, COUNT(ID_NAMES), &reader->id, error);
 }
 
@@ -183,7 +187,7 @@ static liana_status find_named_columns(csv_source *source, liana__csv_list *read
     return liana__fail_within(error, "'%s'", reader->path);
 }
 
-/* What is named must be there. */
+/* A column that is named must be there. */
 static liana_status check_named(const liana__csv_list *reader, const liana__source_options *options,
                                 liana__error *error)
 {
@@ -252,7 +256,7 @@ static liana_status find_columns(csv_source *source, liana__csv_list *reader, co
                                  liana__error *error)
 {
     const bool named = options->image_feature || has_image_column(reader);
-    bool is_table = source->base.kind == &liana__source_table || (options->columns && !named), found = false;
+    bool is_table = source->is_table || (options->columns && !named), found = false;
     if (!is_table && !named && !options->label_feature && !options->id_feature) {
         LIANA_TRY(find_places(source, reader, &found, error));
         if (found) return LIANA_OK;
@@ -323,6 +327,7 @@ static liana_status add_rows(csv_source *source, const liana__csv_list *reader, 
             file.reason = liana__arena_string(&source->files.arena, own.message);
             if (!file.reason) return liana__fail_memory(error, reader->path);
         }
+        if (source->lines) source->lines[source->files.count] = (int64_t)reader->csv.lines[row];
         LIANA_TRY(liana__image_files_add(&source->files, &file, error));
     }
     return LIANA_OK;
@@ -338,10 +343,7 @@ static liana_status read_text(csv_source *source, liana__csv_list *reader, const
     csv->keep_ragged = options->skip_damage;
     liana_status status = liana__csv_file_parse(reader->path, text, size, csv, &own);
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
-    if (status != LIANA_OK && !damaged) {
-        if (error) *error = own;
-        return status;
-    }
+    if (status != LIANA_OK && !damaged) return liana__fail_as(error, &own);
     if (csv->num_rows == 0 && !damaged) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
                            reader->path);
@@ -366,8 +368,7 @@ static liana_status read_list(csv_source *source, liana__csv_list *reader, const
     size_t size;
     liana__error own = {0};
     if (liana__csv_file_load(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
-        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, options->skip_damage, &own,
-                                       error);
+        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, &own, error);
     }
     liana_status status = read_text(source, reader, text, size, options, error);
     free(text);
@@ -407,6 +408,8 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
                                   .columns = options->columns,
                                   .used = used,
                                   .num_used = num_used,
+                                  .has_label = first->label >= 0,
+                                  .has_id = first->id >= 0,
                                   .optional = options->columns_optional,
                                   .skip_damage = options->skip_damage};
     LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));
@@ -489,6 +492,15 @@ static liana_status check_endings(csv_source *source, const liana__csv_list *rea
     return LIANA_OK;
 }
 
+/* Rows of tables have no file of their own that a message could name, so their lines are kept. */
+static liana_status make_lines(csv_source *source, liana__error *error)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < source->num_lists; i++) count += source->readers[i].csv.num_rows;
+    source->lines = liana__arena_allocate(&source->files.arena, count * sizeof *source->lines);
+    return source->lines ? LIANA_OK : liana__fail_memory(error, "a table");
+}
+
 static liana_status fill_source(csv_source *source, liana__csv_list *readers, const liana__paths *paths,
                                 const liana__source_options *options, liana__error *error)
 {
@@ -500,6 +512,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
     }
     LIANA_TRY(find_images(source, readers, options, error));
     if (source->base.lacks_images || options->columns) LIANA_TRY(find_more_columns(source, options, error));
+    if (source->base.lacks_images) LIANA_TRY(make_lines(source, error));
     LIANA_TRY(liana__csv_find_classes(&source->labels, options, error));
     for (size_t i = 0; i < paths->count; i++) {
         source->starts[i] = source->files.count;
@@ -518,17 +531,18 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
         liana__image_files_memory(&source->files) + liana__csv_columns_memory(&source->columns, source->files.count);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     if (source->base.lacks_images && !has_label_column(source)) source->base.has_labels = false;
-    source->base.class_names = (liana__strings){source->labels.classes.count, source->labels.classes.items};
+    source->base.class_names = source->labels.classes;
     return LIANA_OK;
 }
 
-static liana_status open_as(const liana__source_kind *kind, const liana__paths *paths,
-                            const liana__source_options *options, liana__source **out, liana__error *error)
+static liana_status open_as(liana_source_opening *opening, bool is_table)
 {
-    csv_source *source = calloc(1, sizeof *source);
-    if (!source) return liana__fail_memory(error, "a list of images");
-    source->base.kind = kind;
-    source->skip_damage = options->skip_damage;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    csv_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
+    source->is_table = is_table;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
@@ -546,33 +560,23 @@ static liana_status open_as(const liana__source_kind *kind, const liana__paths *
     free(readers);
     source->readers = source->labels.lists = NULL;
     source->tables = NULL;
-    return liana__source_finish(&source->base, status, out);
+    return status;
 }
 
-static liana_status open_list(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                              liana__error *error)
+static liana_status open_list(liana_source_opening *opening)
 {
-    return open_as(&liana__source_csv, paths, options, out, error);
+    return open_as(opening, false);
 }
 
-static liana_status open_table(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                               liana__error *error)
+static liana_status open_table(liana_source_opening *opening)
 {
-    return open_as(&liana__source_table, paths, options, out, error);
+    return open_as(opening, true);
 }
 
-/* A file may be either; only its name in data.kind, or the lack of image files, says that it is a table. */
-static bool recognises_nothing(const char *path, const uint8_t *head, size_t head_size)
-{
-    (void)path;
-    (void)head;
-    (void)head_size;
-    return false;
-}
-
-const liana__source_kind liana__source_csv = {
-    .name = "csv",
-    .doc = "CSV or TSV lists of image files with their labels, as numbers or class names, and values of other columns.",
+const liana_source_type liana__source_csv = {
+    LIANA_PART(
+        SOURCE, liana_source_type, "csv",
+        "CSV or TSV lists of image files with their labels, as numbers or class names, and values of other columns."),
     .recognises = recognises,
     .named_only = true,
     .open = open_list,
@@ -586,10 +590,10 @@ const liana__source_kind liana__source_csv = {
     .num_buffers = 1,
 };
 
-const liana__source_kind liana__source_table = {
-    .name = "table",
-    .doc = "CSV or TSV tables of numbers, categories and sequences, without images.",
-    .recognises = recognises_nothing,
+/* A file may be either; only its name in data.kind, or the lack of image files, says that it is a table. */
+const liana_source_type liana__source_table = {
+    LIANA_PART(SOURCE, liana_source_type, "table",
+               "CSV or TSV tables of numbers, categories and sequences, without images."),
     .named_only = true,
     .open = open_table,
     .close = close_source,

@@ -30,7 +30,9 @@ static int read_number(const liana__csv *csv, const char *name)
     return *name >= '0' && *name <= '9' && !*end && (size_t)number < csv->num_columns ? (int)number : LIANA__NO_COLUMN;
 }
 
-liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
+/* Gives the column of a name as liana__column_search does; -1: there is none. Errors: INVALID_DATA (two columns fit),
+ * with the file. */
+static liana_status find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
 {
     const liana__csv *csv = table->csv;
     *place = LIANA__NO_COLUMN;
@@ -91,7 +93,7 @@ liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__co
         const liana__column *column = &columns->items[i];
         for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
             int place;
-            LIANA_TRY(liana__csv_find_column(table, column->from.items[k], &place, error));
+            LIANA_TRY(find_column(table, column->from.items[k], &place, error));
             if (place >= 0) used[place] = true;
         }
     }
@@ -124,6 +126,12 @@ static const char *trimmed(liana__arena *arena, const char *name)
     return cell.size == strlen(name) ? name : liana__arena_format(arena, "%.*s", (int)cell.size, cell.text);
 }
 
+/* The components `label` and `id` of a row are those that data.features names; another column of that name is none. */
+static bool is_taken(const liana__csv_request *request, const char *name)
+{
+    return (request->has_label && strcmp(name, "label") == 0) || (request->has_id && strcmp(name, "id") == 0);
+}
+
 /* Each column is a component. */
 static liana_status take_all(const liana__csv_request *request, liana__csv_columns *found, liana__error *error)
 {
@@ -132,9 +140,10 @@ static liana_status take_all(const liana__csv_request *request, liana__csv_colum
     found->columns.items = liana__arena_allocate(found->arena, (rest.count + 1) * sizeof *found->columns.items);
     if (!found->columns.items) return liana__fail_memory(error, "a table");
     for (size_t i = 0; i < rest.count; i++) {
-        found->columns.items[found->columns.count++] = (liana__column){.name = trimmed(found->arena, rest.items[i]),
-                                                                       .from = {1, &rest.items[i]},
-                                                                       .dtype = LIANA__DTYPE_DETECTED};
+        const char *name = trimmed(found->arena, rest.items[i]);
+        if (name && is_taken(request, name)) continue;
+        found->columns.items[found->columns.count++] =
+            (liana__column){.name = name, .from = {1, &rest.items[i]}, .dtype = LIANA__DTYPE_DETECTED};
     }
     return found->arena->failed ? liana__fail_memory(error, "a table") : LIANA_OK;
 }
@@ -148,7 +157,7 @@ static liana_status has_columns(const liana__csv_request *request, const liana__
         if (request->tables[t].csv->num_rows == 0) continue;
         for (size_t k = 0; k < column->from.count && !is_star(column); k++) {
             int place;
-            LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], &place, error));
+            LIANA_TRY(find_column(&request->tables[t], column->from.items[k], &place, error));
             *has = *has && place >= 0;
         }
     }
@@ -188,7 +197,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
         for (size_t i = 0; i < found->columns.count; i++) {
             const liana__column *column = &found->columns.items[i];
             for (size_t k = 0; k < column->from.count; k++, place++) {
-                LIANA_TRY(liana__csv_find_column(&request->tables[t], column->from.items[k], place, error));
+                LIANA_TRY(find_column(&request->tables[t], column->from.items[k], place, error));
                 if (*place >= 0 || request->tables[t].csv->num_rows == 0) continue;
                 return fail_column(&request->tables[t], column->name, column->from.items[k], error);
             }
@@ -197,7 +206,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
     return LIANA_OK;
 }
 
-/* ---- what the cells are ---- */
+/* ---- the kinds of cells ---- */
 
 /* A walk over the values of a column in all files. */
 typedef void (*visitor)(void *user, const char *text, size_t size);
@@ -273,45 +282,9 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     if (are_whole && column->length) column->dtype = LIANA_S32;
 }
 
-/* Different names, in an array that is sorted now and then. */
-typedef struct name_set {
-    const char **items;
-    size_t count;
-    size_t sorted; /* of these, the first are sorted and all different */
-    size_t capacity;
-    liana__arena *arena;
-    bool failed;
-} name_set;
-
-static int compare_strings(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void sort_names(name_set *set)
-{
-    if (set->count) qsort(set->items, set->count, sizeof *set->items, compare_strings);
-    size_t kept = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        if (kept == 0 || strcmp(set->items[kept - 1], set->items[i]) != 0) set->items[kept++] = set->items[i];
-    }
-    set->count = set->sorted = kept;
-}
-
 static void collect_name(void *user, const char *text, size_t size)
 {
-    name_set *set = user;
-    liana__strings known = {set->sorted, set->items};
-    liana__column seen = {.vocabulary = known, .ascending = true};
-    if (liana__column_number(&seen, text, size) >= 0 || set->failed) return;
-    char *copy = liana__arena_allocate(set->arena, size + 1);
-    if (!copy || !liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) {
-        set->failed = true;
-        return;
-    }
-    memcpy(copy, text, size);
-    set->items[set->count++] = copy;
-    if (set->count >= 2 * set->sorted + 64) sort_names(set);
+    liana__name_set_add(user, text, size);
 }
 
 /* Names that mean the same are one, written in two ways. */
@@ -334,15 +307,13 @@ static liana_status find_vocabulary(const liana__csv_request *request, liana__cs
 {
     liana__column *column = &found->columns.items[number];
     if (!column->category || column->vocabulary.count) return LIANA_OK;
-    name_set set = {.arena = found->arena};
+    liana__name_set set = {.arena = found->arena};
     visit_column(request, found, number, collect_name, &set);
     if (column->value_if_missing) collect_name(&set, column->value_if_missing, strlen(column->value_if_missing));
-    sort_names(&set);
-    const char **kept = liana__arena_copy(found->arena, set.items, set.count * sizeof *kept);
-    liana__column_set_vocabulary(column, &(liana__strings){set.count, kept});
-    free(set.items);
-    if (set.failed || found->arena->failed) return liana__fail_memory(error, "a vocabulary");
-    if (set.count) return check_spelling(request, column, error);
+    const liana__strings names = liana__name_set_take(&set);
+    if (found->arena->failed) return liana__fail_memory(error, "a vocabulary");
+    liana__column_set_vocabulary(column, &names);
+    if (names.count) return check_spelling(request, column, error);
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': the category '%.100s' has no name in any row",
                        request->tables[0].path, column->name);
 }

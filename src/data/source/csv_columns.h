@@ -16,13 +16,14 @@ typedef struct liana__csv_table {
 typedef struct liana__csv_request {
     const liana__csv_table *tables;
     size_t count;
-    /* What is wanted. Those of other data (a source's `columns`) have their dtypes and vocabularies already. NULL: each
-     * column that is not `used` becomes a component of its name. */
+    /* The wanted columns. Those of other data (a source's `columns`) have their dtypes and vocabularies already. NULL:
+     * each column that is not `used` becomes a component of its name. */
     const liana__columns *columns;
     const int *used; /* columns of the first file with rows that are no values: label, id, image */
     size_t num_used;
-    bool optional;    /* leave out components whose columns are missing: data to predict may lack targets */
-    bool skip_damage; /* most cells decide what kind a column is of, not all */
+    bool has_label, has_id; /* `used` has one: no other column can be a component of that name by itself */
+    bool optional;          /* leave out components whose columns are missing: data to predict may lack targets */
+    bool skip_damage;       /* most cells decide the kind of a column, not all */
 } liana__csv_request;
 
 /* Zero-initialise; free with liana__csv_columns_free. */
@@ -37,10 +38,6 @@ typedef struct liana__csv_columns {
 
 /* Whether the first row has the names of columns: no cell of it is a number. */
 bool liana__csv_has_header(const liana__csv *csv);
-/* Gives the column of a name as liana__column_search does; -1: there is none. Errors: INVALID_DATA (two columns fit),
- * with the file. */
-liana_status liana__csv_find_column(const liana__csv_table *table, const char *name, int *place, liana__error *error)
-    LIANA_MUST_USE;
 /* Sets used[i] for each column i of the file that some component is made of ('*' counts none). `columns` may be NULL.
  * Errors: those of finding. */
 liana_status liana__csv_mark_used(const liana__csv_table *table, const liana__columns *columns, bool *used,

@@ -14,7 +14,7 @@ typedef struct idx_pair {
 
 typedef struct idx_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_pairs;
     idx_pair *pairs;
 } idx_source;
@@ -26,9 +26,9 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return head_size >= 4 && head[0] == 0 && head[1] == 0 && head[2] == LIANA__IDX_U8 && head[3] >= 1 && head[3] <= 3;
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    idx_source *source = (idx_source *)base;
+    idx_source *source = handle;
     for (size_t i = 0; i < source->num_pairs; i++) {
         liana__idx_close(&source->pairs[i].images);
         if (source->pairs[i].has_labels) liana__idx_close(&source->pairs[i].labels);
@@ -45,65 +45,65 @@ static const idx_pair *pair_of(const idx_source *source, uint64_t index)
     return &source->pairs[pair];
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const idx_pair *pair = pair_of((const idx_source *)base, index);
-    return (liana__record_address){pair->images.name, (int64_t)(index - pair->start)};
+    const idx_pair *pair = pair_of(handle, index);
+    return (liana_record_address){pair->images.name, (int64_t)(index - pair->start), 0};
 }
 
-static void visit_files(const liana__source *base,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
 {
-    const idx_source *source = (const idx_source *)base;
+    const idx_source *source = handle;
     for (size_t i = 0; i < source->num_pairs; i++) {
         const idx_pair *pair = &source->pairs[i];
         if (pair->has_labels) visit(user, pair->labels.name, liana__path_name(pair->labels.name), true);
     }
 }
 
-/* Copies values of a mapped file into the buffer, so that nobody who shortens the file can end the process; values of
- * an inflated file are used in place. */
+/* Copies values of a mapped file into the buffer, so that a shortened file cannot end the process; values of an
+ * inflated file are used in place. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
                                 const uint8_t **values, liana__error *error)
 {
+    const liana__mapping *mapping = &idx->mapping;
     *values = idx->data + at;
-    if (!idx->mapping.data) return LIANA_OK;
-    LIANA_TRY(liana__file_buffer_reserve(buffer, count, idx->name, error));
+    if (!mapping->data) return LIANA_OK;
+    LIANA_TRY(liana__mapping_read(mapping, idx->name, (size_t)(*values - mapping->data), count, buffer, error));
     *values = (const uint8_t *)buffer->bytes;
-    return liana__mapping_copy(&idx->mapping, idx->name, (size_t)(idx->data - idx->mapping.data) + at, buffer->bytes,
-                               count, error);
+    return LIANA_OK;
 }
 
 static liana_status read_label(const idx_pair *pair, size_t at, uint8_t *label, liana__error *error)
 {
     const liana__mapping *mapping = &pair->labels.mapping;
-    *label = mapping->data ? 0 : pair->labels.data[at];
+    const uint8_t *place = pair->labels.data + at;
+    *label = mapping->data ? 0 : *place;
     if (!mapping->data) return LIANA_OK;
-    size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
-    return liana__mapping_copy(mapping, pair->labels.name, offset, label, 1, error);
+    return liana__mapping_copy(mapping, pair->labels.name, (size_t)(place - mapping->data), label, 1, error);
 }
 
-static int64_t known_label(const liana__source *base, uint64_t index)
+static int64_t known_label(const void *handle, uint64_t index)
 {
-    const idx_pair *pair = pair_of((const idx_source *)base, index);
+    const idx_pair *pair = pair_of(handle, index);
     uint8_t label;
     if (!pair->has_labels || read_label(pair, (size_t)(index - pair->start), &label, NULL) != LIANA_OK) return -1;
     return label;
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    const idx_pair *pair = pair_of((const idx_source *)base, index);
-    size_t at = (size_t)(index - pair->start), height = pair->images.dimensions[1], width = pair->images.dimensions[2];
-    LIANA_TRY(copy_values(&pair->images, at * height * width, height * width, scratch, &record->pixels, error));
+    const idx_pair *pair = pair_of(handle, record->index);
+    size_t at = (size_t)(record->index - pair->start), height = pair->images.dimensions[1],
+           width = pair->images.dimensions[2];
+    LIANA_TRY(copy_values(&pair->images, at * height * width, height * width, record->scratch, &record->pixels,
+                          record->error));
     record->height = (int64_t)height;
     record->width = (int64_t)width;
     record->channels = 1;
     record->has_label = pair->has_labels;
     if (!pair->has_labels) return LIANA_OK;
     uint8_t label = 0;
-    LIANA_TRY(read_label(pair, at, &label, error));
+    LIANA_TRY(read_label(pair, at, &label, record->error));
     record->label = label;
     return LIANA_OK;
 }
@@ -160,16 +160,14 @@ static liana_status find_labels(liana__remote *remote, liana__arena *arena, cons
 }
 
 /* Opens a file, or notes that it is lost. */
-static liana_status open_file(idx_source *source, const char *path, bool skip_damage, liana__idx *idx, bool *lost,
-                              liana__error *error)
+static liana_status open_file(idx_source *source, const char *path, liana__idx *idx, bool *lost, liana__error *error)
 {
     liana__error own = {0};
-    liana_status status = skip_damage ? liana__idx_open_start(path, 0, idx, &own) : liana__idx_open(path, 0, idx, &own);
-    *lost = status != LIANA_OK;
-    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error) : LIANA_OK;
+    *lost = liana__idx_open(path, 0, source->base.skip_damage, idx, &own) != LIANA_OK;
+    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, &own, error) : LIANA_OK;
 }
 
-/* Notes what of a truncated file is missing. */
+/* Notes the missing part of a truncated file. */
 static liana_status note_missing(idx_source *source, const liana__idx *idx, const char *what, liana__error *error)
 {
     if (!idx->missing) return LIANA_OK;
@@ -208,7 +206,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
 {
     idx_pair *pair = &source->pairs[source->num_pairs];
     bool lost;
-    LIANA_TRY(open_file(source, images, options->skip_damage, &pair->images, &lost, error));
+    LIANA_TRY(open_file(source, images, &pair->images, &lost, error));
     if (lost) return LIANA_OK;
     source->num_pairs++;
     LIANA_TRY(check_images(&pair->images, error));
@@ -216,7 +214,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
     pair->start = source->base.num_records;
     uint64_t count = pair->images.dimensions[0];
     if (labels) {
-        LIANA_TRY(open_file(source, labels, options->skip_damage, &pair->labels, &lost, error));
+        LIANA_TRY(open_file(source, labels, &pair->labels, &lost, error));
         pair->has_labels = !lost;
         /* Images without labels are useless where labels are needed. */
         if (lost && !options->ignore_labels) count = 0;
@@ -236,7 +234,7 @@ static bool holds_labels(const char *path)
     if (strstr(name, "images") || strstr(name, "idx3")) return false;
     liana__idx idx;
     /* Errors are reported when the file is really opened. */
-    if (liana__idx_open_start(path, 0, &idx, NULL) != LIANA_OK) return false;
+    if (liana__idx_open(path, 0, true, &idx, NULL) != LIANA_OK) return false;
     bool labels = idx.num_dimensions == 1;
     liana__idx_close(&idx);
     return labels;
@@ -293,18 +291,15 @@ static liana_status pair_files(idx_source *source, const idx_files *files, const
                        files->labels[0], files->num_labels - num_used);
 }
 
-static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                                liana__error *error)
+static liana_status open_source(liana_source_opening *opening)
 {
-    idx_source *source = calloc(1, sizeof *source);
-    idx_pair *pairs = calloc(paths->count, sizeof *pairs);
-    if (!source || !pairs) {
-        free(source);
-        free(pairs);
-        return liana__fail_memory(error, "IDX files");
-    }
-    source->base.kind = &liana__source_idx;
-    source->pairs = pairs;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    idx_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
+    source->pairs = calloc(paths->count, sizeof *source->pairs);
+    if (!source->pairs) return liana__fail_memory(error, "IDX files");
     liana__arena arena = {0};
     idx_files files = {0};
     liana_status status = part_files(paths, &arena, &files, error);
@@ -317,12 +312,12 @@ static liana_status open_source(const liana__paths *paths, const liana__source_o
         source->base.has_labels &= source->pairs[i].has_labels || !used;
         source->base.memory += source->pairs[i].images.inflated ? source->pairs[i].images.size : 0;
     }
-    return liana__source_finish(&source->base, status, out);
+    return status;
 }
 
-const liana__source_kind liana__source_idx = {
-    .name = "idx",
-    .doc = "IDX files (MNIST), plain or gzipped: images, and labels in a second file.",
+const liana_source_type liana__source_idx = {
+    LIANA_PART(SOURCE, liana_source_type, "idx",
+               "IDX files (MNIST), plain or gzipped: images, and labels in a second file."),
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

@@ -3,8 +3,8 @@
 #define LIANA_DATA_NAME_KEY_H
 
 typedef enum liana__name_rule {
-    /* Names that look the same: composed and decomposed accents, all kinds of spaces, several spaces, spaces at the ends,
-     * characters that are not seen (a byte order mark, a soft hyphen). */
+    /* Names that look the same: composed and decomposed accents, all kinds of spaces, several spaces, spaces at the
+     * ends, characters that are not seen (a byte order mark, a soft hyphen). */
     LIANA__NAMES_LOOK_ALIKE,
     /* And names that differ only in case, in spaces, or in compatible forms (full-width letters): Unicode's
      * toNFKC_Casefold, without spaces. */

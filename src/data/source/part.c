@@ -16,7 +16,7 @@ struct liana__part_owners {
 
 typedef struct part_source {
     liana__source base;
-    liana__source_kind kind; /* the inner one's, with functions that translate the index */
+    liana_source_type kind; /* the inner one's, with functions that translate the index */
     liana__source *inner;
     liana__part_owners *owners; /* NULL: somebody else closes the inner source */
     uint64_t *records;
@@ -41,27 +41,27 @@ static uint64_t inner_index(const part_source *source, uint64_t index)
     return index + low;
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    const part_source *source = (const part_source *)base;
+    const part_source *source = handle;
     liana__source_expect(source->inner, inner_index(source, index));
 }
 
-static void begin(const liana__source *base, uint64_t position)
+static void begin(void *handle, uint64_t position)
 {
-    const liana__source *inner = ((const part_source *)base)->inner;
-    inner->kind->begin(inner, position);
+    const liana__source *inner = ((const part_source *)handle)->inner;
+    inner->kind->begin(liana__source_handle(inner), position);
 }
 
-static void take_memory(const liana__source *base, size_t bytes)
+static void take_memory(void *handle, size_t bytes)
 {
-    const liana__source *inner = ((const part_source *)base)->inner;
-    inner->kind->take_memory(inner, bytes);
+    const liana__source *inner = ((const part_source *)handle)->inner;
+    inner->kind->take_memory(liana__source_handle(inner), bytes);
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    part_source *source = (part_source *)base;
+    part_source *source = handle;
     if (source->owners && atomic_fetch_sub(&source->owners->count, 1) == 1) {
         liana__source_close(source->inner);
         free(source->owners);
@@ -71,45 +71,42 @@ static void close_source(liana__source *base)
     free(source);
 }
 
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *handle, liana_source_record *record)
 {
-    const part_source *source = (const part_source *)base;
-    return source->inner->kind->read(source->inner, inner_index(source, index), scratch, record, error);
+    const part_source *source = handle;
+    record->index = inner_index(source, record->index);
+    return liana__source_read_record(source->inner, record);
 }
 
-static liana_status read_record_at(const liana__source *base, const liana_example_address *at, void *scratch,
-                                   liana__record *record, liana__error *error)
+static liana_status read_record_at(void *handle, const liana_example_address *at, liana_source_record *record)
 {
-    const part_source *source = (const part_source *)base;
+    const part_source *source = handle;
     liana_example_address inner = *at;
     inner.record = inner_index(source, at->record);
-    return source->inner->kind->read_at(source->inner, &inner, scratch, record, error);
+    return source->inner->kind->read_at(liana__source_handle(source->inner), &inner, record);
 }
 
-static int64_t known_label(const liana__source *base, uint64_t index)
+static int64_t known_label(const void *handle, uint64_t index)
 {
-    const part_source *source = (const part_source *)base;
-    return source->inner->kind->known_label(source->inner, inner_index(source, index));
+    const part_source *source = handle;
+    return source->inner->kind->known_label(liana__source_handle(source->inner), inner_index(source, index));
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const part_source *source = (const part_source *)base;
-    return source->inner->kind->address(source->inner, inner_index(source, index));
+    const part_source *source = handle;
+    return liana__source_local_address(source->inner, inner_index(source, index));
 }
 
-static int64_t offset(const liana__source *base, uint64_t index)
+static int64_t offset(const void *handle, uint64_t index)
 {
-    const part_source *source = (const part_source *)base;
+    const part_source *source = handle;
     return liana__source_offset(source->inner, inner_index(source, index));
 }
 
-static void visit_files(const liana__source *base,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user)
+static void visit_files(const void *handle, liana_file_visitor *visit, void *user)
 {
-    const liana__source *inner = ((const part_source *)base)->inner;
-    inner->kind->visit_files(inner, visit, user);
+    liana__source_visit_files(((const part_source *)handle)->inner, visit, user);
 }
 
 /* The blocks of the part's records, without empty blocks. */
@@ -132,26 +129,20 @@ static liana_status move_blocks(part_source *source, liana__error *error)
     return LIANA_OK;
 }
 
-static liana__source_kind translate(const liana__source_kind *inner)
+static liana_source_type translate(const liana_source_type *inner)
 {
-    return (liana__source_kind){.name = inner->name,
-                                .doc = inner->doc,
-                                .close = close_source,
-                                .read = read_record,
-                                .read_at = inner->read_at ? read_record_at : NULL,
-                                .named_only = inner->named_only,
-                                .address = address,
-                                .visit_files = inner->visit_files ? visit_files : NULL,
-                                .known_label = inner->known_label ? known_label : NULL,
-                                .offset = offset,
-                                .expect = expect,
-                                .begin = inner->begin ? begin : NULL,
-                                .scratch_size = inner->scratch_size,
-                                .num_buffers = inner->num_buffers,
-                                .scratch_free = inner->scratch_free,
-                                .scratch_bytes = inner->scratch_bytes,
-                                .scratch_bound = inner->scratch_bound,
-                                .take_memory = inner->take_memory ? take_memory : NULL};
+    liana_source_type own = *inner;
+    own.close = close_source;
+    own.read = read_record;
+    own.read_at = inner->read_at ? read_record_at : NULL;
+    own.address = address;
+    own.visit_files = visit_files;
+    own.known_label = inner->known_label ? known_label : NULL;
+    own.offset = offset;
+    own.expect = expect;
+    own.begin = inner->begin ? begin : NULL;
+    own.take_memory = inner->take_memory ? take_memory : NULL;
+    return own;
 }
 
 static liana_status make_part(const liana__part_options *options, liana__part_owners *owners, liana__source **part,
@@ -173,6 +164,7 @@ static liana_status make_part(const liana__part_options *options, liana__part_ow
     made->base.owns_remote = false; /* the inner one does */
     made->kind = translate(inner->kind);
     made->base.kind = &made->kind;
+    made->base.is_plain = false;
     liana_status status = move_blocks(made, error);
     if (status != LIANA_OK) {
         close_source(&made->base);
@@ -204,28 +196,16 @@ typedef struct member {
     uint64_t record;
 } member;
 
-static liana_status read_labels(const liana__source *source, int64_t label_offset, member *members, liana__error *error)
+static liana_status read_labels(const liana__source *source, int64_t label_offset, int32_t *labels, liana__error *error)
 {
-    void *scratch = liana__source_scratch_create(source);
-    if (!scratch) return liana__fail_memory(error, "reading labels");
-    liana_status status = LIANA_OK;
-    for (uint64_t i = 0; i < source->num_records && status == LIANA_OK; i++) {
-        members[i] = (member){-1, i};
-        if (source->kind->known_label) {
-            int64_t label = source->kind->known_label(source, i);
-            members[i].label = label >= 0 && label < INT32_MAX ? (int32_t)label : -1;
-            continue;
-        }
-        liana__record record;
-        status = liana__source_read(source, i, scratch, &record, error);
-        if (status == LIANA_OK) {
-            status =
-                liana__source_label(source, i, &record, label_offset, LIANA__MAX_CLASSES, &members[i].label, error);
-        }
-        if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
+    if (!source->kind->known_label) {
+        return liana__source_labels(source, label_offset, LIANA__MAX_CLASSES, labels, error);
     }
-    liana__source_scratch_destroy(source, scratch);
-    return status;
+    for (uint64_t i = 0; i < source->num_records; i++) {
+        int64_t label = source->kind->known_label(liana__source_handle(source), i);
+        labels[i] = label >= 0 && label < INT32_MAX ? (int32_t)label : -1;
+    }
+    return LIANA_OK;
 }
 
 static int compare_members(const void *a, const void *b)
@@ -274,10 +254,11 @@ static liana_status choose_records(const liana__source *source, const liana__spl
     uint64_t count = source->num_records;
     member *members = malloc((size_t)count * sizeof *members);
     uint64_t *drawn = malloc((size_t)count * sizeof *drawn);
-    liana_status status = members && drawn ? LIANA_OK : liana__fail_memory(error, "the division of the data");
-    for (uint64_t i = 0; status == LIANA_OK && i < count; i++) members[i] = (member){-1, i};
-    if (status == LIANA_OK && source->has_labels) status = read_labels(source, options->label_offset, members, error);
+    int32_t *labels = malloc((size_t)count * sizeof *labels);
+    liana_status status = members && drawn && labels ? LIANA_OK : liana__fail_memory(error, "the division of the data");
+    if (status == LIANA_OK && source->has_labels) status = read_labels(source, options->label_offset, labels, error);
     if (status == LIANA_OK) {
+        for (uint64_t i = 0; i < count; i++) members[i] = (member){source->has_labels ? labels[i] : -1, i};
         qsort(members, (size_t)count, sizeof *members, compare_members);
         *num_records = draw_records(members, count, options, drawn);
         *records = drawn;
@@ -290,6 +271,7 @@ static liana_status choose_records(const liana__source *source, const liana__spl
         }
     }
     free(members);
+    free(labels);
     if (status != LIANA_OK) free(drawn);
     return status;
 }

@@ -4,7 +4,7 @@
 
 #include "data/source/source.h"
 
-/* Who closes the inner source of parts: the last part that is closed. */
+/* The last part that is closed closes the inner source. */
 typedef struct liana__part_owners liana__part_owners;
 
 typedef struct liana__part_options {

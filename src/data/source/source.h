@@ -1,8 +1,8 @@
 /* source.h - sources of examples: files that are opened together, with one number for each record.
  *
  * A source is random-access: `read` takes any index below num_records, on any thread. So only the loader decides the
- * order of the data, and a run can continue anywhere without replaying. A kind of source is one file in source/ and one
- * row in sources.def. */
+ * order of the data, and a run can continue anywhere without replaying. Kinds are liana_source_type of <liana/parts.h>.
+ * Each is one file in source/ and one row in sources.def. */
 #ifndef LIANA_DATA_SOURCE_H
 #define LIANA_DATA_SOURCE_H
 
@@ -15,36 +15,11 @@
 #include "data/source/fingerprint.h"
 #include "remote/remote.h"
 
-#include <liana/augment.h>
-#include <liana/element.h>
+#include <liana/array.h>
+#include <liana/data_parts.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* One record as it is stored. All pointers are borrowed from the source or the scratch, until the next read with the
- * same scratch. */
-typedef struct liana__record {
-    /* Either an encoded image ... */
-    const uint8_t *bytes;
-    size_t size;
-    /* ... or pixels [height, width, channels], if `bytes` is NULL. */
-    const uint8_t *pixels;
-    int64_t height;
-    int64_t width;
-    int channels;
-    bool has_label;
-    int64_t label;  /* as stored: no offset added, not checked */
-    const char *id; /* not NUL-terminated; NULL if there is none */
-    size_t id_size;
-    /* The values of the source's components, in row-major order; strings are an array of liana_bytes. */
-    const void *values[LIANA_MAX_COMPONENTS];
-} liana__record;
-
-/* The address of a record: a file, and the record's number in it from 0, or -1 if the file is the record. */
-typedef struct liana__record_address {
-    const char *file;
-    int64_t record;
-} liana__record_address;
 
 /* The part of a file that could not be read, because it is damaged or cannot be opened. */
 typedef struct liana__lost {
@@ -63,7 +38,7 @@ typedef enum liana__header {
 } liana__header;
 
 typedef struct liana__source_options {
-    /* Whose own kinds count besides those of sources.def; NULL: none. */
+    /* Its own kinds count too; NULL: only those of sources.def. */
     const liana_context *context;
     /* A name in sources.def, or an own one. NULL or "auto": detected from the files. */
     const char *kind;
@@ -93,7 +68,7 @@ typedef struct liana__source_options {
     liana__remote *remote;
     /* Treat the data as if they had no labels. */
     bool ignore_labels;
-    /* Go on without what cannot be read: files that cannot be opened, and records after damage that hides where records
+    /* Go on without unreadable parts: files that cannot be opened, and records after damage that hides where records
      * begin. The source lists it as lost. */
     bool skip_damage;
     /* Find the names of features in the first record that can be read, since the first records may be left out
@@ -103,73 +78,18 @@ typedef struct liana__source_options {
 
 typedef struct liana__source liana__source;
 
-/* A kind of source. Every function except `recognises` gets what `open` returned. */
-typedef struct liana__source_kind {
-    const char *name;
-    const char *doc;              /* one sentence */
-    const liana_source_type *own; /* a program's own kind, which has neither recognises nor open (own_source.c) */
-    /* Whether a file with this path, which begins with these bytes, is of this kind. */
-    bool (*recognises)(const char *path, const uint8_t *head, size_t head_size);
-    /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
-    bool takes_folders;
-    /* Whether its files are only used if they are named themselves. A list is in the folder of the files that it lists,
-     * and is not meant when that folder is named. */
-    bool named_only;
-    /* Opens files (or folders) in the given order. Paths and options are not kept. Errors name the file. */
-    liana_status (*open)(const liana__paths *paths, const liana__source_options *options, liana__source **source,
-                         liana__error *error);
-    void (*close)(liana__source *source);
-    /* Errors name the file and the record. */
-    liana_status (*read)(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
-                         liana__error *error);
-    /* The record as it is in an epoch at a position. NULL: it is always the same. */
-    liana_status (*read_at)(const liana__source *source, const liana_example_address *address, void *scratch,
-                            liana__record *record, liana__error *error);
-    liana__record_address (*address)(const liana__source *source, uint64_t index);
-    /* Calls `visit` for each file that is read besides those in record addresses: files that are examples, or that hold
-     * labels. `name` is the path below the named folder. `labels`: the file holds labels. NULL: there are none. */
-    void (*visit_files)(const liana__source *source,
-                        void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
-    /* The label of a record as it is stored, -1 if it has none. NULL: it must be read. */
-    int64_t (*known_label)(const liana__source *source, uint64_t index);
-    /* The offset of the record in its file. NULL: it has none. */
-    int64_t (*offset)(const liana__source *source, uint64_t index);
-    /* Tells the system that the record will be read soon, so that it comes from the disk meanwhile. NULL: not
-     * needed. */
-    void (*expect)(const liana__source *source, uint64_t index);
-    /* Called while nobody reads: positions will be read from this one on, by several threads, so another one may be
-     * asked for first. NULL: not needed. */
-    void (*begin)(const liana__source *source, uint64_t position);
-    /* The size of a thread's reading memory, zeroed before its first use; 0: none. It begins with this many
-     * liana__file_buffers, which are freed and limited by the caller. */
-    size_t scratch_size;
-    size_t num_buffers;
-    /* Frees the rest of it, and ties it to the thread's share. NULL: nothing to do. */
-    void (*scratch_free)(void *scratch);
-    size_t (*scratch_bytes)(const void *scratch);
-    void (*scratch_bound)(void *scratch, liana__memory_share *share);
-    /* Called before reading: this many bytes are for elements made ahead or kept, besides `memory`. NULL: it keeps
-     * none. */
-    void (*take_memory)(const liana__source *source, size_t bytes);
-} liana__source_kind;
-
-/* The kinds of a context: liana_source_type of <liana/parts.h>. */
-extern const liana__kind liana__own_source_kind;
-/* What a built-in kind's functions of these names do, for an own kind. */
-bool liana__own_source_recognises(const liana__source_kind *kind, const char *path, const uint8_t *head, size_t size);
-liana_status liana__own_source_open(const liana__source_kind *kind, const liana__paths *paths, liana__source **source,
-                                    liana__error *error) LIANA_MUST_USE;
-
 /* The part that all sources share. A kind's own struct begins with it. */
 struct liana__source {
-    const liana__source_kind *kind;
+    const liana_source_type *kind;
+    bool is_plain; /* the kind's `open` made no source of its own (liana__source_make_plain) but this handle */
+    void *handle;
     uint64_t num_records;
     size_t memory; /* bytes used while it is open: its index, and blocks that are kept */
     bool has_labels;
     bool lacks_images; /* its records are values only */
-    /* Without labels: what its records have instead, and how that can be used. NULL: nothing is known. */
+    /* Without labels: the components that its records have instead, and their use. NULL: nothing is known. */
     const char *instead_of_labels;
-    /* Components of its records besides image, label and id, with static shapes. */
+    /* Further components of its records, after image, label and id, with static shapes. */
     size_t num_components;
     const liana_component *components;
     /* How they are made, with the dtypes and vocabularies that were found: other data are opened with them to get the
@@ -180,7 +100,7 @@ struct liana__source {
     bool streams; /* records have an order of their own: the record at a position is read */
     /* Files and folders in folders of images that are no images, and were left out. */
     uint64_t num_ignored;
-    /* What of the data is not read though it looks as if it should be, as a sentence: image files of kinds that liana
+    /* Data that are not read though they look as if they should be, as a sentence: image files of kinds that liana
      * does not read. NULL: nothing. */
     const char *left_out;
     liana__remote *remote; /* the local files of its URLs */
@@ -193,24 +113,22 @@ struct liana__source {
     const uint64_t *block_starts;
     /* As in the options: a reader of all records continues after bad ones. */
     bool skip_damage;
-    /* With skip_damage: what is missing. */
+    /* With skip_damage: the lost parts. */
     size_t num_lost;
     liana__lost *lost;
 };
+
+/* The handle that the kind's functions get. */
+static inline void *liana__source_handle(const liana__source *source)
+{
+    return source->is_plain ? source->handle : (void *)source;
+}
 
 /* The number of blocks that a source keeps. A shuffled order draws from this many at a time. */
 enum { LIANA__BLOCK_WINDOW = 8 };
 /* The number of records that count as a block, for data without blocks among data with blocks. */
 enum { LIANA__PLAIN_BLOCK = 256 };
 
-/* The number of bytes that `recognises` gets. */
-enum { LIANA__SOURCE_HEAD = 64 };
-
-/* Opens what `patterns` match (shell patterns, files, folders, also as URLs: remote/remote.h), in the order of the
- * list, and in byte order for each. Errors: NOT_FOUND (nothing matches), INVALID_CONFIG (an unknown kind), INVALID_DATA
- * (no kind fits, or several do; no records; no labels where they are needed), and those of the kind. */
-liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
-                                liana__source **source, liana__error *error) LIANA_MUST_USE;
 void liana__source_close(liana__source *source);
 
 /* The memory with which a thread reads. NULL: out of memory. */
@@ -225,47 +143,67 @@ size_t liana__source_scratch_bytes(const liana__source *source, const void *scra
 /* Announces that a record will be read soon. */
 void liana__source_expect(const liana__source *source, uint64_t index);
 
+/* Call the kind's functions of these names, or do without them. The record has index, scratch and
+ * error. */
+liana_status liana__source_read_record(const liana__source *source, liana_source_record *record) LIANA_MUST_USE;
+liana_record_address liana__source_local_address(const liana__source *source, uint64_t index);
+void liana__source_visit_files(const liana__source *source, liana_file_visitor *visit, void *user);
+
 /* Reads record `index` in [0, num_records). On any number of threads, each with a scratch of its own. */
-liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
+liana_status liana__source_read(const liana__source *source, uint64_t index, void *scratch, liana_source_record *record,
                                 liana__error *error) LIANA_MUST_USE;
 /* The same for address->record, as it is in that epoch at that position. */
 liana_status liana__source_read_at(const liana__source *source, const liana_example_address *address, void *scratch,
-                                   liana__record *record, liana__error *error) LIANA_MUST_USE;
-liana__record_address liana__source_address(const liana__source *source, uint64_t index);
+                                   liana_source_record *record, liana__error *error) LIANA_MUST_USE;
+liana_record_address liana__source_address(const liana__source *source, uint64_t index);
 /* The offset of a record in its file; -1: not known. */
 int64_t liana__source_offset(const liana__source *source, uint64_t index);
 
 /* Whether an error is the record's, so that a reader may leave the record out; and not the machine's or liana's. */
 bool liana__source_is_bad_record(liana_status status);
 
-/* For a kind: notes what is missing of a file. Strings are copied into the arena, which must live as long as the
- * source. Errors: OUT_OF_MEMORY. */
+/* For a kind: notes the lost part of a file. Strings are copied into the arena, which must live as long as the source.
+ * Errors: OUT_OF_MEMORY. */
 liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, const liana__lost *lost,
                                     liana__error *error) LIANA_MUST_USE;
 /* The same for a whole file, if the source goes on without it and `why` is the file's fault. Otherwise `why` is the
  * error, and its status is returned. */
-liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file,
                                      const liana__error *why, liana__error *error) LIANA_MUST_USE;
-/* For a kind's `open`: returns the source, or closes it and returns the failure. */
-liana_status liana__source_finish(liana__source *source, liana_status status, liana__source **out) LIANA_MUST_USE;
+/* For a kind's `open`: makes its struct of `size` bytes, zeros, which begins with the source and is its handle. If
+ * opening fails, it is closed. NULL: out of memory. */
+void *liana__source_make(liana_source_opening *opening, size_t size);
+
+/* For an `open` that fills in the opening: makes the source. The components are checked, since the loader relies on
+ * them. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's then. */
+liana_status liana__source_make_plain(const liana_source_opening *opening, liana__source **source, liana__error *error)
+    LIANA_MUST_USE;
+/* The failure of such an `open`: its message, else the status's text. */
+liana_status liana__source_fail_opening(const liana_source_type *kind, const char *file, liana_status status,
+                                        const char *message, liana__error *error);
 
 /* A record's id for messages, in `text` of at least 81 bytes: cut if long, with characters replaced that could disturb
  * a terminal. NULL: the record has none. */
-const char *liana__source_id(const liana__record *record, char *text, size_t size);
+const char *liana__source_id(const liana_source_record *record, char *text, size_t size);
 
 /* Puts "'FILE', record N (id 'ID'): " before the message of an error about a record that was read. Returns its
  * status. */
-liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana__record *record,
+liana_status liana__source_fail_within(const liana__source *source, uint64_t index, const liana_source_record *record,
                                        liana__error *error);
 
 /* The record's label plus `offset`, which must be in [0, num_classes) (num_classes 0: in [0, 2^31)). Errors, with file,
  * record and id: OUT_OF_RANGE, INVALID_DATA (no label). */
-liana_status liana__source_label(const liana__source *source, uint64_t index, const liana__record *record,
+liana_status liana__source_label(const liana__source *source, uint64_t index, const liana_source_record *record,
                                  int64_t offset, int64_t num_classes, int32_t *label, liana__error *error)
     LIANA_MUST_USE;
 
 /* The largest number of classes. More are a mistake in the labels. */
 enum { LIANA__MAX_CLASSES = 1000000 };
+
+/* Reads the labels of all records: labels[num_records]. With the source's skip_damage a bad record has label -1.
+ * Errors: those of reading and of liana__source_label. */
+liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* Reads all records (with skip_damage, those that can be read). The number of classes is the largest label plus
  * `offset` plus one. `seen` [LIANA__MAX_CLASSES] (may be NULL) becomes true for each class that occurs. Errors: those
@@ -276,10 +214,10 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
 /* The same for `seen` [num_classes], without reading any record. False: the source cannot tell. */
 bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen);
 
-/* Adds all files of a source, remote ones by what their server calls their state. */
+/* Adds all files of a source, remote ones by their server's name for their state. */
 void liana__source_fingerprint(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources);
 
-#define LIANA__SOURCE(stem, name) extern const liana__source_kind liana__source_##name;
+#define LIANA__SOURCE(stem, name) extern const liana_source_type liana__source_##name;
 #include "data/sources.def"
 #undef LIANA__SOURCE
 

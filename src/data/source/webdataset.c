@@ -20,7 +20,7 @@ typedef struct example_place {
 
 typedef struct webdataset_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_files;
     liana__tar *files;
     uint64_t *starts; /* [num_files + 1] index of each file's first example */
@@ -45,9 +45,9 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return length > 4 && strcasecmp(path + length - 4, ".tar") == 0;
 }
 
-static void close_source(liana__source *base)
+static void close_source(void *handle)
 {
-    webdataset_source *source = (webdataset_source *)base;
+    webdataset_source *source = handle;
     for (size_t i = 0; i < source->num_files; i++) liana__tar_close(&source->files[i]);
     free(source->files);
     free(source->starts);
@@ -61,16 +61,16 @@ static size_t file_of(const webdataset_source *source, uint64_t index)
     return liana__part_of(source->starts, source->num_files, index);
 }
 
-static liana__record_address address(const liana__source *base, uint64_t index)
+static liana_record_address address(const void *handle, uint64_t index)
 {
-    const webdataset_source *source = (const webdataset_source *)base;
+    const webdataset_source *source = handle;
     size_t file = file_of(source, index);
-    return (liana__record_address){source->files[file].name, (int64_t)(index - source->starts[file])};
+    return (liana_record_address){source->files[file].name, (int64_t)(index - source->starts[file]), 0};
 }
 
-static int64_t offset(const liana__source *base, uint64_t index)
+static int64_t offset(const void *handle, uint64_t index)
 {
-    const example_place *place = &((const webdataset_source *)base)->examples[index];
+    const example_place *place = &((const webdataset_source *)handle)->examples[index];
     return (int64_t)(place->image ? place->image->offset : place->offset);
 }
 
@@ -88,56 +88,50 @@ static bool parse_label(const uint8_t *bytes, size_t size, int64_t *label)
     return any && i == size;
 }
 
-static void expect(const liana__source *base, uint64_t index)
+static void expect(const void *handle, uint64_t index)
 {
-    const webdataset_source *source = (const webdataset_source *)base;
+    const webdataset_source *source = handle;
     const liana__tar *tar = &source->files[file_of(source, index)];
     const liana__tar_member *image = source->examples[index].image;
-    if (image && tar->mapping.data) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
+    if (image) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
 }
 
-/* What one thread reads with. */
+/* The memory that one thread reads with. */
 typedef struct member_buffers {
     liana__file_buffer image;
     liana__file_buffer label;
 } member_buffers;
 
-/* Copies a member of a mapped file, so that nobody who shortens the file can end the process; a member of an inflated
- * file is used in place. */
+/* Copies a member, so that nobody who shortens the file can end the process. */
 static liana_status copy_member(const liana__tar *tar, const liana__tar_member *member, liana__file_buffer *buffer,
-                                const uint8_t **bytes, liana__error *error)
-{
-    *bytes = tar->bytes + member->offset;
-    if (!tar->mapping.data) return LIANA_OK;
-    LIANA_TRY(liana__file_buffer_reserve(buffer, (size_t)member->size, tar->name, error));
-    *bytes = (const uint8_t *)buffer->bytes;
-    return liana__mapping_copy(&tar->mapping, tar->name, (size_t)member->offset, buffer->bytes, (size_t)member->size,
-                               error);
-}
-
-static liana_status read_record(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
                                 liana__error *error)
 {
-    member_buffers *buffers = scratch;
-    const webdataset_source *source = (const webdataset_source *)base;
-    const example_place *place = &source->examples[index];
-    const liana__tar *tar = &source->files[file_of(source, index)];
+    return liana__mapping_read(&tar->mapping, tar->name, (size_t)member->offset, (size_t)member->size, buffer, error);
+}
+
+static liana_status read_record(void *handle, liana_source_record *record)
+{
+    member_buffers *buffers = record->scratch;
+    const webdataset_source *source = handle;
+    const example_place *place = &source->examples[record->index];
+    const liana__tar *tar = &source->files[file_of(source, record->index)];
     record->id = place->key;
     record->id_size = place->key_size;
     if (!place->image) {
-        liana__fail(error, LIANA_INVALID_DATA,
+        liana__fail(record->error, LIANA_INVALID_DATA,
                     "no image among the members of that name; data.features.image names the extension");
-        return liana__source_fail_within(base, index, record, error);
+        return liana__source_fail_within(&source->base, record->index, record, record->error);
     }
-    LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, error));
+    LIANA_TRY(copy_member(tar, place->image, &buffers->image, record->error));
+    record->bytes = (const uint8_t *)buffers->image.bytes;
     record->size = (size_t)place->image->size;
     if (!place->label || source->ignore_labels) return LIANA_OK;
     record->has_label = true;
-    const uint8_t *text;
-    LIANA_TRY(copy_member(tar, place->label, &buffers->label, &text, error));
-    if (parse_label(text, (size_t)place->label->size, &record->label)) return LIANA_OK;
-    liana__fail(error, LIANA_INVALID_DATA, "'%.200s' is not a class number in decimal digits", place->label->name);
-    return liana__source_fail_within(base, index, record, error);
+    LIANA_TRY(copy_member(tar, place->label, &buffers->label, record->error));
+    if (parse_label((const uint8_t *)buffers->label.bytes, (size_t)place->label->size, &record->label)) return LIANA_OK;
+    liana__fail(record->error, LIANA_INVALID_DATA, "'%.200s' is not a class number in decimal digits",
+                place->label->name);
+    return liana__source_fail_within(&source->base, record->index, record, record->error);
 }
 
 /* ---- opening ---- */
@@ -177,7 +171,7 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
 /* The members of one name, which are an example: members[first, end), with their extensions. */
 typedef struct member_group {
     const liana__tar *tar;
-    const char **extensions; /* [number of members of the archive]; NULL: the member is none of the example */
+    const char **extensions; /* [number of members of the archive]; NULL: the member does not belong to the example */
     size_t first;
     size_t end;
 } member_group;
@@ -258,7 +252,7 @@ static liana_status note_cut(webdataset_source *source, const liana__tar *tar, s
     liana__lost lost = {.file = tar->name,
                         .record = (int64_t)(source->count - first),
                         .offset = (int64_t)end,
-                        .bytes = (int64_t)(tar->size - end),
+                        .bytes = (int64_t)(tar->mapping.size - end),
                         .reason = reason};
     return liana__source_add_lost(&source->base, &source->arena, &lost, error);
 }
@@ -272,7 +266,7 @@ static liana_status open_file(webdataset_source *source, const char *path, const
     liana_status status = liana__tar_open(path, tar, &own);
     bool cut = status == LIANA_DATA_LOSS && tar->count > 0;
     if (status != LIANA_OK && !(cut && options->skip_damage)) {
-        return liana__source_lose_file(&source->base, &source->arena, path, options->skip_damage, &own, error);
+        return liana__source_lose_file(&source->base, &source->arena, path, &own, error);
     }
     LIANA_TRY(add_file(source, tar, options, error));
     return cut ? note_cut(source, tar, first, own.message, error) : LIANA_OK;
@@ -296,23 +290,23 @@ static liana_status fill_source(webdataset_source *source, const liana__paths *p
     return LIANA_OK;
 }
 
-static liana_status open_source(const liana__paths *paths, const liana__source_options *options, liana__source **out,
-                                liana__error *error)
+static liana_status open_source(liana_source_opening *opening)
 {
-    webdataset_source *source = calloc(1, sizeof *source);
-    if (!source) return liana__fail_memory(error, "tar archives");
-    source->base.kind = &liana__source_webdataset;
+    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
+    const liana__source_options *options = opening->options;
+    liana__error *error = opening->error;
+    webdataset_source *source = liana__source_make(opening, sizeof *source);
+    if (!source) return LIANA_OUT_OF_MEMORY;
     source->ignore_labels = options->ignore_labels;
     source->files = calloc(paths->count, sizeof *source->files);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
-    liana_status status = source->files && source->starts ? fill_source(source, paths, options, error)
-                                                          : liana__fail_memory(error, "tar archives");
-    return liana__source_finish(&source->base, status, out);
+    return source->files && source->starts ? fill_source(source, paths, options, error)
+                                           : liana__fail_memory(error, "tar archives");
 }
 
-const liana__source_kind liana__source_webdataset = {
-    .name = "webdataset",
-    .doc = "WebDataset tar archives with images and class numbers (NAME.jpg, NAME.cls).",
+const liana_source_type liana__source_webdataset = {
+    LIANA_PART(SOURCE, liana_source_type, "webdataset",
+               "WebDataset tar archives with images and class numbers (NAME.jpg, NAME.cls)."),
     .recognises = recognises,
     .open = open_source,
     .close = close_source,

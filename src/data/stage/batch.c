@@ -128,10 +128,9 @@ liana_dataset *liana_dataset_batch(liana_dataset *input, const liana_batch_optio
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_batch = {
-    .name = "batch",
+const liana_stage_type liana__stage_batch = {
+    LIANA_PART(STAGE, liana_stage_type, "batch", "Makes one element of several, along a new first dimension."),
     .options_size = offsetof(batch, remainder) + sizeof(liana_remainder),
-    .doc = "Makes one element of several, along a new first dimension.",
     .read = read_batch,
     .begin = begin,
     .next = next,
@@ -147,6 +146,12 @@ static const liana_dataset *find_batches(const liana_dataset *dataset)
     const liana_dataset *found = NULL;
     for (size_t i = 0; i < dataset->num_inputs && !found; i++) found = find_batches(dataset->inputs[i]);
     return found;
+}
+
+int64_t liana__dataset_batch_size(const liana_dataset *dataset)
+{
+    const liana_dataset *batches = find_batches(dataset);
+    return batches ? (int64_t)((const batch *)batches->own)->size : 0;
 }
 
 void liana__dataset_examples(const liana_dataset *dataset, liana_dataset **examples, int64_t *batch_size)

@@ -76,10 +76,7 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
 static liana_status add_next(const liana__cursor *cursor, cache *own, liana__error *error)
 {
     static const liana__at first;
-    if (own->failure.status != LIANA_OK) {
-        if (error) *error = own->failure;
-        return own->failure.status;
-    }
+    if (own->failure.status != LIANA_OK) return liana__fail_as(error, &own->failure);
     if (!own->filler) {
         own->budget.memory = cursor->pace.budget->memory;
         liana__pace pace = {cursor->pace.num_threads, &own->budget};
@@ -116,8 +113,9 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     return status;
 }
 
-liana_dataset *liana_dataset_cache(liana_dataset *input)
+liana_dataset *liana_dataset_cache(liana_dataset *input, const liana_cache_options *options)
 {
+    if (options) return liana__dataset_cache_file(input, options);
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_cache, input, sizeof(cache));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;
@@ -137,19 +135,15 @@ liana_dataset *liana_dataset_cache(liana_dataset *input)
     return liana__dataset_finish(dataset, status);
 }
 
-size_t liana_dataset_cached_bytes(const liana_dataset *dataset)
+static size_t cached(const liana_dataset *dataset)
 {
-    if (!dataset) return 0;
-    size_t bytes = 0;
-    if (dataset->kind == &liana__stage_cache) bytes = atomic_load(&((cache *)dataset->own)->bytes);
-    for (size_t i = 0; i < dataset->num_inputs; i++) bytes += liana_dataset_cached_bytes(dataset->inputs[i]);
-    return bytes;
+    return atomic_load(&((cache *)dataset->own)->bytes);
 }
 
-const liana__stage_kind liana__stage_cache = {
-    .name = "cache",
-    .doc = "Keeps the elements of the first epoch in memory.",
+const liana_stage_type liana__stage_cache = {
+    LIANA_PART(STAGE, liana_stage_type, "cache", "Keeps the elements of the first epoch in memory."),
     .close = close_cache,
+    .cached = cached,
     .read = read_element,
     .begin = begin,
     .next = next,

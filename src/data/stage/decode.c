@@ -15,7 +15,7 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
     liana__holder *store = &reader->store;
     liana__decoder *decoder = reader->own;
     decoder->image.share = reader->share;
-    liana__record record;
+    liana_source_record record = {0};
     LIANA_TRY(liana__holder_begin(store, &reader->dataset->spec, 0, error));
     liana__dataset_image(input, own->image, &record);
     liana_status status =
@@ -25,7 +25,6 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
                                   (unsigned long long)at->epoch, (unsigned long long)input->record);
     }
     *element = *input;
-    element->spec = &reader->dataset->spec;
     element->data[own->image] = store->columns[own->image];
     element->rows[own->image] = own->options.height;
     return LIANA_OK;
@@ -68,10 +67,9 @@ liana_dataset *liana_dataset_decode_images(liana_dataset *input, const liana_dec
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_decode_images = {
-    .name = "decode_images",
+const liana_stage_type liana__stage_decode_images = {
+    LIANA_PART(STAGE, liana_stage_type, "decode_images", "Decodes images and resizes them to one shape."),
     .options_size = offsetof(decode, options.fast) + sizeof(bool),
-    .doc = "Decodes images and resizes them to one shape.",
     .apply = decode_image,
     .reader_size = sizeof(liana__decoder),
     .reader_free = free_decoder,

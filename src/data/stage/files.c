@@ -1,7 +1,9 @@
 /* Examples in files, of every kind of source: labelled images, and values of tables. */
+#include "base/scoped.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/dataset_source.h"
 #include "data/image/decode.h"
+#include "data/source/source_open.h"
 
 #include <string.h>
 
@@ -36,7 +38,7 @@ static size_t memory_of(const liana_dataset *dataset)
     return dataset->source->memory;
 }
 
-static liana_status put_image(const liana_dataset *dataset, files_reader *own, const liana__record *record,
+static liana_status put_image(const liana_dataset *dataset, files_reader *own, const liana_source_record *record,
                               liana_element *element, liana__error *error)
 {
     const liana_component *image = &dataset->spec.components[0];
@@ -79,7 +81,7 @@ static liana_status read_file(liana__reader *reader, const liana__at *at, liana_
         own->source = source;
         liana__source_scratch_bound(source, own->scratch, reader->share);
     }
-    liana__record record;
+    liana_source_record record;
     LIANA_TRY(liana__source_read(source, at->index, own->scratch, &record, error));
     *element = (liana_element){.spec = &dataset->spec, .record = at->index};
     size_t next = 0;
@@ -112,7 +114,7 @@ static liana_status make_spec(liana_dataset *dataset, liana__error *error)
     size_t count = !source->lacks_images;
     void *scratch = liana__source_scratch_create(source);
     if (!scratch) return liana__fail_memory(error, "reading files");
-    liana__record record;
+    liana_source_record record;
     liana_status status = liana__source_read(source, 0, scratch, &record, error);
     if (status == LIANA_OK && count && !record.bytes) {
         made[0].dtype = LIANA_U8;
@@ -178,11 +180,10 @@ static liana_status open_dataset(liana_context *context, const char *kind, const
                            "take is %lld and header %d, expected 0 (all) or more, and a liana_header",
                            (long long)options->take, (int)options->header);
     }
-    liana__arena arena = {0};
-    liana_dataset *dataset = NULL;
-    liana_status status = open_files(context, kind, pattern, options, &arena, &dataset);
-    liana__arena_free(&arena);
-    if (status == LIANA_OK) status = liana__dataset_keep_options(dataset, options, error);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana_dataset *dataset;
+    LIANA_TRY(open_files(context, kind, pattern, options, &arena, &dataset));
+    liana_status status = liana__dataset_keep_options(dataset, options, error);
     if (status == LIANA_OK) *out = dataset;
     if (status != LIANA_OK) liana_dataset_close(dataset);
     return status;
@@ -218,17 +219,16 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     void *scratch =
         source->has_labels && source->kind == &liana__source_idx ? liana__source_scratch_create(source) : NULL;
     for (uint64_t i = 0; scratch && i < source->num_records; i++) {
-        liana__record record;
+        liana_source_record record;
         if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK) break;
         liana__fingerprint_add(sources, &record.label, sizeof record.label);
     }
     liana__source_scratch_destroy(source, scratch);
 }
 
-const liana__stage_kind liana__stage_files = {
-    .name = "files",
+const liana_stage_type liana__stage_files = {
+    LIANA_PART(STAGE, liana_stage_type, "files", "Examples in files: labelled images, tables."),
     .describe = describe,
-    .doc = "Examples in files: labelled images, tables.",
     .close = close_files,
     .memory = memory_of,
     .read = read_file,

@@ -2,8 +2,6 @@
  * (flat_map), or of several in turn. */
 #include "data/dataset/cycle.h"
 
-#include <pthread.h>
-
 typedef struct interleave {
     size_t cycle_length;
     int64_t block_length;
@@ -13,22 +11,17 @@ typedef struct interleave {
 
 typedef struct interleave_cursor {
     liana__cycle cycle;
-    /* The context in which functions make datasets: the program's, with an error of its own, since this may be any
-     * thread. */
-    liana_context context;
-    bool begun;
+    liana_context *context; /* in which functions make datasets: this may be any thread */
 } interleave_cursor;
 
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
 {
     (void)start;
     const interleave *own = cursor->dataset->own;
-    const liana_context *context = cursor->dataset->context;
     interleave_cursor *at = cursor->own;
     LIANA_TRY(liana__cycle_init(&at->cycle, own->cycle_length, own->block_length, error));
-    at->context = (liana_context){.pool = context->pool, .isa = context->isa, .registered = context->registered};
-    pthread_mutex_init(&at->context.log_mutex, NULL);
-    at->begun = true;
+    at->context = liana__context_branch(cursor->dataset->context);
+    if (!at->context) return liana__fail_memory(error, cursor->dataset->name);
     return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
 }
 
@@ -36,7 +29,7 @@ static void free_cursor(liana__cursor *cursor)
 {
     interleave_cursor *at = cursor->own;
     liana__cycle_free(&at->cycle);
-    if (at->begun) pthread_mutex_destroy(&at->context.log_mutex);
+    liana__context_end_branch(at->context);
 }
 
 /* Opens the dataset that the function makes of the input's next element. */
@@ -48,12 +41,12 @@ static liana_status open_next(liana__cursor *cursor, liana__cycle_place *own, li
     liana__at address = {cursor->seed, cursor->epoch, cursor->inputs[0]->index};
     LIANA_TRY(liana__cursor_next(cursor->inputs[0], &element, error));
     liana_example_address seen = liana__example_address(&address, &element);
-    at->context.error = (liana__error){0};
+    liana_context_clear(at->context);
     own->record = element.record;
-    own->dataset = options->function(options->user, &at->context, &seen, &element);
-    liana_status status = at->context.error.status;
+    own->dataset = options->function(options->user, at->context, &seen, &element);
+    liana_status status = at->context->error.status;
     if (!own->dataset) {
-        status = liana__fail_function(error, status, &address, element.record, at->context.error.message);
+        status = liana__fail_function(error, status, &address, element.record, at->context->error.message);
         liana__fail_within(error, "%s", cursor->dataset->name);
         return status;
     }
@@ -75,7 +68,6 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 {
     interleave_cursor *at = cursor->own;
     LIANA_TRY(liana__cycle_next(&at->cycle, cursor, open_next, element, error));
-    element->spec = &cursor->dataset->spec;
     element->record = at->cycle.places[at->cycle.at].record;
     return LIANA_OK;
 }
@@ -122,10 +114,10 @@ liana_dataset *liana_dataset_flat_map(liana_dataset *input, const liana_interlea
     return dataset;
 }
 
-const liana__stage_kind liana__stage_interleave = {
-    .name = "interleave",
+const liana_stage_type liana__stage_interleave = {
+    LIANA_PART(STAGE, liana_stage_type, "interleave",
+               "Takes elements in turn from datasets that a function makes, one from each element."),
     .options_size = offsetof(interleave, function),
-    .doc = "Takes elements in turn from datasets that a function makes, one from each element.",
     .begin = begin,
     .next = next,
     .cursor_size = sizeof(interleave_cursor),

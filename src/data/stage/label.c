@@ -24,10 +24,10 @@ static liana_status enumerate(liana__reader *reader, const liana__at *at, const 
 static liana_status rename_component(liana__reader *reader, const liana__at *at, const liana_element *input,
                                      liana_element *element, liana__error *error)
 {
+    (void)reader;
     (void)at;
     (void)error;
     *element = *input;
-    element->spec = &reader->dataset->spec;
     return LIANA_OK;
 }
 
@@ -63,16 +63,14 @@ liana_dataset *liana_dataset_rename(liana_dataset *input, const char *from, cons
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_enumerate = {
-    .name = "enumerate",
+const liana_stage_type liana__stage_enumerate = {
+    LIANA_PART(STAGE, liana_stage_type, "enumerate", "Adds the number of each element as a component."),
     .options_size = sizeof(counter),
-    .doc = "Adds the number of each element as a component.",
     .apply = enumerate,
     .reader_size = sizeof(int64_t),
 };
 
-const liana__stage_kind liana__stage_rename = {
-    .name = "rename",
-    .doc = "Renames a component.",
+const liana_stage_type liana__stage_rename = {
+    LIANA_PART(STAGE, liana_stage_type, "rename", "Renames a component."),
     .apply = rename_component,
 };

@@ -61,9 +61,8 @@ liana_dataset *liana_dataset_map(liana_dataset *input, const liana_map_options *
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_map = {
-    .name = "map",
-    .doc = "Changes each element with a function of the program.",
+const liana_stage_type liana__stage_map = {
+    LIANA_PART(STAGE, liana_stage_type, "map", "Changes each element with a function of the program."),
     .apply = apply,
     .works = true,
 };

@@ -113,9 +113,8 @@ liana_dataset *liana_dataset_parse_example(liana_dataset *input, const liana_com
     return liana__dataset_finish(dataset, make_spec(dataset, features, num_features, &dataset->context->error));
 }
 
-const liana__stage_kind liana__stage_parse_example = {
-    .name = "parse_example",
-    .doc = "Parses tf.Example records into their features.",
+const liana_stage_type liana__stage_parse_example = {
+    LIANA_PART(STAGE, liana_stage_type, "parse_example", "Parses tf.Example records into their features."),
     .apply = parse_record,
     .reader_size = sizeof(liana__example),
     .reader_free = free_example,

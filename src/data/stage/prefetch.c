@@ -16,9 +16,8 @@ liana_dataset *liana_dataset_prefetch(liana_dataset *input)
     return liana__dataset_stage(&liana__stage_prefetch, input, 0);
 }
 
-const liana__stage_kind liana__stage_prefetch = {
-    .name = "prefetch",
-    .doc = "Makes elements ahead, on threads.",
+const liana_stage_type liana__stage_prefetch = {
+    LIANA_PART(STAGE, liana_stage_type, "prefetch", "Makes elements ahead, on threads."),
     .apply = pass_on,
     .works = true,
 };

@@ -43,9 +43,8 @@ liana_dataset *liana_dataset_range(liana_context *context, int64_t start, int64_
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_range = {
-    .name = "range",
-    .doc = "Whole numbers from start up to, but without, stop.",
+const liana_stage_type liana__stage_range = {
+    LIANA_PART(STAGE, liana_stage_type, "range", "Whole numbers from start up to, but without, stop."),
     .read = read_number,
     .options_size = sizeof(range),
     .reader_size = sizeof(int64_t),

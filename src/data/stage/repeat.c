@@ -74,10 +74,9 @@ liana_dataset *liana_dataset_repeat(liana_dataset *input, int64_t count)
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_repeat = {
-    .name = "repeat",
+const liana_stage_type liana__stage_repeat = {
+    LIANA_PART(STAGE, liana_stage_type, "repeat", "Repeats the data a number of times, or without end."),
     .options_size = sizeof(repeat),
-    .doc = "Repeats the data a number of times, or without end.",
     .read = read_element,
     .begin = begin,
     .next = next,

@@ -65,12 +65,6 @@ typedef struct buffer {
     bool drained;
 } buffer;
 
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    (void)start;
-    return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
-}
-
 static void free_buffer(liana__cursor *cursor)
 {
     buffer *at = cursor->own;
@@ -151,14 +145,13 @@ liana_dataset *liana_dataset_shuffle(liana_dataset *input, const liana_shuffle_o
     return liana__dataset_finish(dataset, status);
 }
 
-const liana__stage_kind liana__stage_shuffle = {
-    .name = "shuffle",
+const liana_stage_type liana__stage_shuffle = {
+    LIANA_PART(STAGE, liana_stage_type, "shuffle",
+               "Shuffles anew in each epoch: all elements, or for a stream those in a buffer."),
     .options_size = offsetof(shuffle, same_each_epoch) + sizeof(bool),
-    .doc = "Shuffles anew in each epoch: all elements, or for a stream those in a buffer.",
     .read = read_element,
     .reader_size = sizeof(shuffle_reader),
     .reader_free = free_reader,
-    .begin = begin,
     .next = next,
     .cursor_size = sizeof(buffer),
     .cursor_free = free_buffer,

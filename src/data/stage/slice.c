@@ -7,14 +7,6 @@ typedef struct slice {
     int64_t limit; /* elements at most; below 0: any number */
 } slice;
 
-static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
-                                 liana__error *error)
-{
-    const slice *own = reader->dataset->own;
-    liana__at inner = {at->seed, at->epoch, own->offset + at->index * own->step};
-    return liana__reader_read(reader->inputs[0], &inner, element, error);
-}
-
 static size_t trace(const liana_dataset *dataset, uint64_t *index)
 {
     const slice *own = dataset->own;
@@ -38,7 +30,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     return liana__cursor_next(input, element, error);
 }
 
-static liana_dataset *make(const liana__stage_kind *kind, liana_dataset *input, slice wanted, bool valid,
+static liana_dataset *make(const liana_stage_type *kind, liana_dataset *input, slice wanted, bool valid,
                            const char *expected)
 {
     liana_dataset *dataset = liana__dataset_stage(kind, input, sizeof(slice));
@@ -73,26 +65,15 @@ liana_dataset *liana_dataset_shard(liana_dataset *input, int64_t num_shards, int
     return make(&liana__stage_shard, input, wanted, valid, "expected at least 1 shard and an index below their number");
 }
 
-const liana__stage_kind liana__stage_take = {.name = "take",
-                                             .options_size = sizeof(slice),
-                                             .doc = "Keeps the first elements.",
-                                             .read = read_element,
-                                             .trace = trace,
-                                             .begin = begin,
-                                             .next = next};
+const liana_stage_type liana__stage_take = {LIANA_PART(STAGE, liana_stage_type, "take", "Keeps the first elements."),
+                                            .options_size = sizeof(slice), .trace = trace, .begin = begin,
+                                            .next = next};
 
-const liana__stage_kind liana__stage_skip = {.name = "skip",
-                                             .options_size = sizeof(slice),
-                                             .doc = "Leaves out the first elements.",
-                                             .read = read_element,
-                                             .trace = trace,
-                                             .begin = begin,
-                                             .next = next};
+const liana_stage_type liana__stage_skip = {LIANA_PART(STAGE, liana_stage_type, "skip",
+                                                       "Leaves out the first elements."),
+                                            .options_size = sizeof(slice), .trace = trace, .begin = begin,
+                                            .next = next};
 
-const liana__stage_kind liana__stage_shard = {.name = "shard",
-                                              .options_size = sizeof(slice),
-                                              .doc = "Keeps every n-th element.",
-                                              .read = read_element,
-                                              .trace = trace,
-                                              .begin = begin,
-                                              .next = next};
+const liana_stage_type liana__stage_shard = {LIANA_PART(STAGE, liana_stage_type, "shard", "Keeps every n-th element."),
+                                             .options_size = sizeof(slice), .trace = trace, .begin = begin,
+                                             .next = next};

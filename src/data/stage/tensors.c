@@ -21,14 +21,8 @@ static liana_status read_slice(liana__reader *reader, const liana__at *at, liana
 {
     (void)error;
     const liana_dataset *dataset = reader->dataset;
-    const liana_element *all = &((const liana__holder *)dataset->own)->element;
-    *element = (liana_element){.spec = &dataset->spec, .record = at->index};
-    for (size_t i = 0; i < dataset->spec.count; i++) {
-        const liana_component *component = &dataset->spec.components[i];
-        element->rows[i] = liana__component_rows(component);
-        size_t size = liana__component_size(component, element->rows[i]);
-        element->data[i] = (const char *)all->data[i] + (size_t)at->index * size;
-    }
+    liana__element_row(&dataset->spec, &((const liana__holder *)dataset->own)->element, (int64_t)at->index, element);
+    element->record = at->index;
     return LIANA_OK;
 }
 
@@ -83,7 +77,7 @@ static liana_status cut_slices(liana_dataset *dataset, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_dataset *make(liana_context *context, const liana__stage_kind *kind, const liana_array *arrays,
+static liana_dataset *make(liana_context *context, const liana_stage_type *kind, const liana_array *arrays,
                            size_t num_arrays)
 {
     liana_dataset *dataset = liana__dataset_create(context, kind, NULL, 0, sizeof(liana__holder));
@@ -123,18 +117,17 @@ static void describe(const liana_dataset *dataset, liana__fingerprint *settings,
     }
 }
 
-const liana__stage_kind liana__stage_from_tensors = {
-    .name = "from_tensors",
+const liana_stage_type liana__stage_from_tensors = {
+    LIANA_PART(STAGE, liana_stage_type, "from_tensors", "One element, from values of the program."),
     .describe = describe,
-    .doc = "One element, from values of the program.",
     .close = close_tensors,
     .read = read_tensors,
 };
 
-const liana__stage_kind liana__stage_from_tensor_slices = {
-    .name = "from_tensor_slices",
+const liana_stage_type liana__stage_from_tensor_slices = {
+    LIANA_PART(STAGE, liana_stage_type, "from_tensor_slices",
+               "One element for each index of the first dimension of values of the program."),
     .describe = describe,
-    .doc = "One element for each index of the first dimension of values of the program.",
     .close = close_tensors,
     .read = read_slice,
 };

@@ -8,8 +8,8 @@
 typedef struct liana__block_exchange {
     const liana_context *context;
     liana__block_sender sender; /* of the own blocks; its format is that of all */
-    /* Of an owner, the chunk that it adds, by block: the message that it came in; memory for its sums; and, by part, where
-     * each sum lies: in the message, on this worker's device, or in that memory. */
+    /* Of an owner, the chunk that it adds, by block: the message that it came in; memory for its sums; and, by part,
+     * where each sum lies: in the message, on this worker's device, or in that memory. */
     liana__message *messages;
     float **rooms;
     const float **where; /* [blocks, parts] */
@@ -25,13 +25,14 @@ typedef struct liana__block_exchange {
 void liana__block_exchange_free(liana__block_exchange *exchange);
 
 /* How this process fared goes to all, with the first `size` floats of its blocks, which are the first slots of `local`.
- * Everybody adds them as the tree says; `first` receives the sum. If a process failed, all fail with the first one's error. */
+ * Everybody adds them as the tree says; `first` receives the sum. If a process failed, all fail with the first one's
+ * error. */
 liana_status liana__block_exchange_report(liana__block_exchange *exchange, liana__cluster *cluster,
                                           const liana__tree_plan *tree, const liana__local_exchange *local, size_t size,
                                           liana_status status, float *first, liana__error *error) LIANA_MUST_USE;
 
-/* An owner receives its slices of all blocks, adds each as soon as the tree allows, and sends the sums to its mirror. All in
- * the operation in which the sender sends. Slices that are owned or mirrored have their sums then. */
+/* An owner receives its slices of all blocks, adds each as soon as the tree allows, and sends the sums to its mirror.
+ * All in the operation in which the sender sends. Slices that are owned or mirrored have their sums then. */
 liana_status liana__block_exchange_add(liana__block_exchange *exchange, liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__sliced_update *update,
                                        liana__error *error) LIANA_MUST_USE;

@@ -2,26 +2,27 @@
 #include "distribute/cluster/cluster_replicas.h"
 
 #include "backends/host_add.h"
-#include "backends/leaf_programs.h"
+#include "backends/shard_programs.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/exchange_options.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/recovery.h"
 #include "distribute/cluster/sliced_update.h"
 #include "distribute/cluster/span.h"
+#include "distribute/cluster/worker_devices.h"
 #include "distribute/device_group.h"
-#include "distribute/worker_devices.h"
 
 #include <stdlib.h>
 
 typedef struct replicas {
-    liana__strategy_plan plan; /* its leaves are the caller's, and gone: there are copies */
+    liana__strategy_plan plan; /* its shards are the caller's, and gone: there are copies */
     liana__cluster *cluster;
     liana__device *device; /* the first one of this process */
     size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__device_group group;                          /* of a worker: who computes its leaves */
+    liana__device_group group;                          /* of a worker: the devices that compute its shards */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
@@ -35,16 +36,13 @@ typedef struct replicas {
     char found_name[256];
 } replicas;
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
-static const double ASSIGN_TOLERANCE = 0.05;
-
 /* ---- setting up ---- */
 
 static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    liana__held_release(own->plan.variables, own);
+    liana__held_release(own->plan.variables, &own->update);
     liana__sliced_update_free(&own->update);
     liana__device_group_free(&own->group);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->local[kind]);
@@ -56,22 +54,13 @@ static void destroy(liana__strategy_instance *instance)
     free(own);
 }
 
-static size_t most_leaves(const liana__strategy_plan *plan)
-{
-    size_t most = 1;
-    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (plan->leaves[kind] && plan->leaves[kind]->max_leaves > most) most = plan->leaves[kind]->max_leaves;
-    }
-    return most;
-}
-
 static liana_status make_replicas(replicas *own, const liana__strategy_devices *devices, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers;
     own->ranges = calloc(num_workers, sizeof *own->ranges);
     own->speeds = calloc(num_workers, sizeof *own->speeds);
     if (!own->ranges || !own->speeds) return liana__fail_memory(error, "the strategy");
-    LIANA_TRY(liana__tree_plan_create(most_leaves(&own->plan), num_workers, &own->tree, error));
+    LIANA_TRY(liana__tree_plan_create(liana__strategy_most_shards(&own->plan), num_workers, &own->tree, error));
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
         if (!own->plan.leaves[kind]) continue;
         own->plans[kind] = *own->plan.leaves[kind];
@@ -117,42 +106,25 @@ static size_t count(const liana__strategy_instance *instance)
 
 /* ---- variables in slices ---- */
 
-static liana_status gather(void *user, size_t place, void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_gather(&own->update, place, data, error);
-}
-
-static liana_status scatter(void *user, size_t place, const void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_scatter(&own->update, place, data, error);
-}
-
-static liana_status read_own(void *user, size_t place, void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_read_own(&own->update, place, data, error);
-}
-
 static liana_status hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                          const liana_shape *shape, double begins_at, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    const liana__slice_holder holder = {gather, scatter, read_own, own};
+    const liana__slice_holder holder = {liana__sliced_update_gather, liana__sliced_update_scatter,
+                                        liana__sliced_update_read_own, &own->update};
     return liana__held_add(own->plan.variables, name, dtype, shape, begins_at, &holder, error);
 }
 
 /* ---- preparing ---- */
 
-/* Shares leaves out among the workers that are left. */
+/* Shares shards out among the workers that are left. */
 static liana_status assign(replicas *own, size_t num_leaves, liana__error *error)
 {
     for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
         own->speeds[i] = liana__cluster_is_member(own->cluster, i) ? 1 : 0;
     }
-    return liana__tree_assign(num_leaves, own->cluster->place.num_workers, own->speeds, ASSIGN_TOLERANCE, own->ranges,
-                              error);
+    return liana__tree_assign(num_leaves, own->cluster->place.num_workers, own->speeds, LIANA__TREE_TOLERANCE,
+                              own->ranges, error);
 }
 
 /* Finds each worker's range of the batch. */
@@ -173,20 +145,20 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
-/* What a leaf gives: all have the same sums. */
+/* The sums of a shard: all shards have the same. */
 static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->plans[kind];
     if (own->local[kind].num_sums) return LIANA_OK;
-    liana_graph *leaf;
-    LIANA_TRY(plan->build(plan->user, plan->leaf_size, own->device->backend->static_leaves, &leaf, error));
-    const size_t num_sums = liana__leaf_num_sums(plan, leaf);
+    liana_graph *shard;
+    LIANA_TRY(plan->build(plan->user, plan->leaf_size, own->device->backend->static_leaves, &shard, error));
+    const size_t num_sums = liana__leaf_num_sums(plan, shard);
     if (plan->gives_rows) {
-        const liana__node *rows = leaf->outputs[num_sums].node;
+        const liana__node *rows = shard->outputs[num_sums].node;
         own->row_size = liana__byte_size(rows->dtype, &rows->shape) / (size_t)rows->shape.dims[0];
     }
-    liana_status status = liana__local_exchange_create(leaf, num_sums, &own->local[kind], error);
-    liana_graph_destroy(leaf);
+    liana_status status = liana__local_exchange_create(shard, num_sums, &own->local[kind], error);
+    liana_graph_destroy(shard);
     return status;
 }
 
@@ -217,7 +189,7 @@ static liana_status prepare(liana__strategy_instance *instance, liana__step_kind
 
 /* ---- running ---- */
 
-/* Computes the own leaves; their blocks are in the first slots of `local`. */
+/* Computes the own shards; their blocks are in the first slots of `local`. */
 static liana_status compute(replicas *own, liana__step_kind kind, liana__error *error)
 {
     size_t num_blocks;
@@ -233,7 +205,7 @@ static liana_status compute(replicas *own, liana__step_kind kind, liana__error *
         return liana__fail(error, LIANA_INTERNAL, "the device gave %zu sums of blocks, expected %zu", num_blocks,
                            wanted);
     }
-    own->cluster->counters.leaves_computed += own->batch.end - own->batch.first;
+    own->cluster->counters.shards_computed += own->batch.end - own->batch.first;
     return LIANA_OK;
 }
 
@@ -310,7 +282,7 @@ static liana_status add_alone(const replicas *own, liana__local_exchange *local,
     return LIANA_OK;
 }
 
-/* All leaves are this worker's; their sum is in the first slot of `local`. */
+/* All shards are this worker's; their sum is in the first slot of `local`. */
 static liana_status compute_alone(void *user, const liana__leaf_batch *batch, const float **block, liana__error *error)
 {
     replicas *own = user;
@@ -350,13 +322,13 @@ static liana_status update(liana__strategy_instance *instance, const float *scal
     return liana__sliced_update_run(&own->update, scalars, error);
 }
 
-/* What an owner found in its slice. */
+/* An owner's finding in its slice. */
 typedef struct finding {
     int64_t count;
     char name[256];
 } finding;
 
-/* What all owners found: a result of all processes. */
+/* The findings of all owners: a result of all processes. */
 typedef struct search {
     replicas *own;
     liana__checked what;
@@ -366,16 +338,9 @@ typedef struct search {
 static liana_status find(void *user, liana__cluster *cluster, liana__error *error)
 {
     const search *of = user;
-    const size_t rank = cluster->place.rank;
     finding here = {0};
     LIANA_TRY(liana__sliced_update_check(&of->own->update, of->what, &here.count, here.name, error));
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, &here, sizeof here, error));
-    for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
-        of->all[i] = i == rank ? here : (finding){0};
-        if (i == rank || !liana__cluster_is_member(cluster, i)) continue;
-        LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, &of->all[i], sizeof here, error));
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, &here, sizeof here, of->all, NULL, error);
 }
 
 static liana_status check(liana__strategy_instance *instance, liana__checked what, liana__non_finite *found,
@@ -384,14 +349,15 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
     const size_t count = liana__cluster_size(cluster);
-    search of = {own, what, calloc(count, sizeof(finding))};
+    LIANA__SCOPED_MEMORY finding *all = calloc(count, sizeof *all);
+    search of = {own, what, all};
     const liana__operation operation = {
-        .run = find, .user = &of, .result = of.all, .size = count * sizeof(finding), .hears_all = true};
+        .run = find, .user = &of, .result = all, .size = count * sizeof *all, .hears_all = true};
     *found = (liana__non_finite){0};
-    if (!of.all) return liana__fail_memory(error, "the check of numbers");
-    const liana_status status = liana__cluster_operate(cluster, &operation, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
-        const finding *one = &of.all[i];
+    if (!all) return liana__fail_memory(error, "the check of numbers");
+    LIANA_TRY(liana__cluster_operate(cluster, &operation, error));
+    for (size_t i = 0; i < count; i++) {
+        const finding *one = &all[i];
         if (one->count && !found->name) {
             memcpy(own->found_name, one->name, sizeof own->found_name);
             own->found_name[sizeof own->found_name - 1] = 0;
@@ -399,8 +365,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
         }
         found->count += one->count;
     }
-    free(of.all);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)

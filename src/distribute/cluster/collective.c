@@ -1,216 +1,14 @@
 /* Small collective operations, made of sending and receiving. */
 #include "distribute/cluster/recovery.h"
 
-#include "base/clock.h"
+#include "base/scoped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char KIND[] = "cluster";
-
-/* Seconds between looks at who is gone, while a message is awaited; and how long a process that closes waits for others
- * at least. */
-static const double between_looks = 0.05, shortest_farewell = 1;
-
 /* Sizes come from other processes: sums of them must not overflow. */
 static const size_t MOST_BYTES = SIZE_MAX / 2;
-
-void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
-                         liana__transport_instance *instance)
-{
-    *cluster =
-        (liana__cluster){.place = *place, .transport = transport, .instance = instance, .phases = liana__phases_open()};
-    const size_t size = liana__cluster_size(cluster);
-    if (transport->survives_death && size > 1) cluster->recovery = liana__recovery_create(size);
-    liana__rounds_begin(cluster);
-}
-
-/* Others may be in an operation that this process has completed, and need its result when a third one dies. */
-static void take_leave(liana__cluster *cluster)
-{
-    const liana__transport *transport = cluster->transport;
-    const liana__recovery *recovery = cluster->recovery;
-    const double patience = cluster->place.heartbeat > shortest_farewell ? cluster->place.heartbeat : shortest_farewell;
-    const double end = liana__clock_seconds() + patience;
-    size_t size;
-    for (size_t i = 0; i < recovery->size; i++) {
-        if (i == cluster->place.rank || !liana__cluster_is_member(cluster, i)) continue;
-        if (transport->send(cluster->instance, i, liana__members_close_key(), NULL, 0, NULL) != LIANA_OK) return;
-    }
-    for (size_t i = 0; i < recovery->size; i++) {
-        if (i == cluster->place.rank) continue;
-        while (liana__cluster_is_member(cluster, i) &&
-               transport->receive(cluster->instance, i, liana__members_close_key(), NULL, 0,
-                                  liana__clock_seconds() + between_looks, NULL) != LIANA_OK) {
-            if (liana__clock_seconds() > end || recovery->failure.status != LIANA_OK) return;
-            /* Who has closed and is gone had nothing more to ask. */
-            if (transport->is_gone(cluster->instance, i) &&
-                !transport->peek(cluster->instance, i, liana__members_close_key(), &size)) {
-                break;
-            }
-            if (liana__members_look(cluster) && liana__cluster_recover(cluster, NULL) != LIANA_OK) return;
-        }
-    }
-}
-
-void liana__cluster_close(liana__cluster *cluster)
-{
-    if (cluster->instance && cluster->recovery) take_leave(cluster);
-    if (cluster->instance) cluster->transport->close(cluster->instance);
-    liana__recovery_destroy(cluster->recovery);
-    liana__phases_close(cluster->phases);
-    cluster->phases = NULL;
-    cluster->recovery = NULL;
-    cluster->instance = NULL;
-}
-
-/* A function is part of what is registered; it is never called. */
-static void no_function(void)
-{
-}
-
-liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster)
-{
-    return liana__context_register(context, KIND, KIND, no_function, cluster);
-}
-
-liana__cluster *liana__cluster_of(const liana_context *context)
-{
-    const liana__registered *found = liana__context_registered(context, KIND, KIND);
-    return found ? found->user : NULL;
-}
-
-/* ---- who is who ---- */
-
-size_t liana__cluster_size(const liana__cluster *cluster)
-{
-    return cluster->place.num_workers + cluster->place.num_servers;
-}
-
-bool liana__cluster_is_chief(const liana__cluster *cluster)
-{
-    return !cluster || cluster->place.rank == cluster->chief;
-}
-
-bool liana__cluster_is_member(const liana__cluster *cluster, size_t rank)
-{
-    return !cluster->recovery || cluster->recovery->is_member[rank];
-}
-
-bool liana__cluster_is_worker(const liana__cluster *cluster)
-{
-    return cluster->place.rank < cluster->place.num_workers;
-}
-
-size_t liana__cluster_num_owners(const liana__cluster *cluster)
-{
-    return cluster->place.num_servers ? cluster->place.num_servers : cluster->place.num_workers;
-}
-
-size_t liana__cluster_owner_rank(const liana__cluster *cluster, size_t owner)
-{
-    return cluster->place.num_servers ? cluster->place.num_workers + owner : owner;
-}
-
-/* ---- messages ---- */
-
-void liana__cluster_begin(liana__cluster *cluster)
-{
-    cluster->step++;
-}
-
-static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_message kind, size_t part)
-{
-    return (liana__message_key){cluster->generation, cluster->step, (uint32_t)kind, (uint32_t)part};
-}
-
-liana_status liana__cluster_send_parts(const liana__cluster *cluster, size_t to, liana__cluster_message kind,
-                                       size_t part, const liana__message_part *parts, size_t num_parts,
-                                       liana__error *error)
-{
-    const bool exchanges =
-        kind == LIANA__MESSAGE_REPORT || kind == LIANA__MESSAGE_BLOCKS || kind == LIANA__MESSAGE_VARIABLES;
-    if (cluster->phases && exchanges) cluster->phases->phase = LIANA__PHASE_EXCHANGES;
-    const liana_status status =
-        cluster->transport->send_parts(cluster->instance, to, key_of(cluster, kind, part), parts, num_parts, error);
-    if (status == LIANA_UNAVAILABLE && cluster->recovery) cluster->recovery->lost = true;
-    return status;
-}
-
-liana_status liana__cluster_send(const liana__cluster *cluster, size_t to, liana__cluster_message kind, size_t part,
-                                 const void *data, size_t size, liana__error *error)
-{
-    return liana__cluster_send_parts(cluster, to, kind, part, &(liana__message_part){data, size}, 1, error);
-}
-
-/* Whether it is in vain to wait for a message of `from`. */
-static bool is_in_vain(const liana__cluster *cluster, size_t from)
-{
-    /* Looking changes only what this process knows of the others. */
-    liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
-    size_t size;
-    if (cluster->transport->peek(cluster->instance, from, liana__members_close_key(), &size)) {
-        liana__members_lose(own, from);
-    }
-    own->recovery->lost = liana__members_look(own);
-    return own->recovery->lost;
-}
-
-/* A message that is awaited: `data` receives a copy, or `message` its memory. */
-typedef struct awaited {
-    size_t from;
-    liana__message_key key;
-    void *data;
-    liana__message *message;
-    size_t size;
-} awaited;
-
-static liana_status wait_until(const liana__cluster *cluster, const awaited *of, double until, liana__error *error)
-{
-    const liana__transport *transport = cluster->transport;
-    if (of->message) return transport->take(cluster->instance, of->from, of->key, of->size, until, of->message, error);
-    return transport->receive(cluster->instance, of->from, of->key, of->data, of->size, until, error);
-}
-
-static liana_status wait_for(const liana__cluster *cluster, const awaited *of, liana__error *error)
-{
-    if (!cluster->recovery) return wait_until(cluster, of, 0, error);
-    for (;;) {
-        const double until = liana__clock_seconds() + between_looks;
-        const liana_status status = wait_until(cluster, of, until, error);
-        if (status != LIANA_UNAVAILABLE || is_in_vain(cluster, of->from)) return status;
-        /* It ended for another reason than the time. */
-        if (liana__clock_seconds() < until) return status;
-    }
-}
-
-liana_status liana__cluster_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind,
-                                    size_t part, void *data, size_t size, liana__error *error)
-{
-    return wait_for(cluster, &(awaited){from, key_of(cluster, kind, part), data, NULL, size}, error);
-}
-
-liana_status liana__cluster_take(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
-                                 size_t size, liana__message *message, liana__error *error)
-{
-    *message = (liana__message){0};
-    return wait_for(cluster, &(awaited){from, key_of(cluster, kind, part), NULL, message, size}, error);
-}
-
-liana_status liana__cluster_send_to_all(const liana__cluster *cluster, liana__cluster_message kind, const void *data,
-                                        size_t size, liana__error *error)
-{
-    const size_t count = liana__cluster_size(cluster), own = cluster->place.rank;
-    for (size_t i = 1; i < count; i++) {
-        const size_t to = (own + i) % count;
-        if (!liana__cluster_is_member(cluster, to)) continue;
-        LIANA_TRY(liana__cluster_send(cluster, to, kind, 0, data, size, error));
-    }
-    return LIANA_OK;
-}
-
-/* ---- collective operations ---- */
 
 typedef struct gathering {
     const void *own;
@@ -221,19 +19,7 @@ typedef struct gathering {
 static liana_status gather(void *user, liana__cluster *cluster, liana__error *error)
 {
     const gathering *of = user;
-    const size_t count = liana__cluster_size(cluster), rank = cluster->place.rank, size = of->size;
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, size, error));
-    for (size_t i = 0; i < count; i++) {
-        char *to = (char *)of->all + i * size;
-        if (i == rank) {
-            if (size) memmove(to, of->own, size);
-        } else if (!liana__cluster_is_member(cluster, i)) {
-            if (size) memset(to, 0, size);
-        } else {
-            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, size, error));
-        }
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, of->own, of->size, of->all, NULL, error);
 }
 
 liana_status liana__cluster_gather(liana__cluster *cluster, const void *own, size_t size, void *all,
@@ -278,32 +64,18 @@ static liana_status lay_out(sized_gathering *of, const uint64_t *sizes, liana__e
 static liana_status gather_all_sizes(sized_gathering *of, liana__cluster *cluster, liana__error *error)
 {
     const uint64_t own_size = of->size;
-    uint64_t *sizes = calloc(of->count, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(of->count, sizeof *sizes);
     if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
-    gathering of_sizes = {&own_size, sizeof own_size, sizes};
-    liana_status status = gather(&of_sizes, cluster, error);
-    if (status == LIANA_OK) status = lay_out(of, sizes, error);
-    free(sizes);
-    return status;
+    LIANA_TRY(liana__cluster_exchange(cluster, &own_size, sizeof own_size, sizes, NULL, error));
+    return lay_out(of, sizes, error);
 }
 
 static liana_status gather_sized(void *user, liana__cluster *cluster, liana__error *error)
 {
     sized_gathering *of = user;
-    const size_t rank = cluster->place.rank;
     LIANA_TRY(gather_all_sizes(of, cluster, error));
     liana__cluster_begin(cluster);
-    LIANA_TRY(liana__cluster_send_to_all(cluster, LIANA__MESSAGE_GATHER, of->own, of->size, error));
-    for (size_t i = 0; i < of->count; i++) {
-        char *to = of->all->data + of->all->offsets[i];
-        const size_t expected = of->all->offsets[i + 1] - of->all->offsets[i];
-        if (i == rank) {
-            if (of->size) memcpy(to, of->own, of->size);
-        } else if (liana__cluster_is_member(cluster, i)) {
-            LIANA_TRY(liana__cluster_receive(cluster, i, LIANA__MESSAGE_GATHER, 0, to, expected, error));
-        }
-    }
-    return LIANA_OK;
+    return liana__cluster_exchange(cluster, of->own, of->size, of->all->data, of->all->offsets, error);
 }
 
 /* The sizes of all, then their messages. */
@@ -326,19 +98,17 @@ static liana_status take_gathered(void *user, const char *data, size_t size, lia
 {
     sized_gathering *of = user;
     const size_t head = of->count * sizeof(uint64_t);
-    uint64_t *sizes = malloc(head + 1), total = 0;
-    liana_status status = sizes ? LIANA_OK : liana__fail_memory(error, "what the processes tell each other");
-    if (status == LIANA_OK && size >= head) {
-        memcpy(sizes, data, head);
-        for (size_t i = 0; i < of->count; i++) total += sizes[i] <= size ? sizes[i] : size;
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(of->count, sizeof *sizes);
+    uint64_t total = 0;
+    if (!sizes) return liana__fail_memory(error, "what the processes tell each other");
+    memcpy(sizes, data, size < head ? size : head);
+    for (size_t i = 0; i < of->count; i++) total += sizes[i] <= size ? sizes[i] : size;
+    if (size < head || total != size - head) {
+        return liana__fail(error, LIANA_INTERNAL, "another process has done something else at this place");
     }
-    if (status == LIANA_OK && (size < head || total != size - head)) {
-        status = liana__fail(error, LIANA_INTERNAL, "another process has done something else at this place");
-    }
-    if (status == LIANA_OK) status = lay_out(of, sizes, error);
-    if (status == LIANA_OK) memcpy(of->all->data, data + head, size - head);
-    free(sizes);
-    return status;
+    LIANA_TRY(lay_out(of, sizes, error));
+    memcpy(of->all->data, data + head, size - head);
+    return LIANA_OK;
 }
 
 liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *own, size_t size, liana__gathered *all,
@@ -391,28 +161,15 @@ liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, voi
     return liana__cluster_tell(cluster, from, *data, *size, error);
 }
 
-liana_status liana__cluster_broadcast(liana__cluster *cluster, size_t from, void *data, size_t size,
-                                      liana__error *error)
-{
-    return liana__cluster_tell(cluster, from ? from : cluster->chief, data, size, error);
-}
-
-liana_status liana__cluster_broadcast_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
-                                            liana__error *error)
-{
-    return liana__cluster_tell_sized(cluster, from ? from : cluster->chief, data, size, error);
-}
-
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error)
 {
     const size_t count = liana__cluster_size(cluster);
     const unsigned char own = *any;
-    unsigned char *all = malloc(count);
+    LIANA__SCOPED_MEMORY unsigned char *all = malloc(count);
     if (!all) return liana__fail_memory(error, "what the processes tell each other");
-    liana_status status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) *any |= all[i] != 0;
-    free(all);
-    return status;
+    LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
+    for (size_t i = 0; i < count; i++) *any |= all[i] != 0;
+    return LIANA_OK;
 }
 
 static liana_status tell_as_chief(void *user, liana__cluster *cluster, liana__error *error)
@@ -465,10 +222,8 @@ liana_status liana__cluster_agree_status(liana__cluster *cluster, liana_status s
     if (!cluster) return status;
     const size_t count = liana__cluster_size(cluster);
     const int32_t own = (int32_t)status;
-    int32_t *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY int32_t *all = calloc(count, sizeof *all);
     if (!all) return liana__fail_memory(error, "what the processes tell each other");
-    liana_status told = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (told == LIANA_OK) told = liana__cluster_share_error(cluster, all, error);
-    free(all);
-    return told;
+    LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
+    return liana__cluster_share_error(cluster, all, error);
 }

@@ -1,9 +1,81 @@
-/* A program's cluster, as its environment says: opened by the first who needs it, closed with the context. */
+/* How a cluster begins and ends, and the one that a program's environment names: the first user opens it, and it is
+ * closed with the context. */
+#include "distribute/cluster/recovery.h"
+
+#include "base/clock.h"
 #include "base/context_end.h"
-#include "distribute/cluster/cluster.h"
 #include "distribute/transport/cluster_read.h"
 
 #include <stdlib.h>
+
+static const char KIND[] = "cluster";
+
+/* Seconds that a process that closes waits for others at least. */
+static const double shortest_farewell = 1;
+
+void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
+                         liana__transport_instance *instance)
+{
+    *cluster =
+        (liana__cluster){.place = *place, .transport = transport, .instance = instance, .phases = liana__phases_open()};
+    const size_t size = liana__cluster_size(cluster);
+    if (transport->survives_death && size > 1) cluster->recovery = liana__recovery_create(size);
+    liana__rounds_begin(cluster);
+}
+
+/* Others may be in an operation that this process has completed, and need its result when a third one dies. */
+static void take_leave(liana__cluster *cluster)
+{
+    const liana__transport *transport = cluster->transport;
+    const liana__recovery *recovery = cluster->recovery;
+    const double patience = cluster->place.heartbeat > shortest_farewell ? cluster->place.heartbeat : shortest_farewell;
+    const double end = liana__clock_seconds() + patience;
+    size_t size;
+    for (size_t i = 0; i < recovery->size; i++) {
+        if (i == cluster->place.rank || !liana__cluster_is_member(cluster, i)) continue;
+        if (liana__transport_send(transport, cluster->instance, i, liana__members_close_key(), NULL, 0, NULL) !=
+            LIANA_OK)
+            return;
+    }
+    for (size_t i = 0; i < recovery->size; i++) {
+        if (i == cluster->place.rank) continue;
+        while (liana__cluster_is_member(cluster, i) &&
+               liana__transport_receive(transport, cluster->instance, i, liana__members_close_key(), NULL, 0,
+                                        liana__clock_seconds() + LIANA__BETWEEN_LOOKS, NULL) != LIANA_OK) {
+            if (liana__clock_seconds() > end || recovery->failure.status != LIANA_OK) return;
+            /* A process that has closed and is gone had nothing more to ask. */
+            if (transport->is_gone(cluster->instance, i) &&
+                !transport->peek(cluster->instance, i, liana__members_close_key(), &size)) {
+                break;
+            }
+            if (liana__members_look(cluster) && liana__cluster_recover(cluster, NULL) != LIANA_OK) return;
+        }
+    }
+}
+
+void liana__cluster_close(liana__cluster *cluster)
+{
+    if (cluster->instance && cluster->recovery) take_leave(cluster);
+    if (cluster->instance) cluster->transport->close(cluster->instance);
+    liana__recovery_destroy(cluster->recovery);
+    liana__phases_close(cluster->phases);
+    cluster->phases = NULL;
+    cluster->recovery = NULL;
+    cluster->instance = NULL;
+}
+
+liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster)
+{
+    return liana__context_register(context, KIND, KIND, NULL, cluster);
+}
+
+liana__cluster *liana__cluster_of(const liana_context *context)
+{
+    const liana__registered *found = liana__context_registered(context, KIND, KIND);
+    return found ? found->user : NULL;
+}
+
+/* ---- the cluster of a program's environment ---- */
 
 typedef struct joined {
     liana__cluster cluster;

@@ -1,5 +1,7 @@
-/* Who has which slice, and how a slice gets another mirror. */
+/* The holders of slices, and how a slice gets another mirror. */
 #include "distribute/cluster/sliced_update.h"
+
+#include "base/scoped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,8 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
     liana__cluster *cluster = update->cluster;
     const size_t count = update->num_slices;
     size_t num_left = 0;
-    /* Processes may hear of a death at different places of the program: so one says who is left. */
-    uint64_t *told = calloc(2 + count, sizeof *told);
+    /* Processes may hear of a death at different places of the program: so one names those that are left. */
+    LIANA__SCOPED_MEMORY uint64_t *told = calloc(2 + count, sizeof *told);
     if (!told) return liana__fail_memory(error, "the slices of an update");
     told[0] = cluster->generation;
     for (size_t i = 0; i < count; i++) {
@@ -20,34 +22,31 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
         if (liana__cluster_is_member(cluster, rank)) told[2 + num_left++] = rank;
     }
     told[1] = num_left;
-    liana_status status = liana__cluster_follow_chief(cluster, told, (2 + count) * sizeof *told, error);
+    LIANA_TRY(liana__cluster_follow_chief(cluster, told, (2 + count) * sizeof *told, error));
     update->generation = told[0];
     num_left = (size_t)told[1];
-    if (status == LIANA_OK && num_left == 0) {
-        status = liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
+    if (num_left == 0) {
+        return liana__fail(error, LIANA_UNAVAILABLE, "no process is left that could own a slice of the update");
     }
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         update->owners[i] = (size_t)told[2 + i % num_left];
         update->mirrors[i] = update->is_mirrored && num_left > 1 ? (size_t)told[2 + (i + 1) % num_left] : SIZE_MAX;
     }
-    free(told);
-    return status;
+    return LIANA_OK;
 }
 
-/* What a process has of a slice. */
+/* A process's role for a slice. */
 enum { NOTHING, A_MIRROR, THE_OWNER };
 
-/* All tell each other what they have: [processes, slices]. */
+/* All tell each other their roles: [processes, slices]. */
 static liana_status gather_holdings(const liana__sliced_update *own, unsigned char *all, liana__error *error)
 {
-    unsigned char *mine = calloc(own->num_slices, 1);
+    LIANA__SCOPED_MEMORY unsigned char *mine = calloc(own->num_slices, 1);
     if (!mine) return liana__fail_memory(error, "the slices of an update");
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->slices[i]) mine[i] = own->owners[i] == own->cluster->place.rank ? THE_OWNER : A_MIRROR;
     }
-    const liana_status status = liana__cluster_gather(own->cluster, mine, own->num_slices, all, error);
-    free(mine);
-    return status;
+    return liana__cluster_gather(own->cluster, mine, own->num_slices, all, error);
 }
 
 /* The first of those that have the slice as `as` or better, but for `not`. */
@@ -79,7 +78,7 @@ static size_t find_new_mirror(const liana__sliced_update *own, size_t slice)
     return best;
 }
 
-/* Whoever has a slice keeps it; of several mirrors the first. */
+/* The owner of a slice keeps it; of several mirrors the first does. */
 static liana_status find_holders(liana__sliced_update *own, const unsigned char *all, liana__error *error)
 {
     const size_t rank = own->cluster->place.rank;
@@ -110,7 +109,7 @@ static liana_status find_holders(liana__sliced_update *own, const unsigned char 
 static size_t state_size(const liana__sliced_update *own, const liana__slice *slice)
 {
     size_t size = sizeof slice->applied + liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    for (size_t i = 0; i < own->num_slices * own->plan->num_sum_rounds; i++) {
+    for (size_t i = 0; i < own->num_slices * own->plan->update->num_rounds; i++) {
         size += (size_t)own->round_sizes[i] * sizeof(float);
     }
     return size;
@@ -120,7 +119,7 @@ static size_t round_bytes(const liana__sliced_update *own, size_t round)
 {
     size_t size = 0;
     for (size_t i = 0; i < own->num_slices; i++) {
-        size += (size_t)own->round_sizes[i * own->plan->num_sum_rounds + round] * sizeof(float);
+        size += (size_t)own->round_sizes[i * own->plan->update->num_rounds + round] * sizeof(float);
     }
     return size;
 }
@@ -132,7 +131,7 @@ static liana_status write_state(const liana__sliced_update *own, const liana__sl
     to += sizeof slice->applied;
     LIANA_TRY(liana__slice_read_all(slice, to, error));
     to += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    for (size_t round = 0; round < own->plan->num_sum_rounds; round++) {
+    for (size_t round = 0; round < own->plan->update->num_rounds; round++) {
         memcpy(to, own->chunk_sums[round], round_bytes(own, round));
         to += round_bytes(own, round);
     }
@@ -145,8 +144,8 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
     from += sizeof slice->applied;
     LIANA_TRY(liana__slice_write_all(slice, from, error));
     from += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    /* The same in all that have applied the update; who has not computes them anew. */
-    for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->num_sum_rounds; round++) {
+    /* The same in all that have applied the update; the others compute them anew. */
+    for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->update->num_rounds; round++) {
         memcpy(own->chunk_sums[round], from, round_bytes(own, round));
         from += round_bytes(own, round);
     }
@@ -156,36 +155,30 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
 static liana_status send_state(liana__sliced_update *own, size_t slice, size_t to, liana__error *error)
 {
     const size_t size = state_size(own, own->slices[slice]);
-    /* The receiver takes its variables for up to date, and would never hear of what was written since the last update. */
+    /* The receiver takes its variables for up to date, and would never hear of values written since the last update. */
     LIANA_TRY(liana__slice_refresh(own->slices[slice], error));
-    char *state = malloc(size);
+    LIANA__SCOPED_MEMORY char *state = malloc(size);
     if (!state) return liana__fail_memory(error, "the mirror of a slice");
-    liana_status status = write_state(own, own->slices[slice], state, error);
-    if (status == LIANA_OK) {
-        status = liana__cluster_send(own->cluster, to, LIANA__MESSAGE_MIRROR, slice, state, size, error);
-    }
-    free(state);
-    return status;
+    LIANA_TRY(write_state(own, own->slices[slice], state, error));
+    return liana__cluster_send(own->cluster, to, LIANA__MESSAGE_MIRROR, slice, state, size, error);
+}
+
+static liana_status receive_into(liana__sliced_update *own, size_t slice, liana__slice *made, liana__error *error)
+{
+    const size_t size = state_size(own, made), owner = own->owners[slice];
+    LIANA__SCOPED_MEMORY char *state = malloc(size + 1);
+    if (!state) return liana__fail_memory(error, "the mirror of a slice");
+    LIANA_TRY(liana__cluster_receive(own->cluster, owner, LIANA__MESSAGE_MIRROR, slice, state, size, error));
+    return read_state(own, made, state, error);
 }
 
 static liana_status receive_state(liana__sliced_update *own, size_t slice, liana__error *error)
 {
     liana__slice *made = NULL;
     liana_status status = liana__slice_create(own->device, own->plan, slice, &made, error);
-    const size_t size = status == LIANA_OK ? state_size(own, made) : 0;
-    char *state = malloc(size + 1);
-    if (status == LIANA_OK && !state) status = liana__fail_memory(error, "the mirror of a slice");
-    if (status == LIANA_OK) {
-        status =
-            liana__cluster_receive(own->cluster, own->owners[slice], LIANA__MESSAGE_MIRROR, slice, state, size, error);
-    }
-    if (status == LIANA_OK) status = read_state(own, made, state, error);
-    free(state);
-    if (status == LIANA_OK) {
-        own->slices[slice] = made;
-    } else {
-        liana__slice_free(made);
-    }
+    if (status == LIANA_OK) status = receive_into(own, slice, made, error);
+    if (status != LIANA_OK) liana__slice_free(made);
+    own->slices[slice] = status == LIANA_OK ? made : NULL;
     return status;
 }
 
@@ -208,12 +201,10 @@ liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *e
 {
     const liana__cluster *cluster = update->cluster;
     if (update->generation == cluster->generation) return LIANA_OK;
-    unsigned char *all = calloc(liana__cluster_size(cluster), update->num_slices);
+    LIANA__SCOPED_MEMORY unsigned char *all = calloc(liana__cluster_size(cluster), update->num_slices);
     if (!all) return liana__fail_memory(error, "the slices of an update");
-    liana_status status = gather_holdings(update, all, error);
-    if (status == LIANA_OK) status = find_holders(update, all, error);
-    free(all);
-    LIANA_TRY(status);
+    LIANA_TRY(gather_holdings(update, all, error));
+    LIANA_TRY(find_holders(update, all, error));
     LIANA_TRY(make_mirrors(update, error));
     update->generation = cluster->generation;
     liana__mirrors_count(update);
@@ -243,16 +234,14 @@ liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const
 {
     const size_t mirror = update->mirrors[chunk->slice];
     if (update->owners[chunk->slice] != update->cluster->place.rank || mirror == SIZE_MAX) return LIANA_OK;
-    liana__message_part *parts = malloc(chunk->count * sizeof *parts);
+    LIANA__SCOPED_MEMORY liana__message_part *parts = malloc(chunk->count * sizeof *parts);
     if (!parts) return liana__fail_memory(error, "the sums of a slice");
     for (size_t i = 0; i < chunk->count; i++) {
         const liana__chunk_part *piece = &liana__chunk_parts(chunks, chunk)[i];
         parts[i].data = sums_of(update->slices[chunk->slice], piece, &parts[i].size);
     }
-    const liana_status status = liana__cluster_send_parts(update->cluster, mirror, LIANA__MESSAGE_MIRROR,
-                                                          liana__slice_chunk_key(chunk, 0), parts, chunk->count, error);
-    free(parts);
-    return status;
+    return liana__cluster_send_parts(update->cluster, mirror, LIANA__MESSAGE_MIRROR, liana__slice_chunk_key(chunk, 0),
+                                     parts, chunk->count, error);
 }
 
 static liana_status receive_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,

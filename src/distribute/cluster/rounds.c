@@ -1,7 +1,7 @@
 /* How a cluster takes in processes that come when the others have met. */
 #include "distribute/cluster/recovery.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 void liana__rounds_begin(liana__cluster *cluster)
 {
@@ -11,19 +11,15 @@ void liana__rounds_begin(liana__cluster *cluster)
     cluster->round = round.number;
     cluster->chief = round.chief;
     if (!recovery || !round.absent) return;
-    bool *members = calloc(recovery->size, sizeof *members);
     for (size_t i = 0; i < recovery->size; i++) {
-        recovery->is_member[i] = !round.absent[i];
-        recovery->is_dead[i] = round.absent[i];
+        recovery->ranks[i].is_member = !round.absent[i];
+        recovery->ranks[i].is_dead = round.absent[i];
         recovery->num_dead += round.absent[i];
-        if (members) members[i] = !round.absent[i];
     }
     cluster->generation = recovery->told = recovery->num_dead;
+    if (!recovery->num_dead) return;
     /* Without memory the transport only does not know that nobody waits for messages of those. */
-    if (members && recovery->num_dead) {
-        cluster->transport->set_generation(cluster->instance, cluster->generation, members);
-    }
-    free(members);
+    (void)!liana__members_set(cluster, NULL);
 }
 
 void liana__cluster_take_in(liana__cluster *cluster, bool may)
@@ -60,7 +56,7 @@ bool liana__cluster_has_waiting(const liana__cluster *cluster)
     return false;
 }
 
-/* What each tells all others, with a byte for each process behind it: whether that one waits. */
+/* The message of each to all others, with a byte for each process behind it: whether that one waits. */
 enum { IS_THERE, IS_CHIEF, WAITS, STOPS, NUM_FLAGS };
 
 static void describe_own(const liana__cluster *cluster, bool waits, bool stops, unsigned char *own)
@@ -98,15 +94,11 @@ liana_status liana__cluster_plan_round(liana__cluster *cluster, bool waits, bool
     *round = (liana__cluster_round){0};
     if (!cluster->recovery || !cluster->transport->invite) return LIANA_OK;
     const size_t count = liana__cluster_size(cluster), each = NUM_FLAGS + count;
-    unsigned char *own = calloc(each, 1), *all = calloc(count, each);
-    liana_status status = own && all ? LIANA_OK : liana__fail_memory(error, "the next round of the cluster");
-    if (status == LIANA_OK) {
-        describe_own(cluster, waits, stops, own);
-        status = liana__cluster_gather(cluster, own, each, all, error);
-    }
-    if (status == LIANA_OK) make_round(cluster, all, round, absent);
-    free(own);
-    free(all);
-    if (status != LIANA_OK || round->number == 0) return status;
-    return cluster->transport->invite(cluster->instance, round, error);
+    LIANA__SCOPED_MEMORY unsigned char *own = calloc(each, 1);
+    LIANA__SCOPED_MEMORY unsigned char *all = calloc(count, each);
+    if (!own || !all) return liana__fail_memory(error, "the next round of the cluster");
+    describe_own(cluster, waits, stops, own);
+    LIANA_TRY(liana__cluster_gather(cluster, own, each, all, error));
+    make_round(cluster, all, round, absent);
+    return round->number ? cluster->transport->invite(cluster->instance, round, error) : LIANA_OK;
 }

@@ -2,11 +2,10 @@
 #include "distribute/cluster/slice.h"
 
 #include "backends/host.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- variables ---- */
 
@@ -51,7 +50,8 @@ static liana_status add_variable(liana__slice *own, const liana__node *node, lia
 {
     if (liana__variables_find(&own->variables, node->name)) return LIANA_OK;
     liana__slice_origin origin = {0};
-    char *values = NULL, *memory = NULL;
+    LIANA__SCOPED_MEMORY char *memory = NULL;
+    char *values = NULL;
     LIANA_TRY(find_origin(own, node, &origin.part, error));
     const liana__variable *from = &own->plan->variables->items[origin.part.thing];
     origin.held = liana__is_held(from);
@@ -59,13 +59,9 @@ static liana_status add_variable(liana__slice *own, const liana__node *node, lia
     if (!liana__grow(&own->origins, own->variables.count, &own->num_origins_allocated, sizeof origin)) {
         return liana__fail_memory(error, "the slice of a variable");
     }
-    liana_status status = first_values(own, &origin.part, &values, &memory, error);
+    LIANA_TRY(first_values(own, &origin.part, &values, &memory, error));
     own->origins[own->variables.count] = origin;
-    if (status == LIANA_OK) {
-        status = liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
-    }
-    free(memory);
-    return status;
+    return liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
 }
 
 static liana_status add_variables(liana__slice *own, const liana_graph *graph, liana__error *error)
@@ -78,35 +74,37 @@ static liana_status add_variables(liana__slice *own, const liana_graph *graph, l
 
 /* ---- the plan ---- */
 
-static liana_status build_update(void *user, liana_graph **graph, liana__error *error)
+/* An update that cannot be cut is the first slice's. *which is the graph that is built; false: none is. */
+static bool builds(const liana__slice *own, size_t *which)
 {
-    liana__slice *own = user;
-    const liana__strategy_plan *plan = own->plan;
-    *graph = NULL;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_update(plan->user, own->number, graph, error));
-    } else if (own->number == 0) {
-        LIANA_TRY(plan->build_update(plan->user, graph, error));
-    }
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
+    *which = own->plan->update->cut ? own->number : LIANA__WHOLE_UPDATE;
+    return own->plan->update->cut || own->number == 0;
+}
+
+static liana_status add_variables_or_free(liana__slice *own, liana_graph *graph, liana__error *error)
+{
+    const liana_status status = add_variables(own, graph, error);
+    if (status != LIANA_OK) liana_graph_destroy(graph);
     return status;
 }
 
-static liana_status build_sums(void *user, size_t round, liana_graph **graph, liana__error *error)
+static liana_status build(void *user, size_t slice, liana_graph **graph, liana__error *error)
 {
     liana__slice *own = user;
-    const liana__strategy_plan *plan = own->plan;
+    const liana__update_functions *update = own->plan->update;
     *graph = NULL;
-    if (plan->slicing) {
-        LIANA_TRY(plan->slicing->build_sums(plan->user, own->number, round, graph, error));
-    } else if (own->number == 0) {
-        LIANA_TRY(plan->build_sums(plan->user, round, graph, error));
-    }
+    if (builds(own, &slice)) LIANA_TRY(update->build(update->user, slice, graph, error));
+    return add_variables_or_free(own, *graph, error);
+}
+
+static liana_status build_round(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error)
+{
+    liana__slice *own = user;
+    const liana__update_functions *update = own->plan->update;
+    *graph = NULL;
+    if (builds(own, &slice)) LIANA_TRY(update->build_round(update->user, slice, round, graph, error));
     if (!*graph) own->of_part.updates_ignore_sums = true;
-    liana_status status = add_variables(own, *graph, error);
-    if (status != LIANA_OK) liana_graph_destroy(*graph);
-    return status;
+    return add_variables_or_free(own, *graph, error);
 }
 
 /* The part of the own sums that an input reads; SIZE_MAX if there is no memory for it. */
@@ -116,9 +114,9 @@ static size_t find_sum(void *user, const char *input)
     const liana__strategy_plan *plan = own->plan;
     char name[512];
     liana__slice_part part = {0};
-    bool is_piece = plan->slicing && !liana__variables_find(plan->variables, input) &&
+    bool is_piece = plan->update->cut && !liana__variables_find(plan->variables, input) &&
                     liana__piece_of_name(input, name, sizeof name, &part.begin, &part.end);
-    part.thing = plan->find_sum(plan->user, is_piece ? name : input);
+    part.thing = plan->update->find_sum(plan->update->user, is_piece ? name : input);
     liana__slice_map *map = &own->map;
     for (size_t i = 0; i < map->counts[LIANA__PARTS_OF_SUMS]; i++) {
         const liana__slice_part *known = &map->parts[LIANA__PARTS_OF_SUMS][i];
@@ -133,8 +131,6 @@ static size_t find_sum(void *user, const char *input)
 void liana__slice_free(liana__slice *slice)
 {
     if (!slice) return;
-    liana__finite_check_free(&slice->sums_check);
-    liana__finite_check_free(&slice->new_values);
     if (slice->update.plan) liana__replica_update_free(&slice->update);
     if (slice->variables.device) liana__variables_free(&slice->variables);
     for (size_t i = 0; slice->sums && i < slice->map.counts[LIANA__PARTS_OF_SUMS]; i++) {
@@ -155,19 +151,17 @@ static liana_status make_sum(liana__slice *own, const liana__node *input, size_t
     if (own->sums[number]) return LIANA_OK;
     liana__slice_part *part = &own->map.parts[LIANA__PARTS_OF_SUMS][number];
     part->end = part->begin + (uint64_t)liana_shape_size(&input->shape);
-    void *zeros = liana__allocate_zeroed(liana__byte_size(input->dtype, &input->shape));
+    LIANA__SCOPED_MEMORY void *zeros = liana__allocate_zeroed(liana__byte_size(input->dtype, &input->shape));
     if (!zeros) return liana__fail_memory(error, "the sums of a slice");
-    const liana_status status =
-        own->device->backend->upload(own->device, input->dtype, &input->shape, zeros, &own->sums[number], NULL, error);
-    free(zeros);
-    return status;
+    return own->device->backend->upload(own->device, input->dtype, &input->shape, zeros, &own->sums[number], NULL,
+                                        error);
 }
 
 static liana_status make_sums(liana__slice *own, liana__error *error)
 {
     own->sums = calloc(own->map.counts[LIANA__PARTS_OF_SUMS] + 1, sizeof *own->sums);
     if (!own->sums) return liana__fail_memory(error, "the sums of a slice");
-    for (size_t number = 0; number <= own->plan->num_sum_rounds; number++) {
+    for (size_t number = 0; number <= own->plan->update->num_rounds; number++) {
         const liana__update_program *program = &own->update.programs[number];
         for (size_t i = 0; program->program && i < program->num_read; i++) {
             if (program->sums_read[i] == SIZE_MAX) return liana__fail_memory(error, "the slice of an update");
@@ -192,22 +186,17 @@ static liana_status place_sums(liana__slice *own, liana__error *error)
     return own->memory ? LIANA_OK : liana__fail_memory(error, "the sums of a slice");
 }
 
-static const liana_graph *update_graph(const liana__slice *own)
-{
-    const liana__program *program = own->update.programs[own->plan->num_sum_rounds].program;
-    return program ? program->graph : NULL;
-}
-
-/* Whether leaves read a variable that updates assign to. */
+/* Whether shards read a variable that updates assign to. */
 static bool is_fetched(const liana__slice *own, const liana__slice_origin *origin)
 {
     return origin->assigned && !origin->held && origin->part.thing < own->plan->num_leaf_variables;
 }
 
-/* What is held, and what is sent once it is new. */
+/* The variables that are held, and those that are sent once they are new. */
 static liana_status list_variables(liana__slice *own, liana__error *error)
 {
-    const liana_graph *graph = update_graph(own);
+    const liana__program *program = own->update.programs[own->plan->update->num_rounds].program;
+    const liana_graph *graph = program ? program->graph : NULL;
     for (size_t i = 0; graph && i < graph->num_assignments; i++) {
         const liana__variable *found = liana__variables_find(&own->variables, graph->assignments[i].variable->name);
         own->origins[found - own->variables.items].assigned = true;
@@ -223,27 +212,11 @@ static liana_status list_variables(liana__slice *own, liana__error *error)
     return LIANA_OK;
 }
 
-static liana_status make_checks(liana__slice *own, liana__error *error)
-{
-    const liana_graph *graph = update_graph(own);
-    if (!graph) return LIANA_OK;
-    const liana__update_program *last = &own->update.programs[own->plan->num_sum_rounds];
-    LIANA_TRY(liana__finite_check_create(own->device, graph->inputs, last->num_read, NULL, &own->sums_check, error));
-    liana__node **assigned = calloc(graph->num_assignments + 1, sizeof *assigned);
-    if (!assigned) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < graph->num_assignments; i++) assigned[i] = graph->assignments[i].variable;
-    liana_status status = liana__finite_check_create(own->device, assigned, graph->num_assignments, &own->variables,
-                                                     &own->new_values, error);
-    free(assigned);
-    return status;
-}
-
 static liana_status compile(liana__slice *own, liana__error *error)
 {
     LIANA_TRY(liana__replica_update_create(own->device, &own->of_part, &own->update, error));
     LIANA_TRY(place_sums(own, error));
-    LIANA_TRY(list_variables(own, error));
-    return make_checks(own, error);
+    return list_variables(own, error);
 }
 
 liana_status liana__slice_create(liana__device *device, const liana__strategy_plan *plan, size_t number,
@@ -257,11 +230,13 @@ liana_status liana__slice_create(liana__device *device, const liana__strategy_pl
     own->device = device;
     liana__variables_init(&own->variables, device);
     own->of_part = *plan;
-    own->of_part.build_update = build_update;
-    own->of_part.build_sums = build_sums;
-    own->of_part.finish_sums = NULL; /* it is done for all slices at once */
-    own->of_part.find_sum = find_sum;
-    own->of_part.user = own;
+    /* Rounds are finished for all slices at once. */
+    own->functions = (liana__update_functions){.build = build,
+                                               .find_sum = find_sum,
+                                               .num_rounds = plan->update->num_rounds,
+                                               .build_round = build_round,
+                                               .user = own};
+    own->of_part.update = &own->functions;
     own->of_part.variables = &own->variables;
     return compile(own, error);
 }
@@ -274,11 +249,10 @@ liana_status liana__slice_refresh(liana__slice *slice, liana__error *error)
         liana__slice_origin *origin = &slice->origins[i];
         const liana__variable *from = &slice->plan->variables->items[origin->part.thing];
         if (origin->held || origin->version == from->buffer->version) continue;
-        char *values = NULL, *memory = NULL;
-        liana_status status = first_values(slice, &origin->part, &values, &memory, error);
-        if (status == LIANA_OK) status = liana__variable_write(&slice->variables.items[i], values, error);
-        free(memory);
-        LIANA_TRY(status);
+        LIANA__SCOPED_MEMORY char *memory = NULL;
+        char *values = NULL;
+        LIANA_TRY(first_values(slice, &origin->part, &values, &memory, error));
+        LIANA_TRY(liana__variable_write(&slice->variables.items[i], values, error));
         origin->version = from->buffer->version;
     }
     return LIANA_OK;
@@ -328,15 +302,11 @@ liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *
 liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_t *count, char name[256],
                                 liana__error *error)
 {
-    liana__finite_check *check = what == LIANA__CHECK_SUMS ? &slice->sums_check : &slice->new_values;
-    const liana__update_program *last = &slice->update.programs[slice->plan->num_sum_rounds];
+    const liana__sum_feed sums = {feed_sum, slice};
     liana__non_finite found;
     uint64_t begin, end;
     *name = 0;
-    for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
-        LIANA_TRY(feed_sum(slice, check->program, i, last->sums_read[i], error));
-    }
-    LIANA_TRY(liana__finite_check_run(check, &found, error));
+    LIANA_TRY(liana__replica_update_check(&slice->update, what, &sums, &found, error));
     *count = found.count;
     if (!found.name) return LIANA_OK;
     const bool whole = liana__variables_find(slice->plan->variables, found.name) != NULL;
@@ -344,7 +314,7 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
     return LIANA_OK;
 }
 
-/* ---- what it has ---- */
+/* ---- its contents ---- */
 
 size_t liana__slice_bytes(const liana__slice *slice, bool held)
 {

@@ -1,6 +1,6 @@
-/* slice_chunks.h - slices of sums are sent in chunks, each as soon as its sums are there: a chunk is some parts of a slice
- * that follow each other, in one message. A large part is cut, so that a message is one frame, which is not copied when it
- * comes (liana__mailbox_put). Pure arithmetic, the same in all processes. */
+/* slice_chunks.h - slices of sums are sent in chunks, each as soon as its sums are there: a chunk is some parts of a
+ * slice that follow each other, in one message. A large part is cut, so that a message is one frame, which is not
+ * copied when it comes (liana__mailbox_put). Pure arithmetic, the same in all processes. */
 #ifndef LIANA_DISTRIBUTE_SLICE_CHUNKS_H
 #define LIANA_DISTRIBUTE_SLICE_CHUNKS_H
 
@@ -34,7 +34,7 @@ typedef struct liana__slice_chunks {
 } liana__slice_chunks;
 
 /* Cuts the slices. Zero-initialise; free it in any case. Errors: OUT_OF_MEMORY, INVALID_DATA for a part of a sum that
- * leaves do not give. */
+ * shards do not give. */
 liana_status liana__slice_chunks_make(const liana__wire_format *format, const liana__slice_map *maps, size_t num_slices,
                                       size_t num_sums, liana__slice_chunks *chunks, liana__error *error) LIANA_MUST_USE;
 void liana__slice_chunks_free(liana__slice_chunks *chunks);

@@ -7,7 +7,7 @@
 
 /* A range of elements of one thing. */
 typedef struct liana__slice_part {
-    uint64_t thing; /* a sum of the leaves, or a place among the plan's variables */
+    uint64_t thing; /* a sum of the shards, or a place among the plan's variables */
     uint64_t begin, end;
 } liana__slice_part;
 
@@ -15,7 +15,7 @@ typedef struct liana__slice_part {
 typedef enum liana__part_list {
     LIANA__PARTS_OF_SUMS, /* that its update reads, in order */
     LIANA__PARTS_SENT,    /* of variables: their new values go to all */
-    LIANA__PARTS_FETCHED, /* those of them that leaves read: workers that are not in step fetch no others */
+    LIANA__PARTS_FETCHED, /* those of them that shards read: workers that are not in step fetch no others */
     LIANA__PARTS_HELD,    /* of variables that only their owner keeps */
     LIANA__NUM_PART_LISTS,
 } liana__part_list;
@@ -35,8 +35,8 @@ size_t liana__slice_map_bytes(const liana__slice_map *map, liana__part_list list
 /* Elements that a list has of one thing. */
 size_t liana__slice_map_elements(const liana__slice_map *map, liana__part_list list, size_t thing);
 
-/* All processes tell each other what the slices are that they have. own[num_slices]: NULL for those that they have not.
- * maps[num_slices] is zeros. Errors: those of the cluster, UNAVAILABLE if nobody has a slice, OUT_OF_MEMORY. */
+/* All processes tell each other their slices. own[num_slices]: NULL for those that they have not. maps[num_slices] is
+ * zeros. Errors: those of the cluster, UNAVAILABLE if nobody has a slice, OUT_OF_MEMORY. */
 liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *const *own, size_t num_slices,
                                       liana__slice_map *maps, liana__error *error) LIANA_MUST_USE;
 

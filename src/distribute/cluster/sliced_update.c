@@ -2,6 +2,7 @@
 #include "distribute/cluster/sliced_update.h"
 
 #include "backends/host.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/cluster/recovery.h"
 
@@ -19,27 +20,16 @@ void liana__sliced_update_free(liana__sliced_update *update)
         if (update->maps) liana__slice_map_free(&update->maps[i]);
         if (update->received) liana__message_free(&update->received[i]);
     }
-    for (size_t i = 0; update->chunk_sums && i < update->plan->num_sum_rounds; i++) free(update->chunk_sums[i]);
-    for (size_t i = 0; update->whole && i < update->num_places; i++) free(update->whole[i]);
     liana__cluster_counters *counters = &update->cluster->counters;
     counters->slot_bytes = counters->mirror_bytes = counters->variable_bytes = 0;
-    free(update->chunk_sums);
-    free(update->whole);
-    free(update->maps);
-    free(update->slices);
-    free(update->owners);
-    free(update->mirrors);
-    free(update->round_sizes);
-    free(update->scalars);
-    free(update->received);
-    free(update->parts);
+    liana__arena_free(&update->arena);
     *update = (liana__sliced_update){0};
 }
 
-/* How much each slice adds to each round of sums; [slices, rounds] of what this process has, zeros of the rest. */
+/* How much each slice adds to each round of sums; [slices, rounds] of this process's slices, zeros of the rest. */
 static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds;
+    const size_t num_rounds = own->plan->update->num_rounds;
     for (size_t slice = 0; slice < own->num_slices; slice++) {
         for (size_t round = 0; own->slices[slice] && round < num_rounds; round++) {
             const liana__program *program = own->slices[slice]->update.programs[round].program;
@@ -51,28 +41,26 @@ static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 
 static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds, size = liana__cluster_size(own->cluster);
+    const size_t num_rounds = own->plan->update->num_rounds, size = liana__cluster_size(own->cluster);
     const size_t count = own->num_slices * num_rounds;
     if (num_rounds == 0) return LIANA_OK;
-    uint64_t *sizes = calloc(count, sizeof *sizes), *all = calloc(size * count, sizeof *all);
-    own->round_sizes = calloc(count, sizeof *own->round_sizes);
-    own->chunk_sums = calloc(num_rounds, sizeof *own->chunk_sums);
-    const bool enough = sizes && all && own->round_sizes && own->chunk_sums;
-    liana_status status = enough ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
-    if (enough) list_rounds(own, sizes);
-    if (enough) status = liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error);
-    for (size_t i = 0; status == LIANA_OK && i < size * count; i++) {
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *all = calloc(size * count, sizeof *all);
+    own->round_sizes = liana__arena_allocate(&own->arena, count * sizeof *own->round_sizes);
+    own->chunk_sums = liana__arena_allocate(&own->arena, num_rounds * sizeof *own->chunk_sums);
+    if (!sizes || !all || own->arena.failed) return liana__fail_memory(error, "the sums of an update");
+    list_rounds(own, sizes);
+    LIANA_TRY(liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error));
+    for (size_t i = 0; i < size * count; i++) {
         if (all[i]) own->round_sizes[i % count] = all[i];
     }
-    for (size_t round = 0; status == LIANA_OK && round < num_rounds; round++) {
+    for (size_t round = 0; round < num_rounds; round++) {
         size_t total = 0;
         for (size_t i = 0; i < own->num_slices; i++) total += (size_t)own->round_sizes[i * num_rounds + round];
-        own->chunk_sums[round] = calloc(total + 1, sizeof(float));
-        if (!own->chunk_sums[round]) status = liana__fail_memory(error, "the sums of an update");
+        own->chunk_sums[round] = liana__arena_allocate(&own->arena, total * sizeof(float));
+        if (!own->chunk_sums[round]) return liana__fail_memory(error, "the sums of an update");
     }
-    free(sizes);
-    free(all);
-    return status;
+    return LIANA_OK;
 }
 
 /* A place whose new values are sent. A device with memory of its own gets them from the host's. */
@@ -81,17 +69,17 @@ static liana_status note_sent(liana__sliced_update *own, size_t place, liana__er
     if (place >= own->num_places) return liana__fail(error, LIANA_INVALID_DATA, "a process owns no variable of ours");
     const liana__buffer *buffer = own->plan->variables->items[place].buffer;
     if (own->whole[place] || liana__host_view(buffer)) return LIANA_OK;
-    own->whole[place] = malloc(buffer->size + 1);
+    own->whole[place] = liana__arena_allocate(&own->arena, buffer->size);
     return own->whole[place] ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
-/* Memory for what is sent. */
+/* Memory for messages. */
 static liana_status make_room(liana__sliced_update *own, liana__error *error)
 {
     size_t most = 0;
     own->num_places = own->plan->variables->count;
-    own->whole = calloc(own->num_places + 1, sizeof *own->whole);
-    own->received = calloc(own->num_slices, sizeof *own->received);
+    own->whole = liana__arena_allocate(&own->arena, own->num_places * sizeof *own->whole);
+    own->received = liana__arena_allocate(&own->arena, own->num_slices * sizeof *own->received);
     if (!own->whole || !own->received) return liana__fail_memory(error, "the new weights");
     for (size_t i = 0; i < own->num_slices; i++) {
         const liana__slice_map *map = &own->maps[i];
@@ -101,27 +89,26 @@ static liana_status make_room(liana__sliced_update *own, liana__error *error)
             LIANA_TRY(note_sent(own, (size_t)map->parts[LIANA__PARTS_SENT][k].thing, error));
         }
     }
-    own->parts = calloc(most + 1, sizeof *own->parts);
+    own->parts = liana__arena_allocate(&own->arena, most * sizeof *own->parts);
     return own->parts ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
 static liana_status make_tables(liana__sliced_update *own, liana__error *error)
 {
     const size_t count = own->num_slices;
-    own->slices = calloc(count, sizeof(liana__slice *));
-    own->owners = calloc(count, sizeof *own->owners);
-    own->mirrors = calloc(count, sizeof *own->mirrors);
-    own->maps = calloc(count, sizeof *own->maps);
-    own->scalars = calloc(own->plan->num_scalars + 1, sizeof *own->scalars);
-    if (own->slices && own->owners && own->mirrors && own->maps && own->scalars) return LIANA_OK;
-    return liana__fail_memory(error, "the update");
+    own->slices = liana__arena_allocate(&own->arena, count * sizeof *own->slices);
+    own->owners = liana__arena_allocate(&own->arena, count * sizeof *own->owners);
+    own->mirrors = liana__arena_allocate(&own->arena, count * sizeof *own->mirrors);
+    own->maps = liana__arena_allocate(&own->arena, count * sizeof *own->maps);
+    own->scalars = liana__arena_allocate(&own->arena, own->plan->num_scalars * sizeof *own->scalars);
+    return own->arena.failed ? liana__fail_memory(error, "the update") : LIANA_OK;
 }
 
 static liana_status compile_slices(liana__sliced_update *own, liana__error *error)
 {
     const liana__strategy_plan *plan = own->plan;
     const size_t rank = own->cluster->place.rank;
-    if (plan->slicing) LIANA_TRY(plan->slicing->cut(plan->user, own->num_slices, error));
+    if (plan->update->cut) LIANA_TRY(plan->update->cut(plan->update->user, own->num_slices, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (own->owners[i] != rank && own->mirrors[i] != rank) continue;
         LIANA_TRY(liana__slice_create(own->device, plan, i, &own->slices[i], error));
@@ -131,12 +118,10 @@ static liana_status compile_slices(liana__sliced_update *own, liana__error *erro
 
 static liana_status share_maps(liana__sliced_update *own, liana__error *error)
 {
-    const liana__slice_map **maps = calloc(own->num_slices, sizeof(liana__slice_map *));
+    LIANA__SCOPED_MEMORY const liana__slice_map **maps = calloc(own->num_slices, sizeof(liana__slice_map *));
     if (!maps) return liana__fail_memory(error, "the slices of an update");
     for (size_t i = 0; i < own->num_slices; i++) maps[i] = own->slices[i] ? &own->slices[i]->map : NULL;
-    const liana_status status = liana__slice_maps_gather(own->cluster, maps, own->num_slices, own->maps, error);
-    free(maps);
-    return status;
+    return liana__slice_maps_gather(own->cluster, maps, own->num_slices, own->maps, error);
 }
 
 liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device *device,
@@ -159,7 +144,7 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     return LIANA_OK;
 }
 
-/* ---- who has what ---- */
+/* ---- holders ---- */
 
 size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice)
 {
@@ -216,7 +201,8 @@ static liana_status copy_own(liana__sliced_update *own, size_t slice, liana__err
     return LIANA_OK;
 }
 
-/* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's count. */
+/* A mirror applies the same update, so it has the new values itself. Where it may have other bits, the owner's
+ * count. */
 static bool knows_values(const liana__sliced_update *own, size_t slice, size_t rank)
 {
     return own->cluster->computes_alike && rank == own->mirrors[slice];
@@ -249,10 +235,10 @@ static bool has_applied(const liana__sliced_update *own, const liana__slice *sli
     return slice->applied > own->num_updates;
 }
 
-/* The sums of a round from all owners to all. Who has applied the update knows them from the time before. */
+/* The sums of a round from all owners to all. A process that has applied the update knows them from the time before. */
 static liana_status exchange_round(liana__sliced_update *own, size_t round, liana__error *error)
 {
-    const size_t num_rounds = own->plan->num_sum_rounds;
+    const size_t num_rounds = own->plan->update->num_rounds;
     float *to = own->chunk_sums[round];
     for (size_t i = 0; i < own->num_slices; i++) {
         const size_t size = (size_t)own->round_sizes[i * num_rounds + round];
@@ -288,12 +274,13 @@ static liana_status run_round(liana__sliced_update *own, size_t round, liana__er
     }
     liana__cluster_begin(own->cluster);
     LIANA_TRY(exchange_round(own, round, error));
-    LIANA_TRY(plan->finish_sums(plan->user, round, own->chunk_sums[round], own->scalars, &finished, error));
+    LIANA_TRY(
+        plan->update->finish_round(plan->update->user, round, own->chunk_sums[round], own->scalars, &finished, error));
     for (size_t i = 0; i < own->num_slices; i++) {
         if (!own->slices[i]) continue;
-        const bool reads = plan->slicing && own->round_sizes[i * plan->num_sum_rounds + round];
+        const bool reads = plan->update->cut && own->round_sizes[i * plan->update->num_rounds + round];
         own->slices[i]->update.finished[round] =
-            finished + (reads ? plan->slicing->first_finished(plan->user, i, round) : 0);
+            finished + (reads ? plan->update->first_finished(plan->update->user, i, round) : 0);
     }
     return LIANA_OK;
 }
@@ -306,7 +293,7 @@ static liana_status apply(liana__sliced_update *own, liana__error *error)
         liana__slice *slice = own->slices[i];
         if (!slice || has_applied(own, slice)) continue;
         memcpy(slice->update.scalars, own->scalars, plan->num_scalars * sizeof *own->scalars);
-        LIANA_TRY(liana__slice_run(slice, plan->num_sum_rounds, error));
+        LIANA_TRY(liana__slice_run(slice, plan->update->num_rounds, error));
         slice->applied = own->num_updates + 1;
     }
     return LIANA_OK;
@@ -377,10 +364,11 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
     for (size_t i = 0; i < update->num_slices; i++) {
         if (update->slices[i]) LIANA_TRY(liana__slice_refresh(update->slices[i], error));
     }
-    for (size_t round = 0; round < update->plan->num_sum_rounds; round++) LIANA_TRY(run_round(update, round, error));
+    for (size_t round = 0; round < update->plan->update->num_rounds; round++)
+        LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));
-    /* Whoever comes here has applied the update, and has all new values. */
+    /* A process that comes here has applied the update, and has all new values. */
     LIANA_TRY(liana__cluster_section_end(update->cluster, error));
     update->num_updates++;
     update->cluster->counters.updates++;
@@ -397,7 +385,7 @@ liana_status liana__sliced_update_apply(liana__sliced_update *update, const floa
         if (!slice) continue;
         LIANA_TRY(liana__slice_refresh(slice, error));
         memcpy(slice->update.scalars, scalars, size);
-        LIANA_TRY(liana__slice_run(slice, update->plan->num_sum_rounds, error));
+        LIANA_TRY(liana__slice_run(slice, update->plan->update->num_rounds, error));
     }
     update->cluster->counters.updates++;
     return LIANA_OK;
@@ -422,7 +410,7 @@ liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__
     return write_values(update, error);
 }
 
-/* ---- what is not finite ---- */
+/* ---- numbers that are not finite ---- */
 
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error)
@@ -441,7 +429,7 @@ liana_status liana__sliced_update_check(const liana__sliced_update *update, lian
     return LIANA_OK;
 }
 
-/* ---- what owners hold ---- */
+/* ---- held variables ---- */
 
 static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t thing, size_t element,
                       const char *from, char *data)
@@ -496,11 +484,9 @@ static liana_status collect(void *user, liana__cluster *cluster, liana__error *e
 static liana_status collect_all(collection *of, size_t size, liana__error *error)
 {
     const liana__operation operation = {.run = collect, .user = of, .result = of->data, .size = size};
-    of->memory = malloc(size + 1);
-    if (!of->memory) return liana__fail_memory(error, "what others hold");
-    const liana_status status = liana__cluster_operate(of->update->cluster, &operation, error);
-    free(of->memory);
-    return status;
+    LIANA__SCOPED_MEMORY char *memory = of->memory = malloc(size + 1);
+    return memory ? liana__cluster_operate(of->update->cluster, &operation, error)
+                  : liana__fail_memory(error, "what others hold");
 }
 
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)

@@ -1,19 +1,20 @@
 /* A span: workers and servers at work, and how they meet before and after. */
 #include "distribute/cluster/span.h"
 
+#include "base/scoped.h"
 #include "distribute/cluster/recovery.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process tells all others before a span. */
+/* The message of a process to all others before a span. */
 typedef struct entry {
     int32_t status;
     uint32_t is_there;
     uint64_t generation;
 } entry;
 
-/* What it tells them after it. Behind it are the tables of liana__span_side. */
+/* Its message after it. Behind it are the tables of liana__span_side. */
 typedef struct report {
     int32_t status;
     uint32_t is_there;
@@ -22,6 +23,7 @@ typedef struct report {
 } report;
 
 typedef struct span_run {
+    liana__arena arena; /* of all lists */
     const liana__span_parts *parts;
     const liana__span_work *work;
     liana__span_outcome *outcome;
@@ -32,7 +34,7 @@ typedef struct span_run {
     liana__span_server *server;
 } span_run;
 
-/* ---- what servers had before ---- */
+/* ---- former values of servers ---- */
 
 static liana_status keep_states(span_run *own, liana__error *error)
 {
@@ -69,26 +71,21 @@ static liana_status make_room(span_run *own, liana__error *error)
 {
     const liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
-    own->states = calloc(own->parts->update->num_slices, sizeof *own->states);
-    own->was_there = calloc(count, sizeof *own->was_there);
-    own->side.steps = calloc(own->work->num_steps + 1, sizeof *own->side.steps);
-    own->side.given = calloc(cluster->place.num_workers, sizeof *own->side.given);
-    own->said = calloc(1, report_size(own));
-    own->all = calloc(count, report_size(own));
-    const bool has_tables = own->states && own->was_there && own->side.steps && own->side.given;
-    return has_tables && own->said && own->all ? LIANA_OK : liana__fail_memory(error, "a span of updates");
+    liana__arena *arena = &own->arena;
+    own->states = liana__arena_allocate(arena, own->parts->update->num_slices * sizeof *own->states);
+    own->was_there = liana__arena_allocate(arena, count * sizeof *own->was_there);
+    own->side.steps = liana__arena_allocate(arena, (own->work->num_steps + 1) * sizeof *own->side.steps);
+    own->side.given = liana__arena_allocate(arena, cluster->place.num_workers * sizeof *own->side.given);
+    own->said = liana__arena_allocate(arena, report_size(own));
+    own->all = liana__arena_allocate(arena, count * report_size(own));
+    return arena->failed ? liana__fail_memory(error, "a span of updates") : LIANA_OK;
 }
 
 static void free_run(span_run *own)
 {
     liana__span_server_destroy(own->server);
     for (size_t i = 0; own->states && i < own->parts->update->num_slices; i++) free(own->states[i]);
-    free(own->states);
-    free(own->was_there);
-    free(own->side.steps);
-    free(own->side.given);
-    free(own->said);
-    free(own->all);
+    liana__arena_free(&own->arena);
 }
 
 /* ---- before and after ---- */
@@ -122,20 +119,16 @@ static liana_status do_in_section(span_run *own, liana_status (*run)(liana__slic
     return status;
 }
 
-/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. Who hears of it later than
- * others, from those, is in another one and calls them back. */
+/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. A process that hears
+ * of it later than others, from those, is in another span and calls them back. */
 static liana_status enter(span_run *own, liana_status status, bool *fits, liana__error *error)
 {
     liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
     const entry said = {(int32_t)status, 1, own->work->generation};
-    entry *all = calloc(count, sizeof *all);
-    int32_t *statuses = calloc(count, sizeof *statuses);
-    if (!all || !statuses) {
-        free(all);
-        free(statuses);
-        return liana__fail_memory(error, "a span of updates");
-    }
+    LIANA__SCOPED_MEMORY entry *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY int32_t *statuses = calloc(count, sizeof *statuses);
+    if (!all || !statuses) return liana__fail_memory(error, "a span of updates");
     status = liana__cluster_gather(cluster, &said, sizeof said, all, error);
     *fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -143,10 +136,7 @@ static liana_status enter(span_run *own, liana_status status, bool *fits, liana_
         own->was_there[i] = all[i].is_there;
         *fits = *fits && (!all[i].is_there || all[i].generation == cluster->generation);
     }
-    if (status == LIANA_OK) status = liana__cluster_share_error(cluster, statuses, error);
-    free(all);
-    free(statuses);
-    return status;
+    return status == LIANA_OK ? liana__cluster_share_error(cluster, statuses, error) : status;
 }
 
 static liana_status prepare(span_run *own, liana__error *error)
@@ -168,7 +158,7 @@ static liana_status work_or_serve(span_run *own, liana__error *error)
     return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void write_report(span_run *own, liana_status status)
 {
@@ -186,7 +176,7 @@ static report read_head(const span_run *own, size_t rank)
     return head;
 }
 
-/* What a server says of a step. */
+/* A server's record of a step. */
 static liana__span_step read_step(const span_run *own, size_t rank, size_t step)
 {
     liana__span_step said;
@@ -195,7 +185,7 @@ static liana__span_step read_step(const span_run *own, size_t rank, size_t step)
     return said;
 }
 
-/* What the first server says of a worker. */
+/* The first server's record of a worker. */
 static liana__span_given read_given(const span_run *own, size_t worker)
 {
     liana__span_given given;
@@ -204,7 +194,7 @@ static liana__span_given read_given(const span_run *own, size_t worker)
     return given;
 }
 
-/* What was done of a step. A worker that died may have reached some servers only. */
+/* Counts the gradients of a step that were used. A worker that died may have reached some servers only. */
 static void count_step(const span_run *own, size_t step)
 {
     const liana__cluster *cluster = own->parts->cluster;
@@ -223,7 +213,7 @@ static void count_step(const span_run *own, size_t step)
     if (own->parts->options.synchronous || most > 0) own->outcome->done[step] = true;
 }
 
-/* A worker that is gone has used what the first server knows. */
+/* A worker that is gone has used the gradients that the first server knows. */
 static void count_worker(const span_run *own, size_t worker)
 {
     liana__span_outcome *outcome = own->outcome;
@@ -252,7 +242,7 @@ static liana_status meet(span_run *own, liana_status status, bool *broken, liana
 {
     liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
-    int32_t *statuses = calloc(count, sizeof *statuses);
+    LIANA__SCOPED_MEMORY int32_t *statuses = calloc(count, sizeof *statuses);
     if (!statuses) return liana__fail_memory(error, "a span of updates");
     write_report(own, status);
     status = liana__cluster_gather(cluster, own->said, report_size(own), own->all, error);
@@ -262,9 +252,7 @@ static liana_status meet(span_run *own, liana_status status, bool *broken, liana
         statuses[i] = head.status;
         *broken = *broken || head.broken;
     }
-    if (status == LIANA_OK) status = liana__cluster_share_error(cluster, statuses, error);
-    free(statuses);
-    return status;
+    return status == LIANA_OK ? liana__cluster_share_error(cluster, statuses, error) : status;
 }
 
 static liana_status undo(span_run *own, liana__error *error)

@@ -1,9 +1,9 @@
 /* span_gate.h - which worker may begin, so that no gradient becomes staler than a bound: pure arithmetic.
  *
- * The staleness of a gradient is the number of updates between the fetching of the weights that it was computed with and
- * its own update. Those can only be updates of workers that compute at the same time for a while. So a worker may begin if
- * it and all that compute then overlap with at most `most` others each. A worker that is ahead waits for the slow ones only
- * when they could become too stale. */
+ * The staleness of a gradient is the number of updates between the fetching of the weights that it was computed with
+ * and its own update. Those can only be updates of workers that compute at the same time for a while. So a worker may
+ * begin if it and all that compute then overlap with at most `most` others each. A worker that is ahead waits for the
+ * slow ones only when they could become too stale. */
 #ifndef LIANA_DISTRIBUTE_SPAN_GATE_H
 #define LIANA_DISTRIBUTE_SPAN_GATE_H
 

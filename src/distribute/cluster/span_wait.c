@@ -4,21 +4,17 @@
 #include "base/clock.h"
 #include "distribute/cluster/recovery.h"
 
-/* Seconds between looks at who is gone. */
-static const double between_looks = 0.05;
-
 void liana__span_look(liana__cluster *cluster, double *last)
 {
     const double now = liana__clock_seconds();
-    if (!cluster->recovery || now < *last + between_looks) return;
+    if (!cluster->recovery || now < *last + LIANA__BETWEEN_LOOKS) return;
     *last = now;
-    const bool any = liana__members_look(cluster);
-    (void)any; /* who it is, is asked one by one */
+    (void)!liana__members_look(cluster); /* who is gone, is asked one by one */
 }
 
 bool liana__span_is_gone(const liana__cluster *cluster, size_t rank)
 {
-    return cluster->recovery && cluster->recovery->is_dead[rank];
+    return cluster->recovery && cluster->recovery->ranks[rank].is_dead;
 }
 
 bool liana__span_is_called_back(liana__cluster *cluster)
@@ -27,24 +23,20 @@ bool liana__span_is_called_back(liana__cluster *cluster)
     if (!recovery) return false;
     const bool is_called = liana__members_call_back(cluster, recovery->position);
     if (is_called) liana__members_pass_on(cluster);
-    return is_called || recovery->is_dead[cluster->place.rank];
-}
-
-static liana__message_key key_of(const liana__cluster *cluster, liana__cluster_message kind, size_t part)
-{
-    return (liana__message_key){cluster->generation, cluster->step, (uint32_t)kind, (uint32_t)part};
+    return is_called || recovery->ranks[cluster->place.rank].is_dead;
 }
 
 liana_status liana__span_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                  void *data, size_t size, bool *lost, liana__error *error)
 {
-    /* Looking changes only what this process knows of the others. */
+    /* Looking changes only this process's knowledge of the others. */
     liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
-    const liana__message_key key = key_of(cluster, kind, part);
+    const liana__message_key key = liana__cluster_key(cluster, kind, part);
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);
     for (;;) {
-        const double until = liana__clock_seconds() + between_looks;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, data, size, until, error);
+        const double until = liana__clock_seconds() + LIANA__BETWEEN_LOOKS;
+        const liana_status status =
+            liana__transport_receive(cluster->transport, cluster->instance, from, key, data, size, until, error);
         if (status != LIANA_UNAVAILABLE) return status;
         double last = 0;
         liana__span_look(own, &last);
@@ -57,11 +49,12 @@ liana_status liana__span_receive(const liana__cluster *cluster, size_t from, lia
 liana_status liana__span_listen(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                 void *data, size_t size, const atomic_bool *ends, liana__error *error)
 {
-    const liana__message_key key = key_of(cluster, kind, part);
+    const liana__message_key key = liana__cluster_key(cluster, kind, part);
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);
     for (;;) {
-        const double until = liana__clock_seconds() + between_looks;
-        const liana_status status = cluster->transport->receive(cluster->instance, from, key, data, size, until, error);
+        const double until = liana__clock_seconds() + LIANA__BETWEEN_LOOKS;
+        const liana_status status =
+            liana__transport_receive(cluster->transport, cluster->instance, from, key, data, size, until, error);
         if (status != LIANA_UNAVAILABLE || *ends || liana__clock_seconds() < until) return status;
     }
 }

@@ -90,7 +90,7 @@ static liana_status reserve(worker *own, size_t size, liana__error *error)
 
 /* ---- one step ---- */
 
-/* All servers' values that leaves read, as they are now. */
+/* All servers' values that shards read, as they are now. */
 static liana_status fetch(worker *own, uint64_t round, liana__error *error)
 {
     const liana__span_parts *span = own->span;

@@ -1,6 +1,10 @@
 /* The part of a transport that does not depend on how bytes travel. */
 #include "distribute/transport/endpoint.h"
 
+#include "base/thread_start.h"
+
+#include <string.h>
+
 static liana__endpoint *own_of(const liana__transport_instance *instance)
 {
     return (liana__endpoint *)(uintptr_t)instance;
@@ -30,21 +34,22 @@ static liana_status send_to_self(liana__endpoint *own, const liana__outgoing *me
     return message->num_parts ? LIANA_OK : liana__mailbox_put(own->mailbox, &piece, error);
 }
 
-liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__outgoing *message, bool *travels,
-                                  liana__error *error)
+liana_status liana__endpoint_send(liana__endpoint *own, size_t to, const liana__outgoing *message, size_t most,
+                                  liana__send_piece *send_piece, liana__error *error)
 {
-    *travels = false;
+    size_t offset = 0;
     if (to >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", to);
     if (to == own->rank) return send_to_self(own, message, error);
-    *travels =
-        message->key.generation >= liana__mailbox_generation(own->mailbox) && !liana__mailbox_is_gone(own->mailbox, to);
-    return LIANA_OK;
-}
-
-void liana__endpoint_count_sent(liana__endpoint *own, size_t size)
-{
+    if (message->key.generation < liana__mailbox_generation(own->mailbox)) return LIANA_OK;
+    if (liana__mailbox_is_gone(own->mailbox, to)) return LIANA_OK;
+    do {
+        const size_t left = message->size - offset, size = left < most ? left : most;
+        LIANA_TRY(send_piece(own, to, message, offset, size, error));
+        offset += size;
+    } while (offset < message->size);
     own->messages_sent++;
-    own->bytes_sent += size;
+    own->bytes_sent += message->size;
+    return LIANA_OK;
 }
 
 /* ---- receiving ---- */
@@ -60,19 +65,11 @@ liana_status liana__endpoint_put(liana__endpoint *own, const liana__frame *frame
 }
 
 liana_status liana__endpoint_receive(liana__transport_instance *instance, size_t from, liana__message_key key,
-                                     void *data, size_t size, double deadline, liana__error *error)
+                                     const liana__receipt *wanted, double deadline, liana__error *error)
 {
     const liana__endpoint *own = own_of(instance);
     if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
-    return liana__mailbox_receive(own->mailbox, from, key, data, size, deadline, error);
-}
-
-liana_status liana__endpoint_take(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
-                                  double deadline, liana__message *message, liana__error *error)
-{
-    const liana__endpoint *own = own_of(instance);
-    if (from >= own->num_ranks) return liana__fail(error, LIANA_INTERNAL, "there is no rank %zu", from);
-    return liana__mailbox_take(own->mailbox, from, key, size, deadline, message, error);
+    return liana__mailbox_receive(own->mailbox, from, key, wanted, deadline, error);
 }
 
 bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, liana__message_key key, size_t *size)
@@ -81,7 +78,7 @@ bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, lian
     return from < own->num_ranks && liana__mailbox_peek(own->mailbox, from, key, size);
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__endpoint_is_gone(const liana__transport_instance *instance, size_t rank)
 {
@@ -99,4 +96,13 @@ void liana__endpoint_counters(const liana__transport_instance *instance, liana__
     const liana__endpoint *own = own_of(instance);
     *counters =
         (liana__transport_counters){own->messages_sent, own->bytes_sent, own->messages_received, own->bytes_received};
+}
+
+/* ---- the thread ---- */
+
+liana_status liana__endpoint_start_thread(pthread_t *thread, void *(*run)(void *user), void *user, liana__error *error)
+{
+    const int code = liana__thread_start(thread, run, user);
+    if (code == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
 }

@@ -39,7 +39,6 @@ typedef struct neighbour {
 
 struct liana__mailbox {
     pthread_mutex_t mutex;
-    pthread_condattr_t monotonic;
     mail *buckets[NUM_BUCKETS];
     neighbour *neighbours;
     size_t num_ranks;
@@ -99,8 +98,8 @@ static void discard(liana__mailbox *mailbox, mail *item)
 
 /* ---- create and destroy ---- */
 
-/* Messages are made and freed in each step. Memory that malloc gives back to the system in between costs a page fault for
- * each page, on both sides: a twentieth of a step of ResNet50. */
+/* Messages are made and freed in each step. Memory that malloc gives back to the system in between costs a page fault
+ * for each page, on both sides: a twentieth of a step of ResNet50. */
 static void keep_memory(void)
 {
     enum { LARGEST_MESSAGE = 32 << 20, MOST_KEPT = 256 << 20 };
@@ -122,8 +121,6 @@ liana_status liana__mailbox_create(size_t num_ranks, size_t max_kept, liana__mai
     own->num_ranks = num_ranks;
     own->max_kept = max_kept ? max_kept : liana__machine_memory() / 4;
     pthread_mutex_init(&own->mutex, NULL);
-    pthread_condattr_init(&own->monotonic);
-    pthread_condattr_setclock(&own->monotonic, CLOCK_MONOTONIC);
     keep_memory();
     *mailbox = own;
     return LIANA_OK;
@@ -135,7 +132,6 @@ void liana__mailbox_destroy(liana__mailbox *mailbox)
     for (size_t i = 0; i < NUM_BUCKETS; i++) {
         while (mailbox->buckets[i]) discard(mailbox, mailbox->buckets[i]);
     }
-    pthread_condattr_destroy(&mailbox->monotonic);
     pthread_mutex_destroy(&mailbox->mutex);
     free(mailbox->neighbours);
     free(mailbox);
@@ -303,7 +299,7 @@ static liana_status wait_for(liana__mailbox *mailbox, mail *item, double deadlin
     return LIANA_OK;
 }
 
-/* A thread gives up. What has come stays for the next one that asks, in memory of its own. */
+/* A thread gives up. A message that has come stays for the next one that asks, in memory of its own. */
 static void give_up(liana__mailbox *mailbox, mail *item)
 {
     while (item->filling) pthread_cond_wait(item->changed, &mailbox->mutex);
@@ -325,14 +321,7 @@ static void give_up(liana__mailbox *mailbox, mail *item)
     }
 }
 
-/* What a thread waits for: a copy, or the message's own memory. */
-typedef struct awaited {
-    void *data; /* NULL: no copy */
-    liana__message *message;
-    size_t size;
-} awaited;
-
-static liana_status hand_over(liana__mailbox *mailbox, mail *item, const awaited *wanted, liana__error *error)
+static liana_status hand_over(liana__mailbox *mailbox, mail *item, const liana__receipt *wanted, liana__error *error)
 {
     const size_t from = item->from, size = wanted->size;
     const uint64_t found = item->size;
@@ -353,11 +342,20 @@ static liana_status hand_over(liana__mailbox *mailbox, mail *item, const awaited
                        found, size);
 }
 
-static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaited *wanted, double deadline,
+void liana__mailbox_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static liana_status await_mail(liana__mailbox *mailbox, mail *item, const liana__receipt *wanted, double deadline,
                                liana__error *error)
 {
     pthread_cond_t changed;
-    pthread_cond_init(&changed, &mailbox->monotonic);
+    liana__mailbox_condition(&changed);
     item->awaited = true;
     item->changed = &changed;
     item->wanted = wanted->data;
@@ -372,8 +370,8 @@ static liana_status await_mail(liana__mailbox *mailbox, mail *item, const awaite
     return status;
 }
 
-static liana_status receive(liana__mailbox *mailbox, size_t from, liana__message_key key, const awaited *wanted,
-                            double deadline, liana__error *error)
+liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key,
+                                    const liana__receipt *wanted, double deadline, liana__error *error)
 {
     pthread_mutex_lock(&mailbox->mutex);
     mail *item = find_or_add(mailbox, from, key);
@@ -389,19 +387,6 @@ static liana_status receive(liana__mailbox *mailbox, size_t from, liana__message
     return status;
 }
 
-liana_status liana__mailbox_receive(liana__mailbox *mailbox, size_t from, liana__message_key key, void *data,
-                                    size_t size, double deadline, liana__error *error)
-{
-    return receive(mailbox, from, key, &(awaited){data, NULL, size}, deadline, error);
-}
-
-liana_status liana__mailbox_take(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error)
-{
-    *message = (liana__message){0};
-    return receive(mailbox, from, key, &(awaited){NULL, message, size}, deadline, error);
-}
-
 bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_key key, size_t *size)
 {
     pthread_mutex_lock(&mailbox->mutex);
@@ -412,7 +397,7 @@ bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_ke
     return found;
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__mailbox_is_gone(liana__mailbox *mailbox, size_t rank)
 {

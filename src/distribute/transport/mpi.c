@@ -1,6 +1,6 @@
 /* The transport `mpi`: Open MPI or MPICH, for processes that mpirun or srun has started. One thread makes all calls of
- * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may leave
- * the others waiting: so the processes of one machine watch each other. */
+ * MPI. A process that dies ends the job. MPI's own launcher sees to that, but says it in its own words, and srun may
+ * leave the others waiting: so the processes of one machine watch each other. */
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
 #include "distribute/transport/mpi_load.h"
@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +22,9 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
- * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core, and
- * nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on its way;
- * in one machine's memory a message is taken in one piece. Nanoseconds. */
+ * waits, then with longer and longer ones. Where nobody waits, each look takes time from computing on this core, and
+ * nothing hangs on it: a thread that begins to wait wakes this one. Only a network wants to be fed while a message is
+ * on its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
@@ -78,9 +77,7 @@ static transport *own_of(const liana__transport_instance *instance)
 
 static void wake_thread(const transport *own)
 {
-    static const uint64_t one = 1;
-    ssize_t written = write(own->wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(own->wake, 1);
 }
 
 static void free_transport(transport *own)
@@ -169,7 +166,7 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
     }
 }
 
-/* This thread looks for messages first, so most of what the dead have sent has come. */
+/* This thread looks for messages first, so most messages of the dead have come. */
 static void note_deaths(transport *own)
 {
     char reason[128];
@@ -198,7 +195,7 @@ static uint8_t *make_room(void)
     return malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
 }
 
-/* What may be kept gets memory of its own; small messages are copied out of own->room. */
+/* A message that may be kept gets memory of its own; small messages are copied out of own->room. */
 static int take_message_of(transport *own, size_t from, void *message, size_t size)
 {
     uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;
@@ -243,7 +240,7 @@ static long next_pause(const transport *own, long before)
 static void wait_a_moment(transport *own, long *pause, int *looks)
 {
     uint64_t count;
-    /* Where nobody waits, this core has leaves to compute. */
+    /* Where nobody waits, this core has shards to compute. */
     if (++*looks < BUSY_LOOKS && atomic_load(&own->num_waiting)) return;
     struct pollfd wakes[] = {{.fd = own->wake, .events = POLLIN},
                              {.fd = liana__process_watch_file(own->watch), .events = POLLIN}};
@@ -275,8 +272,8 @@ static void say_hello(transport *own)
     const liana__outgoing whole = liana__outgoing_of((liana__message_key){0}, &part, 1);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         const outgoing_piece piece = {&whole, 0, whole.size};
-        const bool said = i == own->base.rank || send_kind(own, i, LIANA__FRAME_HELLO, &piece, NULL) == LIANA_OK;
-        (void)said; /* without it a death is noticed later, by the launcher */
+        /* Without it a death is noticed later, by the launcher. */
+        if (i != own->base.rank) (void)!send_kind(own, i, LIANA__FRAME_HELLO, &piece, NULL);
     }
 }
 
@@ -373,17 +370,6 @@ static liana_status wait_for_start(transport *own, const liana__cluster_place *p
         place->timeout, place->num_workers + place->num_servers, place->source);
 }
 
-static liana_status start_thread(transport *own, liana__error *error)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
-}
-
 static liana_status make_parts(transport *own, const liana__cluster_place *place, liana__error *error)
 {
     LIANA_TRY(liana__mpi_load(place->library ? place->library : "openmpi", &own->module, error));
@@ -392,13 +378,12 @@ static liana_status make_parts(transport *own, const liana__cluster_place *place
     own->left = calloc(own->base.num_ranks, sizeof *own->left);
     own->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!own->left || own->wake < 0) return liana__fail_memory(error, "the other processes");
-    return start_thread(own, error);
+    return liana__endpoint_start_thread(&own->thread, thread_main, own, error);
 }
 
 static liana_status open_transport(const liana__cluster_place *place, liana__transport_instance **instance,
                                    liana__error *error)
 {
-    pthread_condattr_t monotonic;
     *instance = NULL;
     transport *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the other processes");
@@ -406,10 +391,7 @@ static liana_status open_transport(const liana__cluster_place *place, liana__tra
     own->base.num_ranks = place->num_workers + place->num_servers;
     own->wake = -1;
     pthread_mutex_init(&own->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&own->opened, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    liana__mailbox_condition(&own->opened);
     liana_status status = make_parts(own, place, error);
     if (status != LIANA_OK) {
         free_transport(own);
@@ -462,59 +444,32 @@ static liana_status send_kind(transport *own, size_t to, liana__frame_kind kind,
     return LIANA_OK;
 }
 
-static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+static liana_status send_piece(liana__endpoint *own, size_t to, const liana__outgoing *whole, size_t offset,
+                               size_t size, liana__error *error)
 {
-    transport *own = own_of(instance);
-    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
-    bool travels;
-    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
-    if (!travels) return LIANA_OK;
-    size_t offset = 0;
-    do {
-        const size_t left = whole.size - offset, size = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
-        LIANA_TRY(send_kind(own, to, LIANA__FRAME_DATA, &(outgoing_piece){&whole, offset, size}, error));
-        offset += size;
-    } while (offset < whole.size);
-    wake_thread(own);
-    liana__endpoint_count_sent(&own->base, whole.size);
-    return LIANA_OK;
+    return send_kind((transport *)(void *)own, to, LIANA__FRAME_DATA, &(outgoing_piece){whole, offset, size}, error);
 }
 
 static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
+                                 const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
-    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
+    transport *own = own_of(instance);
+    const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
+    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, LIANA__FRAME_PIECE, send_piece, error));
+    wake_thread(own);
+    return LIANA_OK;
 }
 
 /* Counts this thread as waiting, then wakes the transport's thread. In the other order that might pause again. */
-static void begin_waiting(liana__transport_instance *instance, size_t from, liana__message_key key)
-{
-    size_t found;
-    atomic_fetch_add(&own_of(instance)->num_waiting, 1);
-    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own_of(instance));
-}
-
-static void end_waiting(liana__transport_instance *instance)
-{
-    atomic_fetch_sub(&own_of(instance)->num_waiting, 1);
-}
-
 static liana_status receive_message(liana__transport_instance *instance, size_t from, liana__message_key key,
-                                    void *data, size_t size, double deadline, liana__error *error)
+                                    const liana__receipt *wanted, double deadline, liana__error *error)
 {
-    begin_waiting(instance, from, key);
-    const liana_status status = liana__endpoint_receive(instance, from, key, data, size, deadline, error);
-    end_waiting(instance);
-    return status;
-}
-
-static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error)
-{
-    begin_waiting(instance, from, key);
-    const liana_status status = liana__endpoint_take(instance, from, key, size, deadline, message, error);
-    end_waiting(instance);
+    transport *own = own_of(instance);
+    size_t found;
+    atomic_fetch_add(&own->num_waiting, 1);
+    if (!liana__endpoint_peek(instance, from, key, &found)) wake_thread(own);
+    const liana_status status = liana__endpoint_receive(instance, from, key, wanted, deadline, error);
+    atomic_fetch_sub(&own->num_waiting, 1);
     return status;
 }
 
@@ -533,9 +488,7 @@ const liana__transport liana__transport_mpi = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
-    .send_parts = send_parts,
     .interrupt = interrupt,
     .receive = receive_message,
-    .take = take_message,
     LIANA__ENDPOINT_QUESTIONS,
 };

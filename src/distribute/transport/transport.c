@@ -27,15 +27,28 @@ void liana__message_free(liana__message *message)
     *message = (liana__message){0};
 }
 
+liana_status liana__transport_send(const liana__transport *transport, liana__transport_instance *instance, size_t to,
+                                   liana__message_key key, const void *data, size_t size, liana__error *error)
+{
+    return transport->send(instance, to, key, &(liana__message_part){data, size}, 1, error);
+}
+
+liana_status liana__transport_receive(const liana__transport *transport, liana__transport_instance *instance,
+                                      size_t from, liana__message_key key, void *data, size_t size, double deadline,
+                                      liana__error *error)
+{
+    return transport->receive(instance, from, key, &(liana__receipt){data, NULL, size}, deadline, error);
+}
+
 /* ---- the list ---- */
 
 #define LIANA__TRANSPORT(stem, name) extern const liana__transport liana__transport_##name;
-#include "distribute/transports.def"
+#include "distribute/transport/transports.def"
 #undef LIANA__TRANSPORT
 
 const liana__transport *const liana__transports[] = {
 #define LIANA__TRANSPORT(stem, name) &liana__transport_##name,
-#include "distribute/transports.def"
+#include "distribute/transport/transports.def"
 #undef LIANA__TRANSPORT
     NULL,
 };

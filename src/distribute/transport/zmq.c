@@ -1,14 +1,11 @@
-/* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in a
- * folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
-#include "distribute/transport/zmq_calls.h"
+/* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in
+ * a folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +15,7 @@
 
 /* ---- open ---- */
 
-/* FNV-1a: a name for what all processes of a cluster know. */
+/* FNV-1a: a name for the common facts of all processes of a cluster. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (const char *at = text; *at; at++) hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
@@ -34,25 +31,16 @@ static uint64_t make_id(const liana__cluster_place *place, size_t num_ranks)
     return hash;
 }
 
-static liana_status copy_address(char *to, const char *from, liana__error *error)
-{
-    if (strlen(from) < LIANA__ZMQ_ADDRESS) {
-        strcpy(to, from);
-        return LIANA_OK;
-    }
-    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", from);
-}
-
 static liana_status copy_addresses(liana__zmq *own, const liana__cluster_place *place, liana__error *error)
 {
     if (!place->addresses) {
-        if (own->base.rank == 0) return copy_address(own->address, place->master, error);
-        LIANA_TRY(copy_address(own->peers[0].address, place->master, error));
-        return copy_address(own->address, "*:*", error);
+        if (own->base.rank == 0) return liana__zmq_copy_address(own->address, place->master, error);
+        LIANA_TRY(liana__zmq_copy_address(own->peers[0].address, place->master, error));
+        return liana__zmq_copy_address(own->address, "*:*", error);
     }
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         char *to = i == own->base.rank ? own->address : own->peers[i].address;
-        LIANA_TRY(copy_address(to, place->addresses[i], error));
+        LIANA_TRY(liana__zmq_copy_address(to, place->addresses[i], error));
     }
     return LIANA_OK;
 }
@@ -61,7 +49,7 @@ static liana_status read_keys(liana__zmq *own, const liana__cluster_place *place
 {
     bool all_here = place->addresses != NULL;
     for (size_t i = 0; all_here && i < own->base.num_ranks; i++) {
-        all_here = liana__starts_with(place->addresses[i], "ipc://");
+        all_here = liana__zmq_is_ipc(place->addresses[i]);
     }
     if (all_here) return LIANA_OK;
     if (!place->keys) {
@@ -106,17 +94,12 @@ static liana_status make_parts(liana__zmq *own, liana__error *error)
 
 static liana_status start_thread(liana__zmq *own, liana__error *error)
 {
-    sigset_t all, before;
     double now = liana__clock_seconds();
     for (size_t i = 0; i < own->base.num_ranks; i++) own->peers[i].last_heard = now;
-    own->has_thread = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, liana__zmq_serve, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) return LIANA_OK;
-    own->has_thread = false;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
+    own->has_thread = true; /* it is true for the thread */
+    const liana_status status = liana__endpoint_start_thread(&own->thread, liana__zmq_serve, own, error);
+    own->has_thread = status == LIANA_OK;
+    return status;
 }
 
 static liana_status open_all(liana__zmq *own, const liana__cluster_place *place, liana__error *error)
@@ -137,11 +120,9 @@ static void close_transport(liana__transport_instance *instance)
     liana__zmq *own = (liana__zmq *)(void *)instance;
     if (!own) return;
     if (own->has_thread) {
-        static const uint64_t one = 1;
         own->closing = true;
         /* If it is not written, the thread looks after its turn. */
-        ssize_t written = write(own->wake, &one, sizeof one);
-        (void)written;
+        eventfd_write(own->wake, 1);
         pthread_join(own->thread, NULL);
     }
     if (own->base.mailbox) liana__zmq_close_sockets(own);
@@ -182,85 +163,59 @@ static liana__zmq *own_of(const liana__transport_instance *instance)
     return (liana__zmq *)(uintptr_t)instance;
 }
 
-/* The bytes [offset, offset + size) of a message. Called with the mutex of the receiver. */
-static liana_status send_piece(liana__zmq *own, size_t to, const liana__outgoing *whole, size_t offset, size_t size,
-                               liana__error *error)
+static liana_status send_piece(liana__endpoint *base, size_t to, const liana__outgoing *whole, size_t offset,
+                               size_t size, liana__error *error)
 {
+    liana__zmq *own = (liana__zmq *)(void *)base;
     liana__zmq_peer *peer = &own->peers[to];
-    liana__frame frame = {.kind = LIANA__FRAME_DATA,
-                          .sender = (uint32_t)own->base.rank,
-                          .cluster = own->cluster,
-                          .incarnation = own->incarnation,
-                          .sequence = peer->sent,
-                          .key = whole->key,
-                          .size = whole->size,
-                          .offset = offset,
-                          .num_bytes = size};
     zmq_msg_t message;
     if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + size) != 0) {
         return liana__fail_memory(error, "a message to another process");
     }
     uint8_t *bytes = zmq_msg_data(&message);
-    liana__frame_write(&frame, bytes);
     liana__message_parts_copy(whole->parts, offset, size, bytes + LIANA__FRAME_HEADER);
-    if (zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0) {
-        peer->sent++;
-        return LIANA_OK;
-    }
-    int reason = zmq_errno();
-    zmq_msg_close(&message);
+    pthread_mutex_lock(&peer->mutex);
+    const liana__frame frame = {.kind = LIANA__FRAME_DATA,
+                                .sender = (uint32_t)own->base.rank,
+                                .cluster = own->cluster,
+                                .incarnation = own->incarnation,
+                                .sequence = peer->sent,
+                                .key = whole->key,
+                                .size = whole->size,
+                                .offset = offset,
+                                .num_bytes = size};
+    liana__frame_write(&frame, bytes);
+    /* A process outside the round has no socket. */
+    const bool sent = peer->socket && zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
+    const int reason = sent || !peer->socket ? 0 : zmq_errno();
+    peer->sent += sent;
+    pthread_mutex_unlock(&peer->mutex);
+    if (!sent) zmq_msg_close(&message);
+    if (!reason) return LIANA_OK;
     return liana__fail(error, LIANA_UNAVAILABLE, "a message to rank %zu cannot be sent: %s", to, zmq_strerror(reason));
 }
 
-/* A piece is encrypted whole before its first byte is sent, and received whole before it is decrypted. Small ones let all of
- * that happen at the same time. */
+/* A piece is encrypted whole before its first byte is sent, and received whole before it is decrypted. Small ones let
+ * all of that happen at the same time. */
 static size_t piece_size(const liana__zmq *own)
 {
     return own->has_keys ? LIANA__FRAME_ENCRYPTED_PIECE : LIANA__FRAME_PIECE;
 }
 
-static liana_status send_pieces(liana__zmq *own, size_t to, const liana__outgoing *message, liana__error *error)
-{
-    const size_t most = piece_size(own);
-    size_t offset = 0;
-    do {
-        const size_t left = message->size - offset, size = left < most ? left : most;
-        LIANA_TRY(send_piece(own, to, message, offset, size, error));
-        offset += size;
-    } while (offset < message->size);
-    liana__endpoint_count_sent(&own->base, message->size);
-    return LIANA_OK;
-}
-
-static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
+                                 const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     liana__zmq *own = own_of(instance);
     const liana__outgoing whole = liana__outgoing_of(key, parts, num_parts);
-    bool travels;
-    LIANA_TRY(liana__endpoint_send(&own->base, to, &whole, &travels, error));
-    if (!travels) return LIANA_OK;
-    pthread_mutex_lock(&own->peers[to].mutex);
-    /* Who does not belong to the round has none. */
-    liana_status status = own->peers[to].socket ? send_pieces(own, to, &whole, error) : LIANA_OK;
-    pthread_mutex_unlock(&own->peers[to].mutex);
-    return status;
-}
-
-static liana_status send_message(liana__transport_instance *instance, size_t to, liana__message_key key,
-                                 const void *data, size_t size, liana__error *error)
-{
-    return send_parts(instance, to, key, &(liana__message_part){data, size}, 1, error);
+    return liana__endpoint_send(&own->base, to, &whole, piece_size(own), send_piece, error);
 }
 
 static void interrupt(liana__transport_instance *instance)
 {
-    static const uint64_t one = 1;
     liana__zmq *own = own_of(instance);
     liana__mailbox_interrupt(own->base.mailbox);
     /* Fails only if the thread is to wake up already. */
-    ssize_t written = write(own->wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(own->wake, 1);
 }
 
 const liana__transport liana__transport_zmq = {
@@ -270,11 +225,11 @@ const liana__transport liana__transport_zmq = {
     .open = open_transport,
     .close = close_transport,
     .send = send_message,
-    .send_parts = send_parts,
+    .receive = liana__endpoint_receive,
     .interrupt = interrupt,
     .take_in = liana__zmq_take_in,
     .waits = liana__zmq_waits,
     .invite = liana__zmq_invite,
     .find_round = liana__zmq_find_round,
-    LIANA__ENDPOINT_FUNCTIONS,
+    LIANA__ENDPOINT_QUESTIONS,
 };

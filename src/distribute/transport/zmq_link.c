@@ -1,12 +1,9 @@
 /* The client of service.h: one DEALER socket. */
 #include "distribute/transport/service.h"
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +16,10 @@ struct liana__link {
     liana__zmq zmq; /* its one peer is the server */
     liana__zmq_peer server;
     char keys[256]; /* the folder, for messages */
-    bool is_connected, is_lost;
+    bool is_connected;
+    bool is_answered; /* by the server, since the connection has begun */
+    bool is_heard;    /* the link is open: the server knows this connection, and keeps it */
+    bool is_lost;
     double broken_since; /* when a connection first broke while it was opened; 0: none has */
     liana__assembly assembly;
 };
@@ -28,28 +28,13 @@ struct liana__link {
 
 static liana_status prepare(liana__link *link, const liana__service_place *place, liana__error *error)
 {
-    liana__zmq *zmq = &link->zmq;
-    zmq->is_service = zmq->pings = true;
-    zmq->place.source = place->source;
-    zmq->place.heartbeat = place->heartbeat;
-    zmq->context = zmq_ctx_new();
-    if (!zmq->context) return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
-    if (strlen(place->address) >= LIANA__ZMQ_ADDRESS) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
-    }
-    strcpy(link->server.address, place->address);
-    if (liana__starts_with(place->address, "ipc://")) return LIANA_OK;
-    if (!place->keys) {
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "a server over a network (%s) is reached with the cluster's key: copy the folder that 'liana "
-            "cluster keys' has made, and name it in cluster.keys or LIANA_CLUSTER_KEYS",
-            place->address);
-    }
-    snprintf(link->keys, sizeof link->keys, "%s", place->keys);
-    LIANA_TRY(liana__cluster_keys_read(place->keys, &zmq->keys, error));
-    zmq->has_keys = true;
-    return LIANA_OK;
+    LIANA_TRY(liana__zmq_prepare_service(&link->zmq, place, link->server.address, error));
+    if (link->zmq.has_keys) snprintf(link->keys, sizeof link->keys, "%s", place->keys);
+    if (link->zmq.has_keys || liana__zmq_is_ipc(place->address)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "a server over a network (%s) is reached with the cluster's key: copy the folder that 'liana "
+                       "cluster keys' has made, and name it in cluster.keys or LIANA_CLUSTER_KEYS",
+                       place->address);
 }
 
 static liana_status fail_key(const liana__link *link, liana__error *error)
@@ -78,8 +63,14 @@ static liana_status look(liana__link *link, liana__error *error)
             liana__zmq_widen(&link->server, value);
         } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
             link->is_connected = true;
-        } else if (link->is_connected) {
+            link->is_answered = false;
+            /* So that the server knows it, however long nothing is asked. It answers. */
+            liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
+        } else if (link->is_heard) {
             link->is_lost = true;
+        } else if (link->is_connected) {
+            /* A server that many strangers visit ends connections that have said nothing yet (zmq_door.c). */
+            link->is_connected = false;
         } else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && may_break(link)) {
             continue;
         } else if (event != ZMQ_EVENT_DISCONNECTED) {
@@ -99,6 +90,35 @@ static void wait_for(liana__link *link, double seconds)
     zmq_poll(items, 2, (long)(seconds * 1000) + 1);
 }
 
+static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, liana__error *error)
+{
+    liana__frame frame;
+    *whole = false;
+    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "the server at %s", link->server.address);
+    if (frame.kind == LIANA__FRAME_REFUSAL) {
+        link->is_lost = true;
+        return liana__fail(error, LIANA_UNAVAILABLE, "the server at %s refuses this process: %.*s",
+                           link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
+                           (const char *)frame.bytes);
+    }
+    link->is_answered = true;
+    /* Before the link is open no answer to a request can come. */
+    if (!link->is_heard || frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
+    return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
+}
+
+/* Takes a frame, if one has come. */
+static liana_status take_next(liana__link *link, bool *found, bool *whole, liana__error *error)
+{
+    zmq_msg_t body;
+    zmq_msg_init(&body);
+    *found = zmq_msg_recv(&body, link->server.socket, ZMQ_DONTWAIT) >= 0;
+    const liana_status status = *found ? take_frame(link, &body, whole, error) : LIANA_OK;
+    zmq_msg_close(&body);
+    return status;
+}
+
 static liana_status connect_to(liana__link *link, const liana__service_place *place, liana__error *error)
 {
     LIANA_TRY(prepare(link, place, error));
@@ -106,12 +126,13 @@ static liana_status connect_to(liana__link *link, const liana__service_place *pl
     if (!link->server.monitor) return liana__fail_memory(error, "a connection");
     double end = liana__clock_seconds() + place->timeout;
     for (;;) {
+        bool found, whole;
+        LIANA_TRY(take_next(link, &found, &whole, error));
+        /* The connection that was answered may have ended since, and another one begun, which the server does not know
+         * yet. */
         LIANA_TRY(look(link, error));
-        if (link->is_connected) {
-            /* So that the server knows it, however long nothing is asked. */
-            liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
-            return LIANA_OK;
-        }
+        link->is_heard = link->is_connected && link->is_answered;
+        if (link->is_heard) return LIANA_OK;
         if (place->stop && place->stop(place->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while it waited for the server at %s", place->address);
         }
@@ -157,29 +178,11 @@ void liana__link_close(liana__link *link)
 
 /* ---- messages ---- */
 
-/* Copies [offset, offset + count) of two parts that follow each other. */
-static void copy_parts(uint8_t *to, size_t offset, size_t count, const liana__service_message *message,
-                       const void *more)
+static liana_status send_piece(liana__link *link, const liana__frame *frame, const liana__message_part *parts,
+                               liana__error *error)
 {
-    size_t first = offset < message->size ? message->size - offset : 0;
-    if (first > count) first = count;
-    if (first) memcpy(to, message->bytes + offset, first);
-    if (first < count) memcpy(to + first, (const uint8_t *)more + (offset + first - message->size), count - first);
-}
-
-static liana_status send_piece(liana__link *link, const liana__service_message *message, const void *more,
-                               size_t offset, size_t count, size_t size, liana__error *error)
-{
-    liana__frame frame = {.kind = LIANA__FRAME_DATA,
-                          .key = {.step = message->number, .kind = message->kind},
-                          .size = size,
-                          .offset = offset,
-                          .num_bytes = count};
     zmq_msg_t piece;
-    if (zmq_msg_init_size(&piece, LIANA__FRAME_HEADER + count) != 0) return liana__fail_memory(error, "a message");
-    uint8_t *bytes = zmq_msg_data(&piece);
-    liana__frame_write(&frame, bytes);
-    copy_parts(bytes + LIANA__FRAME_HEADER, offset, count, message, more);
+    if (!liana__zmq_make_message(frame, parts, &piece)) return liana__fail_memory(error, "a message");
     if (zmq_msg_send(&piece, link->server.socket, ZMQ_DONTWAIT) >= 0) return LIANA_OK;
     int reason = zmq_errno();
     zmq_msg_close(&piece);
@@ -190,42 +193,20 @@ static liana_status send_piece(liana__link *link, const liana__service_message *
 liana_status liana__link_send(liana__link *link, const liana__service_message *message, const void *more,
                               size_t num_more, liana__error *error)
 {
-    size_t size = message->size + num_more, offset = 0;
+    const liana__message_part parts[2] = {{message->bytes, message->size}, {more, num_more}};
+    liana__frame frame = liana__zmq_first_piece(message, message->size + num_more);
     LIANA_TRY(look(link, error));
     do {
-        size_t left = size - offset, count = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
-        LIANA_TRY(send_piece(link, message, more, offset, count, size, error));
-        offset += count;
-    } while (offset < size);
+        LIANA_TRY(send_piece(link, &frame, parts, error));
+    } while (liana__zmq_next_piece(&frame));
     return LIANA_OK;
-}
-
-static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, liana__error *error)
-{
-    liana__frame frame;
-    *whole = false;
-    liana_status status = liana__frame_read(zmq_msg_data(body), zmq_msg_size(body), &frame, error);
-    if (status != LIANA_OK) return liana__fail_within(error, "the server at %s", link->server.address);
-    if (frame.kind == LIANA__FRAME_REFUSAL) {
-        link->is_lost = true;
-        return liana__fail(error, LIANA_UNAVAILABLE, "the server at %s refuses this process: %.*s",
-                           link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
-                           (const char *)frame.bytes);
-    }
-    if (frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
-    return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
 }
 
 liana_status liana__link_receive(liana__link *link, liana__service_message *message, liana__error *error)
 {
     for (;;) {
-        zmq_msg_t body;
-        bool whole = false;
-        zmq_msg_init(&body);
-        bool found = zmq_msg_recv(&body, link->server.socket, ZMQ_DONTWAIT) >= 0;
-        liana_status status = found ? take_frame(link, &body, &whole, error) : LIANA_OK;
-        zmq_msg_close(&body);
-        LIANA_TRY(status);
+        bool found, whole = false;
+        LIANA_TRY(take_next(link, &found, &whole, error));
         if (whole) break;
         if (found) continue;
         LIANA_TRY(look(link, error));

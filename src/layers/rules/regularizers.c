@@ -1,4 +1,4 @@
-/* The list of regularisers, and what all of them have in common. */
+/* The list of regularisers, and their common code. */
 #include "layers/rules/regularizers.h"
 
 #include "ir/part_result.h"
@@ -42,6 +42,14 @@ static liana_tensor penalty_of(const liana__regularizer *regularizer, liana_tens
 liana_tensor liana__regularizer_of_variable(const liana__regularizer *regularizer, liana_tensor variable)
 {
     return penalty_of(regularizer, variable, LIANA_ALL_AXES, &LIANA_SCALAR);
+}
+
+liana_tensor liana__regularizer_add(const liana__regularizer *regularizer, liana_graph *graph, const char *name,
+                                    liana_shape shape, liana_tensor total)
+{
+    const liana_tensor variable = liana_graph_variable(graph, name, LIANA_F32, shape);
+    const liana_tensor penalty = liana__regularizer_of_variable(regularizer, variable);
+    return total.id ? liana_op_add(total, penalty) : penalty;
 }
 
 liana_tensor liana__regularizer_by_example(const liana__regularizer *regularizer, liana_tensor activation)

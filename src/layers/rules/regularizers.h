@@ -1,6 +1,6 @@
-/* regularizers.h - the contract of regularisers: what is added to the loss for the size of weights or activations. To
- * add one: src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and
- * defaults are Keras's. */
+/* regularizers.h - the contract of regularisers: terms of the loss for the size of weights or activations. To add one:
+ * src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and defaults
+ * are Keras's. */
 #ifndef LIANA_LAYERS_REGULARIZERS_H
 #define LIANA_LAYERS_REGULARIZERS_H
 
@@ -27,6 +27,9 @@ liana_status liana__regularizer_read(const liana_context *context, const char *t
                                      liana__regularizer *regularizer, liana__error *error) LIANA_MUST_USE;
 /* The penalty of a variable, a scalar; that of each example of an activation [batch, ...], [batch]. */
 liana_tensor liana__regularizer_of_variable(const liana__regularizer *regularizer, liana_tensor variable);
+/* `total` (invalid: 0) and the penalty of a variable of the graph. */
+liana_tensor liana__regularizer_add(const liana__regularizer *regularizer, liana_graph *graph, const char *name,
+                                    liana_shape shape, liana_tensor total);
 liana_tensor liana__regularizer_by_example(const liana__regularizer *regularizer, liana_tensor activation);
 
 #endif

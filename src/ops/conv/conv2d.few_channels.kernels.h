@@ -38,7 +38,7 @@ static const char *why_not(const liana__node *node, const liana__geometry *g)
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_f32_bf16(node, reason)) return false;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = why_not(node, &g);
     return !*reason;
 }
@@ -46,7 +46,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
 /* Where oneDNN has products of bf16, large windows are enough work to pack for. */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "oneDNN is faster for windows of more than 25 cells";
     return node->inputs[0]->dtype != LIANA_BF16 || isa < LIANA__ISA_AVX512_BF16 || g.window[0] * g.window[1] <= 25;
 }
@@ -222,7 +222,7 @@ static memory memory_of(const liana__node *node, const liana__geometry *g)
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     const memory m = memory_of(node, &g);
     prepared->scratch_size = (size_t)(m.lines + m.weights + m.total + m.row) * sizeof(float);
     return LIANA_OK;
@@ -252,7 +252,7 @@ static void run_forward(const liana__call *call, const liana__geometry *g)
 
 /* Some cells of a row of the window, for some filters: a row of dy. */
 typedef struct gradient_job {
-    const float *x;              /* what the first of the taps sees first */
+    const float *x;              /* the first input of the first of the taps */
     const float *dy;             /* of the first of these filters */
     int64_t step, width, stride; /* from a pixel of x to the next, pixels, from a pixel of dy to the next */
     int64_t filters;
@@ -359,7 +359,7 @@ static void run_kernel_gradient(const liana__call *call, const liana__geometry *
 
 static liana_status run(const liana__call *call)
 {
-    const liana__geometry g = liana__conv2d_geometry(call->node);
+    const liana__geometry g = liana__conv_geometry(call->node);
     bool is_bf16 = call->node->inputs[0]->dtype == LIANA_BF16;
     if (call->node->op == &liana__op_conv2d) {
         run_forward(call, &g);

@@ -13,7 +13,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
 #endif
     *reason = "made for gradients of kernels";
     if (node->op != &liana__op_conv2d_kernel_gradient) return false;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "strides of a window, dilations or groups";
     if (g.groups != 1 || g.dilations[0] != 1 || g.dilations[1] != 1) return false;
     return liana__geometry_is_of_pixels(&g) || (g.strides[0] == 1 && g.strides[1] == 1);
@@ -27,7 +27,7 @@ enum { LEAST_GRADIENT = 1 << 20 };
  * Single pixels are products without packing; but with AVX2 oneDNN's are slow if rows are 2 KiB apart in memory. */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     const bool single = g.window[0] * g.window[1] == 1;
     *reason = "too few channels or filters";
     if (g.channels < TILE_ROWS || g.filters < VECTOR_LENGTH) return false;
@@ -60,7 +60,7 @@ static bool is_preferred(const liana__node *node, liana__isa isa, const char **r
 static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     const lines_plan plan = plan_lines(&g);
     prepared->scratch_size = lines_scratch(&plan);
     return LIANA_OK;
@@ -68,7 +68,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 
 static liana_status run(const liana__call *call)
 {
-    const liana__geometry g = liana__conv2d_geometry(call->node);
+    const liana__geometry g = liana__conv_geometry(call->node);
     multiply_lines(&g, call->src[0], call->src[1], call->dst, call->scratch);
     return LIANA_OK;
 }

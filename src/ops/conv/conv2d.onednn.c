@@ -27,7 +27,7 @@ static bool applicable_bf16(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
     if (node->op != &liana__op_conv2d_kernel_gradient) return true;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "strides, and cells of the window that see only padding";
     return (g.strides[0] == 1 && g.strides[1] == 1) || (!has_idle_cell(&g, 0) && !has_idle_cell(&g, 1));
 }
@@ -35,30 +35,31 @@ static bool applicable_bf16(const liana__node *node, const char **reason)
 static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared,
                                liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
-    return liana__onednn_prepare_conv(pass, dtype, &geometry, prepared, error);
+    const liana__geometry geometry = liana__conv_geometry(node);
+    return liana__onednn_prepare_conv(liana__conv_pass_of(node), dtype, &geometry, prepared, error);
 }
 
-static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
+static liana_status cut_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv_geometry(node);
+    return liana__onednn_cut_conv(liana__conv_pass_of(node), dtype, &geometry, prepared, error);
+}
+
+liana_status liana__conv_onednn_prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     return prepare_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
-    return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
+    return cut_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
 const liana__kernel liana__conv2d_onednn = {
     .name = "onednn",
     .applicable = applicable_f32,
-    .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    .prepare = liana__conv_onednn_prepare,
+    LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
 
@@ -66,10 +67,8 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .name = "onednn_bf16",
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = applicable_bf16,
-    .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    .prepare = liana__conv_onednn_prepare,
+    LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
 
@@ -82,9 +81,7 @@ static liana_status prepare_widened(const liana__node *node, liana__prepared *pr
 
 static liana_status cut_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__conv2d_family, node);
-    LIANA_TRY(liana__onednn_cut_conv(pass, LIANA_F32, &geometry, liana__widened_plain(prepared), error));
+    LIANA_TRY(cut_as(node, LIANA_F32, liana__widened_plain(prepared), error));
     liana__widened_use_cut(prepared, liana__onednn_find_part);
     return LIANA_OK;
 }
@@ -93,8 +90,6 @@ const liana__kernel liana__conv2d_onednn_widened = {
     .name = "onednn_widened",
     .applicable = applicable_bf16,
     .prepare = prepare_widened,
-    .release = liana__widened_release,
-    .run = liana__widened_run,
-    .pack = liana__widened_pack,
+    LIANA__WIDENED_MEMBERS,
     .cut = cut_widened,
 };

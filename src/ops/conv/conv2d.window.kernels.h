@@ -11,19 +11,19 @@
 
 static window_plan plan_of(const liana__node *node)
 {
-    const liana__geometry g = liana__conv2d_geometry(node);
-    return plan_window(&g, liana__conv_pass_of(&liana__conv2d_family, node) == LIANA__CONV_INPUT_GRADIENT);
+    const liana__geometry g = liana__conv_geometry(node);
+    return plan_window(&g, liana__conv_pass_of(node) == LIANA__CONV_INPUT_GRADIENT);
 }
 
 static bool is_kernel_gradient(const liana__node *node)
 {
-    return liana__conv_pass_of(&liana__conv2d_family, node) == LIANA__CONV_KERNEL_GRADIENT;
+    return liana__conv_pass_of(node) == LIANA__CONV_KERNEL_GRADIENT;
 }
 
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason) || !liana__applicable_countable(node, reason)) return false;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "groups, a single pixel, or images of nothing";
     if (g.groups != 1 || g.window[0] * g.window[1] == 1 || g.batch * g.channels * g.filters == 0) return false;
     for (int i = 0; i < 2; i++) {
@@ -54,7 +54,7 @@ static bool prefers_gradient(const liana__geometry *g, const char **reason)
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     if (is_kernel_gradient(node)) return prefers_gradient(&g, reason);
     const window_plan p = plan_of(node);
     *reason = "too few channels or filters for tiles";
@@ -67,7 +67,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
 {
     (void)error;
     if (is_kernel_gradient(node)) {
-        const liana__geometry g = liana__conv2d_geometry(node);
+        const liana__geometry g = liana__conv_geometry(node);
         const window_grid w = plan_window_grid(&g);
         prepared->scratch_size = window_gradient_scratch(&w);
         return LIANA_OK;
@@ -121,7 +121,7 @@ static void run_window(const liana__call *call)
 static liana_status run(const liana__call *call)
 {
     if (is_kernel_gradient(call->node)) {
-        const liana__geometry g = liana__conv2d_geometry(call->node);
+        const liana__geometry g = liana__conv_geometry(call->node);
         const window_grid w = plan_window_grid(&g);
         multiply_window_gradient(&w, call->src[0], call->src[1], call->dst, call->scratch);
     } else {

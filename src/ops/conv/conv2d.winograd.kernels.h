@@ -10,8 +10,8 @@
 /* The images' gradient is a convolution of dy with the kernel turned around. */
 static winograd_plan plan_winograd(const liana__node *node)
 {
-    const liana__geometry g = liana__conv2d_geometry(node);
-    const bool turned = liana__conv_pass_of(&liana__conv2d_family, node) == LIANA__CONV_INPUT_GRADIENT;
+    const liana__geometry g = liana__conv_geometry(node);
+    const bool turned = liana__conv_pass_of(node) == LIANA__CONV_INPUT_GRADIENT;
     const winograd_grid grid = winograd_grid_of(&g, turned);
     return winograd_plan_of(&grid, turned, turned ? g.filters : g.channels, turned ? g.channels : g.filters);
 }
@@ -93,7 +93,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     if (!vector_applicable(node, reason)) return false;
     *reason = "sums over many pixels";
     if (node->op == &liana__op_conv2d_kernel_gradient) return false;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "not a window of 3x3 without strides, dilations and groups";
     return winograd_is_window(&g);
 }

@@ -27,7 +27,7 @@ enum { BLOCK = 48, SINGLE_BLOCK = 192 };
 
 static winograd_plan plan_winograd(const liana__node *node)
 {
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     winograd_plan p = {.grid = winograd_grid_of(&g, false), .channels = g.channels, .filters = g.filters};
     p.block = p.grid.count <= SINGLE_BLOCK ? p.grid.count : BLOCK;
     p.cut = (packed_matrix){p.block, p.filters, 1, NULL};
@@ -77,7 +77,7 @@ static winograd_room place_winograd(const winograd_plan *p, void *scratch)
 
 /* The sums of one cell over a block, in a panel. */
 typedef struct winograd_sum {
-    const float *x, *dy, *next_x, *next_dy; /* and what the next cell reads */
+    const float *x, *dy, *next_x, *next_dy; /* and the inputs of the next cell */
     int64_t x_row, dy_row, count, last;
     float *sums;
     bool add;
@@ -178,7 +178,7 @@ LIANA__INLINE vector_float sum_pixels(liana_dtype dtype, const liana__geometry *
  * nearly too large numbers may become infinite in between. */
 LIANA__INLINE void sum_directly(liana_dtype dtype, const liana__call *call)
 {
-    const liana__geometry g = liana__conv2d_geometry(call->node);
+    const liana__geometry g = liana__conv_geometry(call->node);
     float *gradient = call->dst;
     for (int64_t row = 0; row < WINOGRAD_WINDOW * WINOGRAD_WINDOW * g.channels; row++) {
         for (int64_t f = 0; f < g.filters; f += VECTOR_LENGTH) {
@@ -234,7 +234,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     if (!vector_applicable(node, reason)) return false;
     *reason = "made for gradients of kernels";
     if (node->op != &liana__op_conv2d_kernel_gradient) return false;
-    const liana__geometry g = liana__conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "not a window of 3x3 without strides, dilations and groups";
     return winograd_is_window(&g);
 }

@@ -3,7 +3,7 @@
 #define LIANA_OPS_DEPTHWISE_CONV2D_H
 
 #include "kernels/vector_kernels.h"
-#include "ops/conv/conv2d.h"
+#include "ops/conv/convolution.h"
 
 LIANA__DECLARE_VECTOR_KERNELS(depthwise_conv2d);
 /* They in lists: of bf16, then of f32. */

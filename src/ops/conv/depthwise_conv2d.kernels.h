@@ -29,7 +29,7 @@ static bool has_vectors(const liana__geometry *g, const char **reason)
 
 static size_t scratch_size_of(const liana__node *node)
 {
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     if (node->op == &liana__op_depthwise_conv2d) return moments_size(&g);
 #if !defined(__AVX512BF16__)
     if (node->op == &liana__op_depthwise_conv2d_kernel_gradient) {
@@ -43,7 +43,7 @@ static size_t scratch_size_of(const liana__node *node)
 static bool gives_statistics(const liana__node *node, const liana__node *reader)
 {
     if (node->op != &liana__op_depthwise_conv2d || !liana__batch_norm_is_part_of_statistics(reader)) return false;
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     return has_tiles(&g) && g.output[1] % choose_tile(g.output[1], MAX_TILE) == 0;
 }
 
@@ -54,14 +54,14 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* By rows of images, where they are little larger than what a thread's tile should read and write: for a window of 3x3,
- * 128 KiB. */
+/* By rows of images, where they are little larger than the least bytes of a thread's tile: for a window of 3x3, 128
+ * KiB. */
 enum { LEAST_TILE_BYTES = 128 << 10 };
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     if (!has_tiles(&g) || node->op == &liana__op_depthwise_conv2d_kernel_gradient) return LIANA_OK;
     const double bytes = (double)liana__byte_size(node->dtype, &node->shape) +
                          (double)liana__byte_size(node->inputs[0]->dtype, liana__input_shape(node, 0));
@@ -117,7 +117,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     *reason = "rounds nothing to bf16, as widened_avx512 does";
     if (node->op == &liana__op_depthwise_conv2d_kernel_gradient) return false;
 #endif
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     if (!has_tiles(&g)) *reason = "the window is not 3, 5 or 7 wide, undilated, of stride 1 or 2";
     return has_tiles(&g) && has_vectors(&g, reason);
 }
@@ -125,8 +125,8 @@ static bool is_applicable(const liana__node *node, const char **reason)
 #if defined(__AVX512BF16__) && !defined(LIANA__DOTS)
 void liana__depthwise_conv2d_run_bf16(const liana__call *call, add_moments_function *add)
 {
-    const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
-    run_tiles(&g, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), call, add);
+    const liana__geometry g = liana__conv_geometry(call->node);
+    run_tiles(&g, liana__conv_pass_of(call->node), call, add);
 }
 #endif
 
@@ -135,8 +135,8 @@ static liana_status run(const liana__call *call)
 #if defined(__AVX512BF16__)
     liana__depthwise_conv2d_run_bf16(call, add_moments);
 #else
-    const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
-    run_tiles(&g, liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node), call, add_moments);
+    const liana__geometry g = liana__conv_geometry(call->node);
+    run_tiles(&g, liana__conv_pass_of(call->node), call, add_moments);
 #endif
     return LIANA_OK;
 }
@@ -147,7 +147,7 @@ static liana_status run(const liana__call *call)
 
 static bool is_computable(const liana__node *node, const char **reason)
 {
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     bool window = has_tiles(&g) || g.window[0] * g.window[1] <= MAX_TAPS;
     if (!window) *reason = "the window has more than 121 cells";
     if (liana__has_epilogue(node) && !has_tiles(&g)) {
@@ -178,8 +178,8 @@ static void run_lines(const liana__geometry *g, liana__conv_pass pass, const lia
 
 static liana_status run(const liana__call *call)
 {
-    const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node);
+    const liana__geometry g = liana__conv_geometry(call->node);
+    liana__conv_pass pass = liana__conv_pass_of(call->node);
     has_tiles(&g) ? run_tiles(&g, pass, call, add_moments) : run_lines(&g, pass, call);
     return LIANA_OK;
 }

@@ -8,7 +8,7 @@
 static bool is_applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_bf16(node, reason)) return false;
-    const liana__geometry g = liana__depthwise_conv2d_geometry(node);
+    const liana__geometry g = liana__conv_geometry(node);
     *reason = "the multiplier is not 1";
     if (g.filters != g.channels || g.channels == 1) return false;
     *reason = "the window is not 3x3, undilated, of stride 1 or 2";
@@ -19,19 +19,10 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return liana__applicable_countable(node, reason);
 }
 
-static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
-{
-    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(&liana__depthwise_conv2d_family, node);
-    return liana__onednn_prepare_conv(pass, LIANA_BF16, &geometry, prepared, error);
-}
-
 const liana__kernel liana__depthwise_conv2d_onednn_bf16 = {
     .name = "onednn_bf16",
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = is_applicable,
-    .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
-    .pack = liana__onednn_pack,
+    .prepare = liana__conv_onednn_prepare,
+    LIANA__ONEDNN_MEMBERS,
 };

@@ -77,11 +77,11 @@ static void add_kernel_gradient(void *user, const liana__geometry *g, int64_t x,
 
 static liana_status run(const liana__call *call)
 {
-    const liana__geometry g = liana__depthwise_conv2d_geometry(call->node);
+    const liana__geometry g = liana__conv_geometry(call->node);
     tensors t = {call->src[0], call->src[1], call->dst, call->scratch};
     int64_t size = liana_shape_size(&call->node->shape);
     for (int64_t i = 0; i < size; i++) t.result[i] = 0;
-    switch (liana__conv_pass_of(&liana__depthwise_conv2d_family, call->node)) {
+    switch (liana__conv_pass_of(call->node)) {
     case LIANA__CONV_FORWARD: visit_taps(&g, add_output, &t); break;
     case LIANA__CONV_INPUT_GRADIENT: visit_taps(&g, add_input_gradient, &t); break;
     case LIANA__CONV_KERNEL_GRADIENT:

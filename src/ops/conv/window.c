@@ -4,27 +4,12 @@
 static const char *const padding_names[] = {"valid", "same", "explicit", NULL};
 
 static const liana__field fields[] = {
-    {.name = "strides",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__window, strides),
-     .doc = "Distance of windows, in cells: vertical, horizontal."},
-    {.name = "padding",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__window, padding),
-     .names = padding_names,
-     .doc = "Always explicit once the shape is known."},
-    {.name = "vertical_padding",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__window, vertical_padding),
-     .doc = "Cells of padding above and below."},
-    {.name = "horizontal_padding",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__window, horizontal_padding),
-     .doc = "Cells of padding to the left and right."},
-    {.name = "dilations",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__window, dilations),
-     .doc = "Distance of the window's own cells."},
+    LIANA__FIELD_ROW(liana__window, strides, INT_PAIR, .doc = "Distance of windows, in cells: vertical, horizontal."),
+    LIANA__FIELD_ROW(liana__window, padding, ENUM, .names = padding_names,
+                     .doc = "Always explicit once the shape is known."),
+    LIANA__FIELD_ROW(liana__window, vertical_padding, INT_PAIR, .doc = "Cells of padding above and below."),
+    LIANA__FIELD_ROW(liana__window, horizontal_padding, INT_PAIR, .doc = "Cells of padding to the left and right."),
+    LIANA__FIELD_ROW(liana__window, dilations, INT_PAIR, .doc = "Distance of the window's own cells."),
 };
 const liana__fields liana__window_fields = {"window", sizeof(liana__window), sizeof fields / sizeof *fields, fields};
 

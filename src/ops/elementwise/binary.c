@@ -8,90 +8,31 @@
 
 /* ---- values ---- */
 
-static double add_value(double a, double b)
-{
-    return a + b;
-}
-
-static double subtract_value(double a, double b)
-{
-    return a - b;
-}
-
-static double multiply_value(double a, double b)
-{
-    return a * b;
-}
-
-static double divide_value(double a, double b)
-{
-    return a / b;
-}
-
-static double maximum_value(double a, double b)
-{
-    return a != a ? a : b != b ? b : a > b ? a : b;
-}
-
-static double minimum_value(double a, double b)
-{
-    return a != a ? a : b != b ? b : a < b ? a : b;
-}
-
-static double equal_value(double a, double b)
-{
-    return a == b;
-}
-
-static double not_equal_value(double a, double b)
-{
-    return a != b;
-}
-
-static double less_value(double a, double b)
-{
-    return a < b;
-}
-
-static double less_equal_value(double a, double b)
-{
-    return a <= b;
-}
-
-static double greater_value(double a, double b)
-{
-    return a > b;
-}
-
-static double greater_equal_value(double a, double b)
-{
-    return a >= b;
-}
-
-static double and_value(double a, double b)
-{
-    return a != 0 && b != 0;
-}
-
-static double or_value(double a, double b)
-{
-    return a != 0 || b != 0;
-}
-
-static double xor_value(double a, double b)
-{
-    return (a != 0) != (b != 0);
-}
-
-static double relu_gradient_value(double y, double dy)
-{
-    return y > 0 ? dy : 0;
-}
-
-static double relu6_gradient_value(double y, double dy)
-{
-    return y > 0 && y < 6 ? dy : 0;
-}
+/* Of the gates a is y, and b is dy. */
+#define BINARY_VALUES(X)                                \
+    X(add, a + b)                                       \
+    X(subtract, a - b)                                  \
+    X(multiply, (a * b))                                \
+    X(divide, a / b)                                    \
+    X(maximum, a != a ? a : b != b ? b : a > b ? a : b) \
+    X(minimum, a != a ? a : b != b ? b : a < b ? a : b) \
+    X(equal, a == b)                                    \
+    X(not_equal, a != b)                                \
+    X(less, a < b)                                      \
+    X(less_equal, a <= b)                               \
+    X(greater, a > b)                                   \
+    X(greater_equal, a >= b)                            \
+    X(logical_and, a != 0 && b != 0)                    \
+    X(logical_or, a != 0 || b != 0)                     \
+    X(logical_xor, (a != 0) != (b != 0))                \
+    X(relu_gradient, a > 0 ? b : 0)                     \
+    X(relu6_gradient, a > 0 && a < 6 ? b : 0)
+#define BINARY_VALUE(op, value)                  \
+    static double op##_value(double a, double b) \
+    {                                            \
+        return value;                            \
+    }
+BINARY_VALUES(BINARY_VALUE)
 
 /* With s = 1 / (1 + e^-x): the derivative of x s is s (1 + x (1 - s)). */
 static double swish_gradient_value(double x, double dy)
@@ -169,21 +110,17 @@ static void power_gradient(liana__gradient *g)
 }
 
 /* Linear in dy; constant in y except at the kinks. */
-static void relu_gradient_gradient(liana__gradient *g)
+static void gate_gradient(liana__gradient *g)
 {
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
-}
-
-static void relu6_gradient_gradient(liana__gradient *g)
-{
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_relu6_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient);
+    if (!g->wanted[1]) return;
+    g->input_gradients[1] = liana__build2(LIANA_HERE, g->node->op, g->inputs[0], g->output_gradient, NULL);
 }
 
 /* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
 static void swish_gradient_gradient(liana__gradient *g)
 {
     liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[1]) g->input_gradients[1] = liana__op_swish_gradient_at(LIANA_HERE, x, v);
+    if (g->wanted[1]) g->input_gradients[1] = liana__build2(LIANA_HERE, &liana__op_swish_gradient, x, v, NULL);
     if (!g->wanted[0]) return;
     liana_dtype dtype = liana_tensor_dtype(x);
     liana_tensor one = liana_graph_scalar(x.graph, dtype, 1), two = liana_graph_scalar(x.graph, dtype, 2);
@@ -193,7 +130,7 @@ static void swish_gradient_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
 }
 
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 static bool is_signed(liana_dtype dtype)
 {
@@ -256,10 +193,10 @@ static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, 
 
 /* ---- the table ---- */
 
-enum { FLOATS = 1, INTEGERS = 2, BOOLS = 4, NUMBERS = FLOATS | INTEGERS, ANY = NUMBERS | BOOLS };
+/* The dtypes that an op accepts. */
+enum { FLOATS = LIANA__FLOATS, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS, ANY = LIANA__ANY_DTYPE };
 
 typedef struct binary_row {
-    const liana__op *op;
     double (*value)(double a, double b);
     void (*gradient)(liana__gradient *gradient); /* NULL: zero */
     int accepts;
@@ -290,44 +227,28 @@ typedef struct binary_row {
     X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                  \
     X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                         \
     X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
-    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                              \
-    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                                  \
-    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")                     \
-    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                    \
-      BY(lower_relu_gradient), "dy where y > 0")                                                                    \
-    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
-      BY(lower_relu6_gradient), "dy where 0 < y < 6")                                                               \
+    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                      \
+    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                          \
+    X(logical_xor, logical_xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
+#define GATE_ROWS(X)                                                                                                \
+    X(relu_gradient, relu_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu_gradient),    \
+      "dy where y > 0")                                                                                             \
+    X(relu6_gradient, relu6_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6_gradient), \
+      "dy where 0 < y < 6")                                                                                         \
     X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
       BY(lower_swish_gradient), "dy times the derivative of swish at x")
 
-static const binary_row rows[] = {
-#define BINARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
-    BINARY_ROWS(BINARY_ROW)
-#undef BINARY_ROW
-};
-
-static const binary_row *find_row(const liana__op *op)
+static const binary_row *row_of(const liana__op *op)
 {
-    const binary_row *row = rows;
-    while (row->op != op) row++;
-    return row;
-}
-
-static int dtype_class(liana_dtype dtype)
-{
-    return liana__dtype_is_float(dtype) ? FLOATS : dtype == LIANA_BOOL ? BOOLS : INTEGERS;
+    return op->details;
 }
 
 static liana_status infer_binary(liana__infer *infer)
 {
-    const binary_row *row = find_row(infer->op);
+    const binary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
     infer->dtype = infer->inputs[0]->dtype;
-    if (!(dtype_class(infer->dtype) & row->accepts)) {
-        return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_accepts(infer, row->accepts));
     if (row->gives_bool) infer->dtype = LIANA_BOOL;
     if (liana__shape_broadcast(&infer->inputs[0]->shape, &infer->inputs[1]->shape, &infer->shape)) return LIANA_OK;
     return liana__infer_fail(infer,
@@ -339,7 +260,7 @@ static liana_status infer_binary(liana__infer *infer)
 
 static void binary_gradient(liana__gradient *gradient)
 {
-    const binary_row *row = find_row(gradient->node->op);
+    const binary_row *row = row_of(gradient->node->op);
     if (!row->gradient) return;
     row->gradient(gradient);
     for (int i = 0; i < 2; i++) {
@@ -351,7 +272,7 @@ static void binary_gradient(liana__gradient *gradient)
 
 static liana_status lower_binary(liana__lowering *l, const liana__node *node)
 {
-    const binary_row *row = find_row(node->op);
+    const binary_row *row = row_of(node->op);
     liana__hlo a = liana__hlo_input(l, node, 0), b = liana__hlo_input(l, node, 1);
     if (row->compose) return liana__hlo_give(l, node, row->compose(l, a, b));
     if (row->comparison) return liana__hlo_give(l, node, liana__hlo_compare(l, row->comparison, a, b));
@@ -364,7 +285,7 @@ static bool run_integers(const liana__op *op, liana_dtype dtype, const void *a, 
                          void *dst, int64_t k)
 {
     bool wide = dtype == LIANA_S64 || dtype == LIANA_U64;
-    if (!wide || find_row(op)->gives_bool) return false;
+    if (!wide || row_of(op)->gives_bool) return false;
     uint64_t x = ((const uint64_t *)a)[i], y = ((const uint64_t *)b)[j], z;
     bool is_signed = dtype == LIANA_S64;
     bool less = is_signed ? (int64_t)x < (int64_t)y : x < y;
@@ -392,7 +313,7 @@ static bool run_integers(const liana__op *op, liana_dtype dtype, const void *a, 
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    double (*value)(double, double) = find_row(node->op)->value;
+    double (*value)(double, double) = row_of(node->op)->value;
     liana_dtype dtype = node->inputs[0]->dtype;
     int64_t strides_a[LIANA_MAX_RANK], strides_b[LIANA_MAX_RANK], index[LIANA_MAX_RANK] = {0};
     liana__broadcast_strides(liana__input_shape(node, 0), &node->shape, strides_a);
@@ -415,61 +336,31 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(binary), LIANA__VECTOR_KERNELS(compare),
-                                               &reference, NULL};
+                                               LIANA__REFERENCE(run_reference)};
 
-#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                       \
-                                           .doc = doc_,                                            \
-                                           .min_inputs = 2,                                        \
-                                           .max_inputs = 2,                                        \
-                                           .infer = infer_binary,                                  \
-                                           .gradient = binary_gradient,                            \
-                                           .placement = LIANA__PLACE_IN_PLACE,                     \
-                                           .precision = precision_,                                \
-                                           .cost = liana__cost_element_wise,                       \
-                                           .parts = liana__parts_element_wise,                     \
-                                           .lower = lower_binary,                                  \
-                                           .kernels = kernels};
+#define BINARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_)                  \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                        \
+                                           .doc = doc_,                                                             \
+                                           .num_inputs = 2,                                                         \
+                                           .infer = infer_binary,                                                   \
+                                           .gradient = binary_gradient,                                             \
+                                           .placement = LIANA__PLACE_IN_PLACE,                                      \
+                                           .precision = precision_,                                                 \
+                                           .cost = liana__cost_element_wise,                                        \
+                                           .parts = liana__parts_element_wise,                                      \
+                                           .lower = lower_binary,                                                   \
+                                           .kernels = kernels,                                                      \
+                                           .details = &(const binary_row){value_, gradient_, accepts_, gives_bool_, \
+                                                                          stablehlo_}};
 BINARY_ROWS(BINARY_OP)
+GATE_ROWS(BINARY_OP)
 #undef BINARY_OP
 
-#define BINARY_BUILDER(name)                                                               \
+#define BINARY_BUILDER(name, ...)                                                          \
     liana_tensor liana_op_##name##_at(liana_location here, liana_tensor a, liana_tensor b) \
     {                                                                                      \
         return liana__build2(here, &liana__op_##name, a, b, NULL);                         \
     }
-BINARY_BUILDER(add)
-BINARY_BUILDER(subtract)
-BINARY_BUILDER(multiply)
-BINARY_BUILDER(divide)
-BINARY_BUILDER(maximum)
-BINARY_BUILDER(minimum)
-BINARY_BUILDER(power)
-BINARY_BUILDER(equal)
-BINARY_BUILDER(not_equal)
-BINARY_BUILDER(less)
-BINARY_BUILDER(less_equal)
-BINARY_BUILDER(greater)
-BINARY_BUILDER(greater_equal)
-BINARY_BUILDER(logical_and)
-BINARY_BUILDER(logical_or)
-BINARY_BUILDER(logical_xor)
+BINARY_ROWS(BINARY_BUILDER)
 #undef BINARY_BUILDER
-
-liana_tensor liana__op_relu_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_relu_gradient, y, dy, NULL);
-}
-
-liana_tensor liana__op_relu6_gradient_at(liana_location here, liana_tensor y, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_relu6_gradient, y, dy, NULL);
-}
-
-liana_tensor liana__op_swish_gradient_at(liana_location here, liana_tensor x, liana_tensor dy)
-{
-    return liana__build2(here, &liana__op_swish_gradient, x, dy, NULL);
-}

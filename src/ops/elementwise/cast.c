@@ -10,11 +10,7 @@ typedef struct cast_attributes {
 } cast_attributes;
 
 static const liana__field fields[] = {
-    {.name = "dtype",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(cast_attributes, dtype),
-     .names = liana__dtype_names,
-     .doc = "The new dtype."},
+    LIANA__FIELD_ROW(cast_attributes, dtype, ENUM, .names = liana__dtype_names, .doc = "The new dtype."),
 };
 static const liana__fields attributes = {"cast", sizeof(cast_attributes), 1, fields};
 
@@ -34,7 +30,7 @@ static void cast_gradient(liana__gradient *g)
     if (passes) g->input_gradients[0] = liana_op_cast(g->output_gradient, from);
 }
 
-/* ---- StableHLO, whose convert leaves open what does not fit the new dtype ---- */
+/* ---- StableHLO, whose convert leaves values undefined that do not fit the new dtype ---- */
 
 static int bits_of(liana_dtype dtype)
 {
@@ -52,7 +48,7 @@ static liana__hlo greatest(liana__lowering *l, liana_dtype dtype)
     return liana__hlo_fill(l, dtype, LIANA_SCALAR, INFINITY);
 }
 
-/* NaN becomes 0; what is below the range is its least value, what is above it its greatest. Between, the number is
+/* NaN becomes 0; a number below the range becomes its least value, one above it its greatest. Between, the number is
  * truncated. */
 static liana__hlo float_to_integer(liana__lowering *l, liana__hlo x, liana_dtype to)
 {
@@ -113,20 +109,17 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_cast = {
     .name = "cast",
     .doc = "Converts to another dtype.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_cast,
     .gradient = cast_gradient,
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
     .lower = lower_cast,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(cast), &reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(cast), LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_cast_at(liana_location here, liana_tensor x, liana_dtype dtype)

@@ -9,11 +9,8 @@ typedef struct clip_attributes {
 } clip_attributes;
 
 static const liana__field fields[] = {
-    {.name = "low", .kind = LIANA__FIELD_FLOAT, .offset = offsetof(clip_attributes, low), .doc = "The smallest value."},
-    {.name = "high",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(clip_attributes, high),
-     .doc = "The largest value."},
+    LIANA__FIELD_ROW(clip_attributes, low, FLOAT, .doc = "The smallest value."),
+    LIANA__FIELD_ROW(clip_attributes, high, FLOAT, .doc = "The largest value."),
 };
 static const liana__fields attributes = {"clip", sizeof(clip_attributes), 2, fields};
 
@@ -83,14 +80,12 @@ static liana_status run_reference(const liana__call *call)
 }
 
 static const liana__kernel loop = {.name = "loop", .applicable = liana__applicable_f32_bf16, .run = run_loop};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_clip = {
     .name = "clip",
     .doc = "min(max(x, low), high)",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_clip,
     .gradient = clip_gradient,
     .precision = LIANA__FOLLOWS,
@@ -98,7 +93,7 @@ const liana__op liana__op_clip = {
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
     .lower = lower_clip,
-    .kernels = (const liana__kernel *const[]){&loop, &reference, NULL},
+    .kernels = LIANA__KERNELS(&loop, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_clip_at(liana_location here, liana_tensor x, double low, double high)

@@ -1,20 +1,21 @@
 /* Samples of clip for the generated tests of ops. */
 #include "ops/samples.h"
 
-static liana_tensor build_both_sides(liana_graph *graph, liana_dtype dtype)
-{
-    liana_tensor x = liana__sample_input(graph, "x", dtype, liana_shape_of(3, 19), -2, 3);
-    return liana_op_clip(x, -0.75, 1.5);
-}
+typedef struct problem {
+    const char *name;
+    liana__sample_values x;
+    double low, high;
+} problem;
 
-static liana_tensor build_one_side(liana_graph *graph, liana_dtype dtype)
-{
-    liana_tensor x = liana__sample_input(graph, "x", dtype, liana_shape_of(2, 3, 5), -2, 3);
-    return liana_op_clip(x, -INFINITY, 0.5);
-}
-
-static const liana__sample clip_samples[] = {
-    {"both_sides", build_both_sides, 0},
-    {"one_side", build_one_side, 0},
+static const problem problems[] = {
+    {"both_sides", {"x", LIANA__DIMS(3, 19), -2, 3, LIANA_F32}, -0.75, 1.5},
+    {"one_side", {"x", LIANA__DIMS(2, 3, 5), -2, 3, LIANA_F32}, -INFINITY, 0.5},
 };
-LIANA__SAMPLES(clip, clip_samples);
+
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
+{
+    (void)op;
+    const problem *p = row;
+    return liana_op_clip(liana__sample_given(graph, dtype, &p->x), p->low, p->high);
+}
+LIANA__SAMPLE_ROWS(clip, problems, build);

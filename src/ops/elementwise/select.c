@@ -1,5 +1,6 @@
 /* select: one of two values, element by element. */
 #include "kernels/strided_walk.h"
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -124,33 +125,27 @@ static liana_status run_strided(const liana__call *call)
     return LIANA_OK;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    int64_t strides[LIANA_MAX_RANK];
+    liana__broadcast_strides(liana__input_shape(node, 0), &node->shape, strides);
+    const int64_t condition = liana__strided_index(strides, at, node->shape.rank);
+    *input = liana__load(call->src[0], LIANA_BOOL, condition) != 0 ? 1 : 2;
+    liana__broadcast_strides(liana__input_shape(node, *input), &node->shape, strides);
+    return liana__strided_index(strides, at, node->shape.rank);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    size_t size = liana_dtype_size(node->dtype);
-    int64_t count = liana_shape_size(&node->shape), strides[3][LIANA_MAX_RANK];
-    for (size_t k = 0; k < 3; k++) liana__broadcast_strides(liana__input_shape(node, k), &node->shape, strides[k]);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at[3] = {0}, rest = i;
-        for (int axis = node->shape.rank - 1; axis >= 0; axis--) {
-            for (int k = 0; k < 3; k++) at[k] += rest % node->shape.dims[axis] * strides[k][axis];
-            rest /= node->shape.dims[axis];
-        }
-        int chosen = liana__load(call->src[0], LIANA_BOOL, at[0]) != 0 ? 1 : 2;
-        memmove((char *)call->dst + (size_t)i * size, (const char *)call->src[chosen] + (size_t)at[chosen] * size,
-                size);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_select = {
     .name = "select",
     .doc = "a where the condition is true, else b.",
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_select,
     .gradient = select_gradient,
     .precision = LIANA__FOLLOWS,
@@ -158,7 +153,7 @@ const liana__op liana__op_select = {
     .cost = liana__cost_element_wise,
     .parts = liana__parts_element_wise,
     .lower = lower_select,
-    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+    .kernels = LIANA__KERNELS(&strided, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_select_at(liana_location here, liana_tensor condition, liana_tensor a, liana_tensor b)

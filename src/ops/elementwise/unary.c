@@ -6,57 +6,25 @@
 
 #include <math.h>
 
-/* ---- values ---- */
+/* ---- values that no function of the C library gives ---- */
 
-static double relu_value(double x)
-{
-    return x > 0 ? x : x != x ? x : 0;
-}
-
-static double relu6_value(double x)
-{
-    return x > 6 ? 6 : relu_value(x);
-}
-
-static double sign_value(double x)
-{
-    return x > 0 ? 1 : x < 0 ? -1 : x;
-}
-
-static double logistic_value(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double rsqrt_value(double x)
-{
-    return 1 / sqrt(x);
-}
-
-static double square_value(double x)
-{
-    return x * x;
-}
-
-static double swish_value(double x)
-{
-    return x * logistic_value(x);
-}
-
-static double negate_value(double x)
-{
-    return -x;
-}
-
-static double not_value(double x)
-{
-    return x == 0;
-}
-
-static double is_finite_value(double x)
-{
-    return isfinite(x) != 0;
-}
+#define UNARY_VALUES(X)                 \
+    X(relu, x > 0 ? x : x != x ? x : 0) \
+    X(relu6, x > 6 ? 6 : relu_value(x)) \
+    X(sign, x > 0 ? 1 : x < 0 ? -1 : x) \
+    X(logistic, 1 / (1 + exp(-x)))      \
+    X(rsqrt, 1 / sqrt(x))               \
+    X(square, (x * x))                  \
+    X(swish, (x * logistic_value(x)))   \
+    X(negate, -x)                       \
+    X(logical_not, x == 0)              \
+    X(is_finite, isfinite(x) != 0)
+#define UNARY_VALUE(op, value)         \
+    static double op##_value(double x) \
+    {                                  \
+        return value;                  \
+    }
+UNARY_VALUES(UNARY_VALUE)
 
 /* ---- gradients: given x, y = f(x) and dy, build f'(x) dy ---- */
 
@@ -65,95 +33,37 @@ static liana_tensor constant_like(liana_tensor x, double value)
     return liana_graph_scalar(x.graph, liana_tensor_dtype(x), value);
 }
 
-static liana_tensor abs_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
+static liana_tensor of_gate(const liana__op *gate, liana_tensor at, liana_tensor dy)
 {
-    (void)y;
-    return liana_op_multiply(dy, liana_op_sign(x));
+    return liana__build2(LIANA_HERE, gate, at, dy, NULL);
 }
 
-static liana_tensor cos_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_negate(liana_op_multiply(dy, liana_op_sin(x)));
-}
+#define UNARY_GRADIENTS(X)                                                                                        \
+    X(abs, liana_op_multiply(dy, liana_op_sign(x)))                                                               \
+    X(cos, liana_op_negate(liana_op_multiply(dy, liana_op_sin(x))))                                               \
+    X(exp, liana_op_multiply(dy, y))                                                                              \
+    X(log, liana_op_divide(dy, x))                                                                                \
+    X(log1p, liana_op_divide(dy, liana_op_add(x, constant_like(x, 1))))                                           \
+    X(logistic, liana_op_multiply(dy, liana_op_multiply(y, liana_op_subtract(constant_like(x, 1), y))))           \
+    X(negate, liana_op_negate(dy))                                                                                \
+    X(relu, of_gate(&liana__op_relu_gradient, y, dy))                                                             \
+    X(relu6, of_gate(&liana__op_relu6_gradient, y, dy))                                                           \
+    X(rsqrt,                                                                                                      \
+      liana_op_multiply(liana_op_multiply(dy, constant_like(y, -0.5)), liana_op_multiply(y, liana_op_square(y)))) \
+    X(sin, liana_op_multiply(dy, liana_op_cos(x)))                                                                \
+    X(sqrt, liana_op_divide(liana_op_multiply(dy, constant_like(x, 0.5)), y))                                     \
+    X(square, liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x)))                                   \
+    X(swish, of_gate(&liana__op_swish_gradient, x, dy))                                                           \
+    X(tanh, liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y))))
+#define UNARY_GRADIENT(op, gradient)                                                   \
+    static liana_tensor op##_gradient(liana_tensor x, liana_tensor y, liana_tensor dy) \
+    {                                                                                  \
+        (void)x, (void)y;                                                              \
+        return gradient;                                                               \
+    }
+UNARY_GRADIENTS(UNARY_GRADIENT)
 
-static liana_tensor exp_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana_op_multiply(dy, y);
-}
-
-static liana_tensor log_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_divide(dy, x);
-}
-
-static liana_tensor log1p_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_divide(dy, liana_op_add(x, constant_like(x, 1)));
-}
-
-static liana_tensor logistic_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_multiply(dy, liana_op_multiply(y, liana_op_subtract(constant_like(x, 1), y)));
-}
-
-static liana_tensor negate_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    (void)y;
-    return liana_op_negate(dy);
-}
-
-static liana_tensor relu_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana__op_relu_gradient_at(LIANA_HERE, y, dy);
-}
-
-static liana_tensor relu6_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana__op_relu6_gradient_at(LIANA_HERE, y, dy);
-}
-
-static liana_tensor rsqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana_op_multiply(liana_op_multiply(dy, constant_like(y, -0.5)), liana_op_multiply(y, liana_op_square(y)));
-}
-
-static liana_tensor sin_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_multiply(dy, liana_op_cos(x));
-}
-
-static liana_tensor sqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_divide(liana_op_multiply(dy, constant_like(x, 0.5)), y);
-}
-
-static liana_tensor square_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x));
-}
-
-static liana_tensor swish_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana__op_swish_gradient_at(LIANA_HERE, x, dy);
-}
-
-static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
-}
-
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 /* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
 static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)
@@ -199,11 +109,10 @@ static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
 
 /* ---- the table ---- */
 
-/* What an op accepts. */
-enum { FLOATS = 1, SIGNED = 2, UNSIGNED = 4, BOOLS = 8, NUMBERS = FLOATS | SIGNED | UNSIGNED };
+/* The dtypes that an op accepts. */
+enum { FLOATS = LIANA__FLOATS, SIGNED = LIANA__SIGNED, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS };
 
 typedef struct unary_row {
-    const liana__op *op;
     double (*value)(double x);
     liana_tensor (*gradient)(liana_tensor x, liana_tensor y, liana_tensor dy); /* NULL: zero */
     int accepts;
@@ -216,74 +125,55 @@ typedef struct unary_row {
 #define BY(function) .compose = function
 
 /* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
-#define UNARY_ROWS(X)                                                                                                \
-    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                 \
-    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")                \
-    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                             \
-    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                            \
-    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")              \
-    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                      \
-      "Neither infinite nor NaN.")                                                                                   \
-    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                     \
-    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")              \
-    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)")  \
-    X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                                 \
-    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, BY(lower_negate), "-x")         \
-    X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")             \
-    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)") \
-    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                    \
-      "The nearest whole number, ties to even.")                                                                     \
-    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("rsqrt"), "1 / sqrt(x)")              \
-    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("sign"), "-1, 0 or 1")                      \
-    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sine"), "Sine.")                                 \
-    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sqrt"), "Square root.")                       \
-    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_square), "x * x")              \
-    X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")    \
+#define UNARY_ROWS(X)                                                                                               \
+    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                \
+    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")               \
+    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                            \
+    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                           \
+    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")             \
+    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                     \
+      "Neither infinite nor NaN.")                                                                                  \
+    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                    \
+    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")             \
+    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)") \
+    X(logical_not, logical_not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                        \
+    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, BY(lower_negate), "-x")        \
+    X(relu, relu_value, relu_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")                  \
+    X(relu6, relu6_value, relu6_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)")      \
+    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                   \
+      "The nearest whole number, ties to even.")                                                                    \
+    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("rsqrt"), "1 / sqrt(x)")             \
+    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("sign"), "-1, 0 or 1")                     \
+    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sine"), "Sine.")                                \
+    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sqrt"), "Square root.")                      \
+    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_square), "x * x")             \
+    X(swish, swish_value, swish_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")         \
     X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, AS("tanh"), "Hyperbolic tangent.")
 
-static const unary_row rows[] = {
-#define UNARY_ROW(name, value, gradient, accepts, gives_bool, precision, stablehlo, doc) \
-    {&liana__op_##name, value, gradient, accepts, gives_bool, stablehlo},
-    UNARY_ROWS(UNARY_ROW)
-#undef UNARY_ROW
-};
-
-static const unary_row *find_row(const liana__op *op)
+static const unary_row *row_of(const liana__op *op)
 {
-    const unary_row *row = rows;
-    while (row->op != op) row++;
-    return row;
-}
-
-static int dtype_class(liana_dtype dtype)
-{
-    if (liana__dtype_is_float(dtype)) return FLOATS;
-    if (dtype == LIANA_BOOL) return BOOLS;
-    return dtype == LIANA_S32 || dtype == LIANA_S64 ? SIGNED : UNSIGNED;
+    return op->details;
 }
 
 static liana_status infer_unary(liana__infer *infer)
 {
-    const unary_row *row = find_row(infer->op);
+    const unary_row *row = row_of(infer->op);
     LIANA_TRY(liana__infer_like_input(infer));
-    if (!(dtype_class(infer->dtype) & row->accepts)) {
-        return liana__infer_fail(infer, "%s is not defined for %s; use liana_op_cast first", infer->op->name,
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_accepts(infer, row->accepts));
     if (row->gives_bool) infer->dtype = LIANA_BOOL;
     return LIANA_OK;
 }
 
 static void unary_gradient(liana__gradient *gradient)
 {
-    const unary_row *row = find_row(gradient->node->op);
+    const unary_row *row = row_of(gradient->node->op);
     if (!row->gradient) return;
     gradient->input_gradients[0] = row->gradient(gradient->inputs[0], gradient->output, gradient->output_gradient);
 }
 
 static liana_status lower_unary(liana__lowering *l, const liana__node *node)
 {
-    const unary_row *row = find_row(node->op);
+    const unary_row *row = row_of(node->op);
     liana__hlo x = liana__hlo_input(l, node, 0);
     return liana__hlo_give(l, node, row->compose ? row->compose(l, x) : liana__hlo_unary(l, row->stablehlo, x));
 }
@@ -309,7 +199,7 @@ static bool run_integer(const liana__op *op, liana_dtype dtype, const void *src,
 static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
-    double (*value)(double) = find_row(node->op)->value;
+    double (*value)(double) = row_of(node->op)->value;
     liana_dtype dtype = node->inputs[0]->dtype;
     int64_t size = liana_shape_size(&node->shape);
     for (int64_t i = 0; i < size; i++) {
@@ -319,26 +209,25 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
+static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), LIANA__REFERENCE(run_reference)};
 
-static const liana__kernel *const kernels[] = {LIANA__BF16_VECTOR_KERNELS(unary), &reference, NULL};
-
-#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_) \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                      \
-                                           .doc = doc_,                                           \
-                                           .min_inputs = 1,                                       \
-                                           .max_inputs = 1,                                       \
-                                           .infer = infer_unary,                                  \
-                                           .gradient = unary_gradient,                            \
-                                           .placement = LIANA__PLACE_IN_PLACE,                    \
-                                           .precision = precision_,                               \
-                                           .cost = liana__cost_element_wise,                      \
-                                           .parts = liana__parts_element_wise,                    \
-                                           .lower = lower_unary,                                  \
-                                           .kernels = kernels};                                   \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                     \
-    {                                                                                             \
-        return liana__build1(here, &liana__op_##op_name, x, NULL);                                \
+#define UNARY_OP(op_name, value_, gradient_, accepts_, gives_bool_, precision_, stablehlo_, doc_)                  \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                       \
+                                           .doc = doc_,                                                            \
+                                           .num_inputs = 1,                                                        \
+                                           .infer = infer_unary,                                                   \
+                                           .gradient = unary_gradient,                                             \
+                                           .placement = LIANA__PLACE_IN_PLACE,                                     \
+                                           .precision = precision_,                                                \
+                                           .cost = liana__cost_element_wise,                                       \
+                                           .parts = liana__parts_element_wise,                                     \
+                                           .lower = lower_unary,                                                   \
+                                           .kernels = kernels,                                                     \
+                                           .details = &(const unary_row){value_, gradient_, accepts_, gives_bool_, \
+                                                                         stablehlo_}};                             \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                                      \
+    {                                                                                                              \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                                                 \
     }
 UNARY_ROWS(UNARY_OP)
 #undef UNARY_OP

@@ -2,13 +2,10 @@
 #include "ops/samples.h"
 
 /* Away from kinks and poles, where a finite difference means nothing; 7 x 19 does not divide a vector. */
-#define UNARY_SAMPLES(op, low, high)                                                                    \
-    static liana_tensor build_##op(liana_graph *graph, liana_dtype dtype)                               \
-    {                                                                                                   \
-        return liana_op_##op(liana__sample_input(graph, "x", dtype, liana_shape_of(7, 19), low, high)); \
-    }                                                                                                   \
-    static const liana__sample samples_##op[] = {{"odd size", build_##op, 0}};                          \
-    LIANA__SAMPLES(op, samples_##op);
+#define UNARY_SAMPLES_OF(op, low, high, dtype)                                                                 \
+    static const liana__plain_row op##_rows[] = {{"odd size", {{"x", LIANA__DIMS(7, 19), low, high, dtype}}}}; \
+    LIANA__SAMPLE_ROWS(op, op##_rows, liana__sample_plain);
+#define UNARY_SAMPLES(op, low, high) UNARY_SAMPLES_OF(op, low, high, LIANA_F32)
 
 UNARY_SAMPLES(abs, -3, 3)
 UNARY_SAMPLES(ceil, -3, 3)
@@ -30,11 +27,4 @@ UNARY_SAMPLES(sqrt, 0.05, 9)
 UNARY_SAMPLES(square, -3, 3)
 UNARY_SAMPLES(swish, -20, 20)
 UNARY_SAMPLES(tanh, -5, 5)
-
-static liana_tensor build_logical_not(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    return liana_op_logical_not(liana__sample_input(graph, "x", LIANA_BOOL, liana_shape_of(7, 19), 0, 1));
-}
-static const liana__sample samples_logical_not[] = {{"odd size", build_logical_not, 0}};
-LIANA__SAMPLES(logical_not, samples_logical_not);
+UNARY_SAMPLES_OF(logical_not, 0, 1, LIANA_BOOL)

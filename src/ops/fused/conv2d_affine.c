@@ -1,7 +1,9 @@
 /* Fused convolutions with their epilogue, and the factors and offsets from fixed statistics. */
 #include "ops/fused/conv2d_affine.h"
+#include "kernels/applicable.h"
 #include "stablehlo/lowering.h"
 
+#include "ops/conv/conv2d.h"
 #include "ops/conv/depthwise_conv2d.h"
 #include "ops/linear/product_kernels.h"
 
@@ -10,10 +12,8 @@
 /* ---- batch_norm_affine ---- */
 
 static const liana__field affine_field_list[] = {
-    {.name = "epsilon",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__batch_norm_attributes, epsilon),
-     .doc = "Added to the variance, so that a constant channel does not divide by zero."},
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
+                     .doc = "Added to the variance, so that a constant channel does not divide by zero."),
 };
 static const liana__fields affine_fields = {"batch_norm_affine", sizeof(liana__batch_norm_attributes), 1,
                                             affine_field_list};
@@ -25,10 +25,7 @@ static liana_status infer_affine(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 0, 1, "[channels]"));
     for (size_t i = 1; i < infer->num_inputs; i++) {
         LIANA_TRY(liana__infer_same_dtype(infer, 0, i));
-        if (liana_shape_equal(&infer->inputs[i]->shape, &infer->inputs[0]->shape)) continue;
-        return liana__infer_fail(infer, "%s has the shape %s, expected gamma's %s", names[i],
-                                 liana__shape_print(&infer->inputs[i]->shape).text,
-                                 liana__shape_print(&infer->inputs[0]->shape).text);
+        LIANA_TRY(liana__infer_shape(infer, names[i], &infer->inputs[i]->shape, "gamma's", &infer->inputs[0]->shape));
     }
     infer->dtype = infer->inputs[0]->dtype;
     infer->shape = liana_shape_of(2, infer->inputs[0]->shape.dims[0]);
@@ -63,31 +60,24 @@ static liana_status run_affine_f32(const liana__call *call)
     return LIANA_OK;
 }
 
-static bool is_f32(const liana__node *node, const char **reason)
-{
-    *reason = "not f32";
-    return node->dtype == LIANA_F32;
-}
-
 static void cost_of_affine(const liana__node *node, liana__cost *cost)
 {
     cost->flops = 5 * (double)node->shape.dims[1];
     cost->family = "batch normalisation";
 }
 
-static const liana__kernel affine_plain = {.name = "plain", .applicable = is_f32, .run = run_affine_f32};
-static const liana__kernel affine_reference = {.name = "reference", .run = run_affine};
+static const liana__kernel affine_plain = {.name = "plain", .applicable = liana__applicable_f32, .run = run_affine_f32};
 
 const liana__op liana__op_batch_norm_affine = {
     .name = "batch_norm_affine",
     .doc = "The factor and the offset for each channel that normalisation with fixed statistics becomes.",
     .attributes = &affine_fields,
-    .min_inputs = 4,
-    .max_inputs = 5,
+    .num_inputs = 4,
+    .more_inputs = 1,
     .infer = infer_affine,
     .cost = cost_of_affine,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){&affine_plain, &affine_reference, NULL},
+    .kernels = LIANA__KERNELS(&affine_plain, LIANA__REFERENCE(run_affine)),
 };
 
 liana_tensor liana__op_batch_norm_affine_at(liana_location here, const liana_tensor parameters[4], liana_tensor bias,
@@ -100,31 +90,19 @@ liana_tensor liana__op_batch_norm_affine_at(liana_location here, const liana_ten
 
 /* ---- the convolutions: attributes and shapes ---- */
 
-static const char *const activation_names[] = {"linear", "relu", "relu6", "swish", NULL};
-
 static const liana__field fields[] = {
-    {.name = "window",
-     .kind = LIANA__FIELD_SECTION,
-     .offset = offsetof(liana__conv_attributes, window),
-     .section = &liana__window_fields,
-     .doc = "How the kernel slides over the images."},
-    {.name = "groups",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__conv_attributes, groups),
-     .doc = "Groups of channels that are convolved separately."},
-    {.name = "activation",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(liana__conv_attributes, activation),
-     .names = activation_names,
-     .doc = "The activation of the scaled and shifted images."},
+    LIANA__FIELD_ROW(liana__conv_attributes, window, SECTION, .section = &liana__window_fields,
+                     .doc = "How the kernel slides over the images."),
+    LIANA__FIELD_ROW(liana__conv_attributes, groups, INT, .doc = "Groups of channels that are convolved separately."),
+    LIANA__FIELD_ROW(liana__conv_attributes, activation, ENUM, .names = liana__fused_activation_names,
+                     .doc = "The activation of the scaled and shifted images."),
 };
 static const liana__fields attributes = {"convolution_affine", sizeof(liana__conv_attributes), 3, fields};
 
 /* The result is that of the convolution, whose rule reads the same first inputs and attributes. */
-static liana_status infer_convolution(liana__infer *infer, const liana__op *convolution)
+static liana_status infer_convolution(liana__infer *infer)
 {
-    const int activation = ((const liana__conv_attributes *)infer->attributes)->activation;
-    LIANA_TRY(convolution->infer(infer));
+    LIANA_TRY(liana__conv_infer_forward(infer));
     const liana__node *affine = infer->inputs[LIANA__AFFINE_INPUT];
     const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
     const liana_dtype wide = liana__wide_dtype(infer->dtype);
@@ -133,25 +111,13 @@ static liana_status infer_convolution(liana__infer *infer, const liana__op *conv
                                  liana__type_print(affine->dtype, &affine->shape).text,
                                  liana__type_print(wide, &expected).text);
     }
-    if (activation < 0 || activation >= LIANA__NUM_FUSED_ACTIVATIONS) {
-        return liana__infer_fail(infer, "%d is not an activation", activation);
-    }
+    LIANA_TRY(liana__infer_activation(infer, ((const liana__conv_attributes *)infer->attributes)->activation));
     if (infer->num_inputs <= LIANA__RESIDUAL_INPUT) return LIANA_OK;
     const liana__node *residual = infer->inputs[LIANA__RESIDUAL_INPUT];
     if (residual->dtype == infer->dtype && liana_shape_equal(&residual->shape, &infer->shape)) return LIANA_OK;
     return liana__infer_fail(infer, "the residual is %s, expected the convolution's result %s",
                              liana__type_print(residual->dtype, &residual->shape).text,
                              liana__type_print(infer->dtype, &infer->shape).text);
-}
-
-static liana_status infer_dense(liana__infer *infer)
-{
-    return infer_convolution(infer, &liana__op_conv2d);
-}
-
-static liana_status infer_depthwise(liana__infer *infer)
-{
-    return infer_convolution(infer, &liana__op_depthwise_conv2d);
 }
 
 /* ---- reference: each element of the convolution is finished before it is rounded ---- */
@@ -166,41 +132,21 @@ static double finish(const liana__call *call, int64_t element, double sum)
     if (node->num_inputs > LIANA__RESIDUAL_INPUT) {
         z += liana__load(call->src[LIANA__RESIDUAL_INPUT], node->dtype, element);
     }
-    switch (liana__conv_activation_of(node)) {
-    case LIANA__FUSED_RELU: return z < 0 ? 0 : z;
-    case LIANA__FUSED_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
-    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
-    default: return z;
-    }
+    return liana__fused_activate(liana__conv_activation_of(node), z);
 }
 
-static liana_status run_dense(const liana__call *call)
+static liana_status run_convolution(const liana__call *call)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(call->node);
-    return liana__conv_run_finished_reference(call, &geometry, finish);
-}
-
-static liana_status run_depthwise(const liana__call *call)
-{
-    const liana__geometry geometry = liana__depthwise_conv2d_geometry(call->node);
-    return liana__conv_run_finished_reference(call, &geometry, finish);
+    const liana__conv_loop loop = {.call = call, .geometry = liana__conv_geometry(call->node), .finish = finish};
+    return liana__conv_run_loop(&loop, liana__conv_forward_element);
 }
 
 /* ---- cost and parts ---- */
 
-static void cost_of_dense(const liana__node *node, liana__cost *cost)
+static void cost_of_convolution(const liana__node *node, liana__cost *cost)
 {
-    const liana__geometry geometry = liana__conv2d_geometry(node);
-    liana__conv_cost(&geometry, cost);
+    liana__conv_cost(node, cost);
     cost->flops += 3 * (double)liana_shape_size(&node->shape);
-}
-
-static void cost_of_depthwise(const liana__node *node, liana__cost *cost)
-{
-    const liana__geometry geometry = liana__depthwise_conv2d_geometry(node);
-    liana__conv_cost(&geometry, cost);
-    cost->flops += 3 * (double)liana_shape_size(&node->shape);
-    cost->family = "depthwise convolutions";
 }
 
 static liana__parts parts_of(const liana__node *node)
@@ -212,17 +158,14 @@ static liana__parts parts_of(const liana__node *node)
 
 /* ---- the ops; the kernels are the convolutions' ---- */
 
-static const liana__kernel dense_reference = {.name = "reference", .run = run_dense};
-static const liana__kernel depthwise_reference = {.name = "reference", .run = run_depthwise};
-
 const liana__op liana__op_conv2d_affine = {
     .name = "conv2d_affine",
     .doc = "conv2d, scaled and shifted by channel, an optional residual that is added, and an activation.",
     .attributes = &attributes,
-    .min_inputs = 3,
-    .max_inputs = 4,
-    .infer = infer_dense,
-    .cost = cost_of_dense,
+    .num_inputs = 3,
+    .more_inputs = 1,
+    .infer = infer_convolution,
+    .cost = cost_of_convolution,
     .parts = parts_of,
     .lower = liana__lower_cpu_only,
     .kernels =
@@ -232,18 +175,20 @@ const liana__op liana__op_conv2d_affine = {
             &liana__product_of_bf16_avx512, &liana__product_of_bf16_avx2, &liana__product_avx512, &liana__product_avx2,
             &liana__conv2d_window_amx, &liana__conv2d_winograd_avx512, &liana__conv2d_winograd_avx2,
 #endif
-            &dense_reference, NULL},
+            LIANA__REFERENCE(run_convolution)},
+    .product = liana__conv_product,
+    .details = &liana__conv2d_family,
 };
 
 const liana__op liana__op_depthwise_conv2d_affine = {
     .name = "depthwise_conv2d_affine",
     .doc = "depthwise_conv2d, scaled and shifted by channel, and an activation.",
     .attributes = &attributes,
-    .min_inputs = 3,
-    .max_inputs = 3,
-    .infer = infer_depthwise,
-    .cost = cost_of_depthwise,
+    .num_inputs = 3,
+    .infer = infer_convolution,
+    .cost = cost_of_convolution,
     .parts = parts_of,
     .lower = liana__lower_cpu_only,
-    .kernels = (const liana__kernel *const[]){LIANA__DEPTHWISE_KERNELS, &depthwise_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__DEPTHWISE_KERNELS, LIANA__REFERENCE(run_convolution)),
+    .details = &liana__depthwise_conv2d_family,
 };

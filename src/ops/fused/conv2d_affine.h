@@ -8,7 +8,7 @@
 #ifndef LIANA_OPS_CONV2D_AFFINE_H
 #define LIANA_OPS_CONV2D_AFFINE_H
 
-#include "ops/conv/conv2d.h"
+#include "ops/conv/convolution.h"
 #include "ops/norm/batch_norm.h"
 
 /* [2, channels]: the factor gamma / sqrt(variance + epsilon), and the offset beta - (mean - bias) * factor, for the

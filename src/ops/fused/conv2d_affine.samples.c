@@ -2,53 +2,49 @@
 #include "ops/fused/conv2d_affine.h"
 #include "ops/samples.h"
 
-/* Batch, input size, channels and filters (the dense op's), kernel size, options, what follows. */
+/* Batch, input size, channels and filters (the dense op's), kernel size, the epilogue, options. */
 typedef struct problem {
+    const char *name;
     int64_t batch, input[2], channels, filters, kernel[2];
     int activation;
     bool adds;
     liana_conv_options options;
 } problem;
 
-/* Single pixels: tiles, panels and blocks that do not come out even, half-idle vectors, blocks of rows, one filter, one
- * pixel, strides; each with another activation, with and without a residual. */
-static const problem primes = {3, {7, 11}, 53, 67, {1, 1}, LIANA__FUSED_RELU, true, {.groups = 1}};
-static const problem halves = {1, {9, 5}, 8, 40, {1, 1}, LIANA__FUSED_RELU6, true, {.groups = 1}};
-static const problem panels = {1, {5, 13}, 20, 100, {1, 1}, LIANA__FUSED_SWISH, false, {.groups = 1}};
-static const problem swish_halves = {2, {3, 5}, 36, 24, {1, 1}, LIANA__FUSED_SWISH, true, {.groups = 1}};
-static const problem few_filters = {5, {41, 37}, 16, 8, {1, 1}, LIANA__FUSED_LINEAR, true, {.groups = 1}};
-static const problem one_filter = {1, {5, 3}, 34, 1, {1, 1}, LIANA__FUSED_RELU6, false, {.groups = 1}};
-static const problem one_pixel = {1, {1, 1}, 31, 96, {1, 1}, LIANA__FUSED_LINEAR, false, {.groups = 1}};
-static const problem sparse = {2, {9, 11}, 37, 35, {1, 1}, LIANA__FUSED_RELU, true, {.strides = {3, 2}}};
-static const problem lines = {3, {4, 5}, 34, 18, {1, 1}, LIANA__FUSED_SWISH, false, {.strides = {1, 2}}};
-/* Windows of 3x3 with fewer products, in large and small tiles. */
-static const problem winograd = {2, {9, 13}, 18, 37, {3, 3}, LIANA__FUSED_RELU, true, {.padding = LIANA_PADDING_SAME}};
-static const problem winograd_thirds = {1, {6, 6}, 16, 20, {3, 3}, LIANA__FUSED_SWISH, true, {.groups = 1}};
-static const problem winograd_plain = {2, {5, 6}, 33, 16, {3, 3}, LIANA__FUSED_RELU6, false, {.groups = 1}};
-/* What no fast kernel does. */
-static const problem windows = {2,      {5, 4},
-                                6,      9,
-                                {3, 2}, LIANA__FUSED_SWISH,
-                                true,   {.padding = LIANA_PADDING_SAME, .groups = 3}};
+static const problem dense[] = {
+    /* Single pixels: tiles, panels and blocks that do not come out even, half-idle vectors, blocks of rows, one filter,
+     * one pixel, strides; each with another activation, with and without a residual. */
+    {"primes", 3, {7, 11}, 53, 67, {1, 1}, LIANA__FUSED_RELU, true, {.groups = 1}},
+    {"halves", 1, {9, 5}, 8, 40, {1, 1}, LIANA__FUSED_RELU6, true, {.groups = 1}},
+    {"panels", 1, {5, 13}, 20, 100, {1, 1}, LIANA__FUSED_SWISH, false, {.groups = 1}},
+    {"swish_halves", 2, {3, 5}, 36, 24, {1, 1}, LIANA__FUSED_SWISH, true, {.groups = 1}},
+    {"few_filters", 5, {41, 37}, 16, 8, {1, 1}, LIANA__FUSED_LINEAR, true, {.groups = 1}},
+    {"one_filter", 1, {5, 3}, 34, 1, {1, 1}, LIANA__FUSED_RELU6, false, {.groups = 1}},
+    {"one_pixel", 1, {1, 1}, 31, 96, {1, 1}, LIANA__FUSED_LINEAR, false, {.groups = 1}},
+    {"sparse", 2, {9, 11}, 37, 35, {1, 1}, LIANA__FUSED_RELU, true, {.strides = {3, 2}}},
+    {"lines", 3, {4, 5}, 34, 18, {1, 1}, LIANA__FUSED_SWISH, false, {.strides = {1, 2}}},
+    /* Windows of 3x3 with fewer products, in large and small tiles. */
+    {"winograd", 2, {9, 13}, 18, 37, {3, 3}, LIANA__FUSED_RELU, true, {LIANA__SAME}},
+    {"winograd_thirds", 1, {6, 6}, 16, 20, {3, 3}, LIANA__FUSED_SWISH, true, {.groups = 1}},
+    {"winograd_plain", 2, {5, 6}, 33, 16, {3, 3}, LIANA__FUSED_RELU6, false, {.groups = 1}},
+    /* No fast kernel does these. */
+    {"windows", 2, {5, 4}, 6, 9, {3, 2}, LIANA__FUSED_SWISH, true, {LIANA__SAME, .groups = 3}},
+};
 
-/* Depthwise: all windows and strides of the tiles, channels of one vector, several, with and without a tail. */
-static const problem dw_3 = {2, {7, 9}, 48, 1, {3, 3}, LIANA__FUSED_RELU6, false, {.padding = LIANA_PADDING_SAME}};
-static const problem dw_3_strided = {2, {8, 11}, 37, 1, {3, 3}, LIANA__FUSED_RELU, false, {.strides = {2, 2}}};
-static const problem dw_5 = {1, {6, 13}, 35, 1, {5, 5}, LIANA__FUSED_SWISH, false, {.padding = LIANA_PADDING_SAME}};
-/* More vectors than wait for swish together, and a tail. */
-static const problem dw_wide = {1, {3, 5}, 309, 1, {3, 3}, LIANA__FUSED_SWISH, false, {.padding = LIANA_PADDING_SAME}};
-static const problem dw_5_strided = {1,      {9, 10},
-                                     64,     1,
-                                     {5, 5}, LIANA__FUSED_SWISH,
-                                     false,  {.strides = {2, 2}, .padding = LIANA_PADDING_SAME}};
-static const problem dw_7 = {1, {5, 8}, 16, 1, {3, 7}, LIANA__FUSED_LINEAR, false, {.padding = LIANA_PADDING_SAME}};
-static const problem dw_7_strided = {2,      {9, 12},
-                                     19,     1,
-                                     {7, 7}, LIANA__FUSED_RELU6,
-                                     false,  {.strides = {1, 2}, .padding = LIANA_PADDING_SAME}};
-/* What no fast kernel does. */
-static const problem dw_dilated = {2, {8, 7}, 18, 1, {3, 3}, LIANA__FUSED_RELU, false, {.dilations = {2, 2}}};
-static const problem dw_multiplied = {2, {5, 4}, 3, 2, {2, 3}, LIANA__FUSED_SWISH, false, {.groups = 1}};
+static const problem depthwise[] = {
+    /* Depthwise: all windows and strides of the tiles, channels of one vector, several, with and without a tail. */
+    {"dw_3", 2, {7, 9}, 48, 1, {3, 3}, LIANA__FUSED_RELU6, false, {LIANA__SAME}},
+    {"dw_3_strided", 2, {8, 11}, 37, 1, {3, 3}, LIANA__FUSED_RELU, false, {.strides = {2, 2}}},
+    {"dw_5", 1, {6, 13}, 35, 1, {5, 5}, LIANA__FUSED_SWISH, false, {LIANA__SAME}},
+    /* More vectors than wait for swish together, and a tail. */
+    {"dw_wide", 1, {3, 5}, 309, 1, {3, 3}, LIANA__FUSED_SWISH, false, {LIANA__SAME}},
+    {"dw_5_strided", 1, {9, 10}, 64, 1, {5, 5}, LIANA__FUSED_SWISH, false, {.strides = {2, 2}, LIANA__SAME}},
+    {"dw_7", 1, {5, 8}, 16, 1, {3, 7}, LIANA__FUSED_LINEAR, false, {LIANA__SAME}},
+    {"dw_7_strided", 2, {9, 12}, 19, 1, {7, 7}, LIANA__FUSED_RELU6, false, {.strides = {1, 2}, LIANA__SAME}},
+    /* No fast kernel does these. */
+    {"dw_dilated", 2, {8, 7}, 18, 1, {3, 3}, LIANA__FUSED_RELU, false, {.dilations = {2, 2}}},
+    {"dw_multiplied", 2, {5, 4}, 3, 2, {2, 3}, LIANA__FUSED_SWISH, false, {.groups = 1}},
+};
 
 static liana_tensor parameters(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape, double low,
                                double high)
@@ -56,16 +52,18 @@ static liana_tensor parameters(liana_graph *graph, const char *name, liana_dtype
     return liana__sample_input(graph, name, liana__wide_dtype(dtype), shape, low, high);
 }
 
-static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, const problem *p, bool depthwise)
+static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
+    const problem *p = row;
+    const bool is_depthwise = op == &liana__op_depthwise_conv2d_affine;
     const int64_t groups = p->options.groups ? p->options.groups : 1;
     liana_tensor x =
         liana__sample_input(graph, "x", dtype, liana_shape_of(p->batch, p->input[0], p->input[1], p->channels), -1, 1);
     liana_shape shape = liana_shape_of(p->kernel[0], p->kernel[1], p->channels / groups, p->filters);
-    if (depthwise) shape.dims[2] = p->channels;
+    if (is_depthwise) shape.dims[2] = p->channels;
     liana_tensor kernel = liana__sample_input(graph, "kernel", dtype, shape, -1, 1);
     liana_tensor plain =
-        depthwise ? liana_op_depthwise_conv2d(x, kernel, p->options) : liana_op_conv2d(x, kernel, p->options);
+        is_depthwise ? liana_op_depthwise_conv2d(x, kernel, p->options) : liana_op_conv2d(x, kernel, p->options);
     const liana__node *node = liana__tensor_node(plain);
     if (!node) return plain;
     const liana_shape rows = liana_shape_of(2, node->shape.dims[3]);
@@ -74,54 +72,8 @@ static liana_tensor build_convolution(liana_graph *graph, liana_dtype dtype, con
                                            : (liana_tensor){0}};
     liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
     attributes.activation = p->activation;
-    return liana__build(LIANA_HERE, graph, depthwise ? &liana__op_depthwise_conv2d_affine : &liana__op_conv2d_affine,
-                        inputs, p->adds ? 4 : 3, &attributes);
+    return liana__build(LIANA_HERE, graph, op, inputs, p->adds ? 4 : 3, &attributes);
 }
-
-#define DENSE(X)       \
-    X(primes)          \
-    X(halves)          \
-    X(panels)          \
-    X(swish_halves)    \
-    X(few_filters)     \
-    X(one_filter)      \
-    X(one_pixel)       \
-    X(sparse)          \
-    X(lines)           \
-    X(winograd)        \
-    X(winograd_thirds) \
-    X(winograd_plain)  \
-    X(windows)
-#define DEPTHWISE(X) \
-    X(dw_3)          \
-    X(dw_3_strided)  \
-    X(dw_5)          \
-    X(dw_wide)       \
-    X(dw_5_strided)  \
-    X(dw_7)          \
-    X(dw_7_strided)  \
-    X(dw_dilated)    \
-    X(dw_multiplied)
-
-#define BUILD_DENSE(p)                                                   \
-    static liana_tensor p##_dense(liana_graph *graph, liana_dtype dtype) \
-    {                                                                    \
-        return build_convolution(graph, dtype, &(p), false);             \
-    }
-DENSE(BUILD_DENSE)
-#undef BUILD_DENSE
-#define BUILD_DEPTHWISE(p)                                                   \
-    static liana_tensor p##_depthwise(liana_graph *graph, liana_dtype dtype) \
-    {                                                                        \
-        return build_convolution(graph, dtype, &(p), true);                  \
-    }
-DEPTHWISE(BUILD_DEPTHWISE)
-#undef BUILD_DEPTHWISE
-
-#define DENSE_SAMPLE(p) {#p, p##_dense, 0},
-static const liana__sample dense_samples[] = {DENSE(DENSE_SAMPLE)};
-#define DEPTHWISE_SAMPLE(p) {#p, p##_depthwise, 0},
-static const liana__sample depthwise_samples[] = {DEPTHWISE(DEPTHWISE_SAMPLE)};
 
 static liana_tensor build_affine(liana_graph *graph, liana_dtype dtype, int64_t channels, bool biased)
 {
@@ -144,8 +96,8 @@ static liana_tensor build_biased(liana_graph *graph, liana_dtype dtype)
     return build_affine(graph, dtype, 21, true);
 }
 
-static const liana__sample affine_samples[] = {{"unbiased", build_unbiased, 0}, {"biased", build_biased, 0}};
+static const liana__built_sample affine_samples[] = {{"unbiased", build_unbiased, 0}, {"biased", build_biased, 0}};
 
 LIANA__SAMPLES(batch_norm_affine, affine_samples);
-LIANA__SAMPLES(conv2d_affine, dense_samples);
-LIANA__SAMPLES(depthwise_conv2d_affine, depthwise_samples);
+LIANA__SAMPLE_ROWS(conv2d_affine, dense, build_convolution);
+LIANA__SAMPLE_ROWS(depthwise_conv2d_affine, depthwise, build_convolution);

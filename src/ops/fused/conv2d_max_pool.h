@@ -20,18 +20,9 @@ typedef struct liana__conv2d_max_pool_attributes {
     int64_t size[2];      /* for gradients: height and width of the result, which is like the input or the kernel */
 } liana__conv2d_max_pool_attributes;
 
-/* relu?(max_pool(conv2d(x, kernel) + bias)), and the indices of the maxima. */
-liana_tensor liana__op_conv2d_max_pool_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_tensor bias,
-                                          const liana__conv2d_max_pool_attributes *attributes);
-/* Gradients from `pooled` (the result of conv2d_max_pool, of which only the indices are read) and dy [batch, height,
- * width, filters]. Elements of dy that are 0 may be skipped: they contribute nothing, whatever they are multiplied
- * by. */
-liana_tensor liana__op_conv2d_max_pool_input_gradient_at(liana_location here, liana_tensor pooled, liana_tensor dy,
-                                                         liana_tensor kernel,
-                                                         const liana__conv2d_max_pool_attributes *attributes);
-liana_tensor liana__op_conv2d_max_pool_kernel_gradient_at(liana_location here, liana_tensor x, liana_tensor pooled,
-                                                          liana_tensor dy,
-                                                          const liana__conv2d_max_pool_attributes *attributes);
+/* conv2d_max_pool: relu?(max_pool(conv2d(x, kernel) + bias)), and the indices of the maxima. Its gradients are from
+ * `pooled` (its result, of which only the indices are read) and dy [batch, height, width, filters]. Elements of dy that
+ * are 0 may be skipped: they contribute nothing, whatever they are multiplied by. */
 
 /* The sizes of the convolution and pooling to which a node of any of the three ops belongs. */
 typedef struct liana__conv2d_max_pool_geometry {

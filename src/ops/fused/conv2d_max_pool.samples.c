@@ -5,24 +5,27 @@
 /* One problem for all three ops: batch, input size, channels and filters, kernel size, padding (top, bottom, left,
  * right). */
 typedef struct problem {
+    const char *name;
     int64_t batch, input[2], channels, filters, kernel[2], padding[4], pool[2];
     bool relu;
     int64_t strides[2];
 } problem;
 
-/* One channel, as MNIST's first layer; the last row and column of results are not pooled. */
-static const problem one_channel = {2, {9, 13}, 1, 37, {3, 3}, {0}, {2, 2}, true, {1, 1}};
-static const problem many_channels = {2, {7, 15}, 37, 53, {3, 3}, {0}, {2, 2}, true, {1, 1}};
-/* Several blocks of tiles of 4x4, of which some lie beyond the image. */
-static const problem tiles = {22, {13, 11}, 18, 35, {3, 3}, {0}, {2, 2}, true, {1, 1}};
-static const problem same = {3, {6, 8}, 16, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, false, {1, 1}};
-static const problem asymmetric = {2, {5, 6}, 3, 19, {3, 3}, {0, 2, 1, 0}, {2, 2}, true, {1, 1}};
-static const problem five = {2, {8, 9}, 1, 7, {5, 5}, {2, 2, 2, 2}, {2, 2}, false, {1, 1}};
-static const problem five_channels = {1, {9, 6}, 18, 33, {5, 5}, {0, 1, 1, 0}, {2, 2}, true, {1, 1}};
-/* A single pixel: all else is padding. */
-static const problem one_pixel = {1, {1, 1}, 5, 3, {3, 3}, {1, 2, 2, 1}, {2, 2}, false, {1, 1}};
-/* What the fast kernels do not do. */
-static const problem odd_windows = {2, {8, 11}, 3, 4, {2, 3}, {1, 0, 0, 2}, {3, 2}, true, {1, 2}};
+static const problem problems[] = {
+    /* One channel, as MNIST's first layer; the last row and column of results are not pooled. */
+    {"one_channel", 2, {9, 13}, 1, 37, {3, 3}, {0}, {2, 2}, true, {1, 1}},
+    {"many_channels", 2, {7, 15}, 37, 53, {3, 3}, {0}, {2, 2}, true, {1, 1}},
+    /* Several blocks of tiles of 4x4, of which some lie beyond the image. */
+    {"tiles", 22, {13, 11}, 18, 35, {3, 3}, {0}, {2, 2}, true, {1, 1}},
+    {"same", 3, {6, 8}, 16, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, false, {1, 1}},
+    {"asymmetric", 2, {5, 6}, 3, 19, {3, 3}, {0, 2, 1, 0}, {2, 2}, true, {1, 1}},
+    {"five", 2, {8, 9}, 1, 7, {5, 5}, {2, 2, 2, 2}, {2, 2}, false, {1, 1}},
+    {"five_channels", 1, {9, 6}, 18, 33, {5, 5}, {0, 1, 1, 0}, {2, 2}, true, {1, 1}},
+    /* A single pixel: all else is padding. */
+    {"one_pixel", 1, {1, 1}, 5, 3, {3, 3}, {1, 2, 2, 1}, {2, 2}, false, {1, 1}},
+    /* The fast kernels do not do these. */
+    {"odd_windows", 2, {8, 11}, 3, 4, {2, 3}, {1, 0, 0, 2}, {3, 2}, true, {1, 2}},
+};
 
 static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtype, liana_shape shape)
 {
@@ -47,7 +50,7 @@ static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const p
     liana_tensor kernel =
         image(graph, "kernel", dtype, liana_shape_of(p->kernel[0], p->kernel[1], p->channels, p->filters));
     liana_tensor bias = image(graph, "bias", dtype, liana_shape_of(p->filters));
-    return liana__op_conv2d_max_pool_at(LIANA_HERE, x, kernel, bias, &attributes);
+    return liana__build3(LIANA_HERE, &liana__op_conv2d_max_pool, x, kernel, bias, &attributes);
 }
 
 /* Gradients of both signs, about half of which are 0, as behind relu. */
@@ -63,44 +66,17 @@ static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const 
                                liana_op_add(dy, liana__full(LIANA_HERE, graph, dtype, liana_shape_of(1), 0.5)))));
     const liana__conv2d_max_pool_attributes attributes = attributes_of(p, of_input ? p->input : p->kernel);
     liana_tensor x = liana__node_tensor(graph, node->inputs[0]), kernel = liana__node_tensor(graph, node->inputs[1]);
-    if (of_input) return liana__op_conv2d_max_pool_input_gradient_at(LIANA_HERE, pooled, dy, kernel, &attributes);
-    return liana__op_conv2d_max_pool_kernel_gradient_at(LIANA_HERE, x, pooled, dy, &attributes);
+    if (of_input)
+        return liana__build3(LIANA_HERE, &liana__op_conv2d_max_pool_input_gradient, pooled, dy, kernel, &attributes);
+    return liana__build3(LIANA_HERE, &liana__op_conv2d_max_pool_kernel_gradient, x, pooled, dy, &attributes);
 }
 
-#define PROBLEMS(X)  \
-    X(one_channel)   \
-    X(many_channels) \
-    X(tiles)         \
-    X(same)          \
-    X(asymmetric)    \
-    X(five)          \
-    X(five_channels) \
-    X(one_pixel)     \
-    X(odd_windows)
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
+{
+    if (op == &liana__op_conv2d_max_pool) return build_forward(graph, dtype, row);
+    return build_gradient(graph, dtype, row, op == &liana__op_conv2d_max_pool_input_gradient);
+}
 
-#define BUILD(p)                                                           \
-    static liana_tensor p##_forward(liana_graph *graph, liana_dtype dtype) \
-    {                                                                      \
-        return build_forward(graph, dtype, &(p));                          \
-    }                                                                      \
-    static liana_tensor p##_input(liana_graph *graph, liana_dtype dtype)   \
-    {                                                                      \
-        return build_gradient(graph, dtype, &(p), true);                   \
-    }                                                                      \
-    static liana_tensor p##_kernel(liana_graph *graph, liana_dtype dtype)  \
-    {                                                                      \
-        return build_gradient(graph, dtype, &(p), false);                  \
-    }
-PROBLEMS(BUILD)
-#undef BUILD
-
-#define FORWARD(p) {#p, p##_forward, 0},
-static const liana__sample forward_samples[] = {PROBLEMS(FORWARD)};
-#define INPUT_GRADIENT(p) {#p, p##_input, 0},
-static const liana__sample input_samples[] = {PROBLEMS(INPUT_GRADIENT)};
-#define KERNEL_GRADIENT(p) {#p, p##_kernel, 0},
-static const liana__sample kernel_samples[] = {PROBLEMS(KERNEL_GRADIENT)};
-
-LIANA__SAMPLES(conv2d_max_pool, forward_samples);
-LIANA__SAMPLES(conv2d_max_pool_input_gradient, input_samples);
-LIANA__SAMPLES(conv2d_max_pool_kernel_gradient, kernel_samples);
+LIANA__SAMPLE_ROWS(conv2d_max_pool, problems, build);
+LIANA__SAMPLE_ROWS(conv2d_max_pool_input_gradient, problems, build);
+LIANA__SAMPLE_ROWS(conv2d_max_pool_kernel_gradient, problems, build);

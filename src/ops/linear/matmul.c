@@ -1,22 +1,17 @@
 /* The matrix product of the last two axes. */
 #include "ops/linear/matmul.h"
 
+#include "ops/linear/product.h"
 #include "ops/linear/product_kernels.h"
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
-    {.name = "transpose_a",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__matmul_attributes, transpose_a),
-     .doc = "Whether a's last two axes are swapped first."},
-    {.name = "transpose_b",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__matmul_attributes, transpose_b),
-     .doc = "Whether b's last two axes are swapped first."},
-    {.name = "wide",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__matmul_attributes, wide),
-     .doc = "Whether the product of bf16 operands is given in f32, in which it is accumulated."},
+    LIANA__FIELD_ROW(liana__matmul_attributes, transpose_a, BOOL,
+                     .doc = "Whether a's last two axes are swapped first."),
+    LIANA__FIELD_ROW(liana__matmul_attributes, transpose_b, BOOL,
+                     .doc = "Whether b's last two axes are swapped first."),
+    LIANA__FIELD_ROW(liana__matmul_attributes, wide, BOOL,
+                     .doc = "Whether the product of bf16 operands is given in f32, in which it is accumulated."),
 };
 static const liana__fields attributes = {"matmul", sizeof(liana__matmul_attributes), 3, fields};
 
@@ -85,6 +80,24 @@ static liana_status lower_matmul(liana__lowering *l, const liana__node *node)
                            liana__hlo_matrix_product(l, a, b, options->transpose_a, options->transpose_b, node->dtype));
 }
 
+static bool as_product(const liana__node *node, liana__product *product, const char **reason)
+{
+    const liana__matmul_attributes *options = node->attributes;
+    const liana__matmul_sizes sizes = liana__matmul_sizes_of(node);
+    *reason = "several matrices";
+    if (sizes.batch != 1) return false;
+    *reason = "both are transposed";
+    if (options->transpose_a && options->transpose_b) return false;
+    *reason = "a is transposed and the result not f32";
+    if (options->transpose_a && node->dtype != LIANA_F32) return false;
+    *product = (liana__product){.transpose_a = options->transpose_a,
+                                .transpose_b = options->transpose_b,
+                                .rows = sizes.m,
+                                .depth = sizes.k,
+                                .columns = sizes.n};
+    return true;
+}
+
 static liana_status run_reference(const liana__call *call)
 {
     const liana__matmul_attributes *options = call->node->attributes;
@@ -125,8 +138,6 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     cost->dot_products = true;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 static const liana__kernel *const kernels[] = {
 #if defined(LIANA_X86)
     &liana__product_amx,
@@ -139,15 +150,13 @@ static const liana__kernel *const kernels[] = {
     &liana__matmul_onednn,
     &liana__matmul_onednn_bf16,
     &liana__matmul_onednn_widened,
-    &reference,
-    NULL};
+    LIANA__REFERENCE(run_reference)};
 
 const liana__op liana__op_matmul = {
     .name = "matmul",
     .doc = "The matrix product of the last two axes.",
     .attributes = &attributes,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_matmul,
     .gradient = matmul_gradient,
     .precision = LIANA__MULTIPLIES,
@@ -155,6 +164,7 @@ const liana__op liana__op_matmul = {
     .parts = parts_of,
     .lower = lower_matmul,
     .kernels = kernels,
+    .product = as_product,
 };
 
 liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, liana_tensor b, bool transpose_a, bool transpose_b)

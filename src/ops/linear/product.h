@@ -1,5 +1,5 @@
-/* product.h - the ops that are products of two matrices, as their kernels see them: matmul, and the convolutions of
- * single pixels (1x1), with strides or without, with their gradients. One kernel for each instruction set runs them. */
+/* product.h - products of two matrices, as their kernels see them: matmul, and convolutions of single pixels (1x1) with
+ * their gradients (`product` of an op). One kernel for each instruction set runs them. */
 #ifndef LIANA_OPS_PRODUCT_H
 #define LIANA_OPS_PRODUCT_H
 
@@ -20,9 +20,19 @@ typedef struct liana__product {
 } liana__product;
 
 /* Whether a node of one of these ops is a product; else why not. */
-bool liana__is_product(const liana__node *node, const char **reason);
+static inline bool liana__is_product(const liana__node *node, const char **reason)
+{
+    liana__product product;
+    return node->op->product(node, &product, reason);
+}
 
 /* Of a node that is one. */
-liana__product liana__product_of(const liana__node *node);
+static inline liana__product liana__product_of(const liana__node *node)
+{
+    const char *reason;
+    liana__product product = {0};
+    node->op->product(node, &product, &reason);
+    return product;
+}
 
 #endif

@@ -1,5 +1,5 @@
-/* product.kernels.h - matrix products (product.h) for one instruction set: which of them liana computes itself, with how
- * much scratch memory, and where oneDNN is better. */
+/* product.kernels.h - matrix products (product.h) for one instruction set: which of them liana computes itself, with
+ * how much scratch memory, and where oneDNN is better. */
 #if defined(LIANA_AMX) || defined(LIANA_EMULATED_TILES)
 #define LIANA__TILES_OF_AMX
 #include "kernels/amx_product.h"
@@ -9,7 +9,6 @@
 #include "kernels/applicable.h"
 #include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
-#include "ops/conv/conv2d.h"
 #include "ops/linear/product.h"
 #include "ops/linear/product_kernels.h"
 #include "ops/norm/batch_norm.h"
@@ -324,7 +323,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* Each tile would pack for itself what is not packed before. */
+/* Each tile would pack for itself operands that are not packed before. */
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
@@ -356,8 +355,8 @@ enum { LEAST_MEASURED_ROWS = 256 };
 
 static bool gives_statistics(const liana__node *node, const liana__node *reader)
 {
-    return node->op == &liana__op_conv2d && liana__batch_norm_is_part_of_statistics(reader) &&
-           liana__product_of(node).rows >= LEAST_MEASURED_ROWS;
+    const liana__product p = liana__product_of(node);
+    return p.measured && liana__batch_norm_is_part_of_statistics(reader) && p.rows >= LEAST_MEASURED_ROWS;
 }
 
 LIANA__VECTOR_KERNEL(product, .applicable = is_applicable, .preferred = is_preferred, .prepare = prepare, .run = run,

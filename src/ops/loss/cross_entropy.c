@@ -1,7 +1,8 @@
 /* The softmax cross-entropy of logits with integer labels, and its gradient. */
 #include "ops/loss/cross_entropy.h"
 
-#include "stablehlo/lowering.h"
+#include "ops/index.h"
+#include "ops/reduce/softmax.h"
 
 #include <math.h>
 
@@ -11,10 +12,7 @@ static liana_status infer_inputs(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 1, 1, "labels [batch]"));
     LIANA_TRY(liana__infer_float(infer, 0));
     const liana__node *logits = infer->inputs[0], *labels = infer->inputs[1];
-    if (labels->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the labels are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(labels->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 1, "labels"));
     infer->dtype = logits->dtype;
     infer->shape = liana_shape_of(logits->shape.dims[0]);
     if (labels->shape.dims[0] == logits->shape.dims[0]) return LIANA_OK;
@@ -65,10 +63,10 @@ static void gradient_gradient(liana__gradient *g)
 
 /* ---- StableHLO ---- */
 
-/* What both ops need of each row: the logits less their greatest, e to that, the sum of it, which class is the label's,
- * and whether the label is a class. All but the values of classes are [batch, 1]. */
+/* The logits of each row, which class is the label's, and whether the label is a class, as [batch, 1]. */
 typedef struct lowered_rows {
-    liana__hlo logits, powers, sum, is_label, is_valid;
+    liana__softmax_lowered logits;
+    liana__hlo is_label, is_valid;
 } lowered_rows;
 
 static lowered_rows lower_rows(liana__lowering *l, const liana__node *node)
@@ -76,10 +74,7 @@ static lowered_rows lower_rows(liana__lowering *l, const liana__node *node)
     const int64_t last = 1;
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), labels = liana__hlo_input(l, node, 1);
     liana__hlo column = liana__hlo_reshape(l, labels, liana_shape_of(x.shape.dims[0], 1));
-    liana__hlo greatest = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, x, &last, 1);
-    lowered_rows rows = {.logits = liana__hlo_binary(l, "subtract", x, greatest)};
-    rows.powers = liana__hlo_unary(l, "exponential", rows.logits);
-    rows.sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, rows.powers, &last, 1);
+    lowered_rows rows = {.logits = liana__softmax_lower_rows(l, x)};
     rows.is_label = liana__hlo_compare(l, "EQ", column, liana__hlo_iota(l, LIANA_S32, x.shape, 1));
     rows.is_valid = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, rows.is_label, &last, 1);
     return rows;
@@ -94,10 +89,10 @@ static liana_status lower_loss(liana__lowering *l, const liana__node *node)
 {
     const int64_t last = 1;
     lowered_rows rows = lower_rows(l, node);
-    liana__hlo zero = liana__hlo_fill(l, rows.logits.dtype, LIANA_SCALAR, 0);
-    liana__hlo others = liana__hlo_select(l, rows.is_label, rows.logits, zero);
+    liana__hlo zero = liana__hlo_fill(l, rows.logits.values.dtype, LIANA_SCALAR, 0);
+    liana__hlo others = liana__hlo_select(l, rows.is_label, rows.logits.values, zero);
     liana__hlo chosen = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, others, &last, 1);
-    liana__hlo loss = liana__hlo_binary(l, "subtract", liana__hlo_unary(l, "log", rows.sum), chosen);
+    liana__hlo loss = liana__hlo_binary(l, "subtract", liana__hlo_unary(l, "log", rows.logits.sum), chosen);
     liana__hlo checked = liana__hlo_convert(l, nan_unless(l, rows.is_valid, loss), node->dtype);
     return liana__hlo_give(l, node, liana__hlo_reshape(l, checked, node->shape));
 }
@@ -107,8 +102,8 @@ static liana_status lower_gradient(liana__lowering *l, const liana__node *node)
     lowered_rows rows = lower_rows(l, node);
     liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 2));
     liana__hlo column = liana__hlo_reshape(l, dy, liana_shape_of(dy.shape.dims[0], 1));
-    liana__hlo target = liana__hlo_convert(l, rows.is_label, rows.logits.dtype);
-    liana__hlo probability = liana__hlo_binary(l, "divide", rows.powers, rows.sum);
+    liana__hlo target = liana__hlo_convert(l, rows.is_label, rows.logits.values.dtype);
+    liana__hlo probability = liana__hlo_binary(l, "divide", rows.logits.powers, rows.logits.sum);
     liana__hlo difference = liana__hlo_binary(l, "subtract", probability, target);
     liana__hlo product = liana__hlo_binary(l, "multiply", difference, nan_unless(l, rows.is_valid, column));
     return liana__hlo_give(l, node, liana__hlo_convert(l, product, node->dtype));
@@ -116,25 +111,11 @@ static liana_status lower_gradient(liana__lowering *l, const liana__node *node)
 
 /* ---- the reference ---- */
 
-typedef struct row {
-    double maximum;
-    double sum;    /* of e^(logit - maximum) */
-    int64_t label; /* -1 if outside [0, classes) */
-} row;
-
-static row read_row(const liana__call *call, int64_t example, int64_t classes)
+/* -1 if outside [0, classes). */
+static int64_t label_of(const liana__call *call, int64_t example, int64_t classes)
 {
-    liana_dtype dtype = call->node->inputs[0]->dtype;
-    row result = {.maximum = -INFINITY, .label = ((const int32_t *)call->src[1])[example]};
-    int64_t first = example * classes;
-    for (int64_t i = 0; i < classes; i++) {
-        result.maximum = fmax(result.maximum, liana__load(call->src[0], dtype, first + i));
-    }
-    for (int64_t i = 0; i < classes; i++) {
-        result.sum += exp(liana__load(call->src[0], dtype, first + i) - result.maximum);
-    }
-    if (result.label < 0 || result.label >= classes) result.label = -1;
-    return result;
+    const int64_t label = ((const int32_t *)call->src[1])[example];
+    return label >= 0 && label < classes ? label : -1;
 }
 
 static liana_status run_loss(const liana__call *call)
@@ -143,10 +124,11 @@ static liana_status run_loss(const liana__call *call)
     liana_dtype dtype = call->node->dtype;
     int64_t classes = shape->dims[1];
     for (int64_t example = 0; example < shape->dims[0]; example++) {
-        row in = read_row(call, example, classes);
+        const liana__softmax_row row = liana__softmax_read_row(call, example * classes, classes);
+        const int64_t label = label_of(call, example, classes);
         double loss = NAN;
-        if (in.label >= 0) {
-            loss = log(in.sum) - (liana__load(call->src[0], dtype, example * classes + in.label) - in.maximum);
+        if (label >= 0) {
+            loss = log(row.sum) - (liana__load(call->src[0], dtype, example * classes + label) - row.greatest);
         }
         liana__store(call->dst, dtype, example, loss);
     }
@@ -159,50 +141,39 @@ static liana_status run_gradient(const liana__call *call)
     liana_dtype dtype = call->node->dtype;
     int64_t classes = shape->dims[1];
     for (int64_t example = 0; example < shape->dims[0]; example++) {
-        row in = read_row(call, example, classes);
-        double dy = in.label < 0 ? NAN : liana__load(call->src[2], dtype, example);
+        const liana__softmax_row row = liana__softmax_read_row(call, example * classes, classes);
+        const int64_t label = label_of(call, example, classes);
+        double dy = label < 0 ? NAN : liana__load(call->src[2], dtype, example);
         for (int64_t i = 0; i < classes; i++) {
-            double power = exp(liana__load(call->src[0], dtype, example * classes + i) - in.maximum);
-            liana__store(call->dst, dtype, example * classes + i, (power / in.sum - (i == in.label)) * dy);
+            double power = exp(liana__load(call->src[0], dtype, example * classes + i) - row.greatest);
+            liana__store(call->dst, dtype, example * classes + i, (power / row.sum - (i == label)) * dy);
         }
     }
     return LIANA_OK;
 }
 
-/* As of a softmax of the logits. */
-static void cost_of(const liana__node *node, liana__cost *cost)
-{
-    cost->flops = 5 * (double)liana_shape_size(liana__input_shape(node, 0));
-    cost->family = "softmax and loss";
-}
-
-static const liana__kernel loss_reference = {.name = "reference", .run = run_loss};
-static const liana__kernel gradient_reference = {.name = "reference", .run = run_gradient};
-
 const liana__op liana__op_sparse_softmax_cross_entropy = {
     .name = "sparse_softmax_cross_entropy",
     .doc = "-log softmax(logits)[label] for each row; NaN if the label is outside [0, classes).",
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_inputs,
     .gradient = cross_entropy_gradient,
-    .cost = cost_of,
+    .cost = liana__softmax_cost,
     .parts = liana__parts_all_inputs,
     .lower = lower_loss,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy), &loss_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(cross_entropy), LIANA__REFERENCE(run_loss)),
 };
 
 const liana__op liana__op_sparse_softmax_cross_entropy_gradient = {
     .name = "sparse_softmax_cross_entropy_gradient",
     .doc = "(softmax(logits) - one_hot(labels)) dy for each row: the gradient of the cross-entropy.",
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_gradient,
     .gradient = gradient_gradient,
-    .cost = cost_of,
+    .cost = liana__softmax_cost,
     .parts = liana__parts_all_inputs,
     .lower = lower_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(cross_entropy_gradient), &gradient_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(cross_entropy_gradient), LIANA__REFERENCE(run_gradient)),
 };
 
 liana_tensor liana_op_sparse_softmax_cross_entropy_at(liana_location here, liana_tensor logits, liana_tensor labels)

@@ -1,4 +1,5 @@
 /* in_top_k: whether the right class is among the k most likely. */
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -9,10 +10,7 @@ typedef struct in_top_k_attributes {
 } in_top_k_attributes;
 
 static const liana__field fields[] = {
-    {.name = "k",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(in_top_k_attributes, k),
-     .doc = "The number of classes that may be guessed."},
+    LIANA__FIELD_ROW(in_top_k_attributes, k, INT, .doc = "The number of classes that may be guessed."),
 };
 static const liana__fields attributes = {"in_top_k", sizeof(in_top_k_attributes), 1, fields};
 
@@ -23,10 +21,7 @@ static liana_status infer_in_top_k(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 1, 1, "targets [batch]"));
     LIANA_TRY(liana__infer_float(infer, 0));
     const liana__node *predictions = infer->inputs[0], *targets = infer->inputs[1];
-    if (targets->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the targets are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(targets->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 1, "targets"));
     if (k < 1) return liana__infer_fail(infer, "k is %lld, expected at least 1", (long long)k);
     infer->dtype = LIANA_BOOL;
     infer->shape = targets->shape;
@@ -36,7 +31,7 @@ static liana_status infer_in_top_k(liana__infer *infer)
 }
 
 /* Whether each row's greater predictions are fewer than k, all predictions finite, and the target a class. A target
- * that is none chooses nothing, so all positive predictions would be greater: the row is false anyway. */
+ * that is no class chooses nothing, so all positive predictions would be greater: the row is false anyway. */
 static liana_status lower_in_top_k(liana__lowering *l, const liana__node *node)
 {
     const int64_t k = ((const in_top_k_attributes *)node->attributes)->k, last = 1;
@@ -80,20 +75,17 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_in_top_k = {
     .name = "in_top_k",
     .doc = "Whether the target of each row is among its k largest predictions.",
     .attributes = &attributes,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_in_top_k,
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
     .parts = liana__parts_all_inputs,
     .lower = lower_in_top_k,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_in_top_k_at(liana_location here, liana_tensor predictions, liana_tensor targets, int64_t k)

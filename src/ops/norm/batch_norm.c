@@ -7,10 +7,8 @@
 #include <math.h>
 
 static const liana__field fields[] = {
-    {.name = "epsilon",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__batch_norm_attributes, epsilon),
-     .doc = "Added to the variance, so that a constant channel does not divide by zero."},
+    LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
+                     .doc = "Added to the variance, so that a constant channel does not divide by zero."),
 };
 static const liana__fields attributes = {"batch_norm", sizeof(liana__batch_norm_attributes), 1, fields};
 
@@ -22,7 +20,7 @@ static int64_t channels_of(const liana__infer *infer)
     return x->dims[x->rank - 1];
 }
 
-liana_status liana__batch_norm_check_images(liana__infer *infer)
+static liana_status check_images(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_float(infer, 0));
     if (infer->inputs[0]->shape.rank >= 2) return LIANA_OK;
@@ -30,7 +28,6 @@ liana_status liana__batch_norm_check_images(liana__infer *infer)
                              infer->inputs[0]->shape.rank);
 }
 
-/* Checks an input that has one number, or two stacked ones, for each channel. */
 liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked)
 {
     int64_t channels = channels_of(infer);
@@ -51,13 +48,10 @@ liana_status liana__batch_norm_check_epsilon(liana__infer *infer)
     return liana__infer_fail(infer, "epsilon is %g, expected a finite number of at least 0", epsilon);
 }
 
-liana_status liana__batch_norm_check_dy(liana__infer *infer)
+liana_status liana__batch_norm_check_like_images(liana__infer *infer, size_t index, const char *name)
 {
-    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
-    const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
-    if (liana_shape_equal(x, dy)) return LIANA_OK;
-    return liana__infer_fail(infer, "dy has the shape %s, expected x's %s", liana__shape_print(dy).text,
-                             liana__shape_print(x).text);
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, index));
+    return liana__infer_shape(infer, name, &infer->inputs[index]->shape, "x's", &infer->inputs[0]->shape);
 }
 
 static liana_status give_stacked(liana__infer *infer)
@@ -69,13 +63,13 @@ static liana_status give_stacked(liana__infer *infer)
 
 static liana_status infer_statistics(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     return give_stacked(infer);
 }
 
 static liana_status infer_training(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 1, "gamma", false));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "beta", false));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
@@ -86,7 +80,7 @@ static liana_status infer_training(liana__infer *infer)
 static liana_status infer_inference(liana__infer *infer)
 {
     static const char *const names[] = {"x", "gamma", "beta", "mean", "variance"};
-    LIANA_TRY(liana__batch_norm_check_images(infer));
+    LIANA_TRY(check_images(infer));
     for (size_t i = 1; i < 5; i++) LIANA_TRY(liana__batch_norm_check_channels(infer, i, names[i], false));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return liana__infer_like_input(infer);
@@ -94,8 +88,8 @@ static liana_status infer_inference(liana__infer *infer)
 
 static liana_status infer_gradient_sums(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_like_images(infer, 1, "dy"));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "statistics", true));
     LIANA_TRY(liana__batch_norm_check_epsilon(infer));
     return give_stacked(infer);
@@ -103,8 +97,8 @@ static liana_status infer_gradient_sums(liana__infer *infer)
 
 static liana_status infer_input_gradient(liana__infer *infer)
 {
-    LIANA_TRY(liana__batch_norm_check_images(infer));
-    LIANA_TRY(liana__batch_norm_check_dy(infer));
+    LIANA_TRY(check_images(infer));
+    LIANA_TRY(liana__batch_norm_check_like_images(infer, 1, "dy"));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 2, "gamma", false));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 3, "statistics", true));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 4, "sums", true));
@@ -242,28 +236,19 @@ static void input_gradient_gradient(liana__gradient *g)
     g->input_gradients[4] = scaled(stack(liana_op_multiply(gamma_r, v0), liana_op_multiply(gamma_r, v1)), -1 / rows);
 }
 
-/* ---- reference loops. All go channel by channel, and read a channel's parameters before they write its first element:
- * the result may be on an input of the same shape, even on statistics of two rows. ---- */
-
-static double load_wide(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), element);
-}
-
-static double load_image(const liana__call *call, size_t index, int64_t element)
-{
-    return liana__load(call->src[index], call->node->inputs[0]->dtype, element);
-}
+/* ---- reference loops, with an activation or without. All go channel by channel, and read a channel's parameters
+ * before they write its first element: the result may be on an input of the same shape, even on statistics of two
+ * rows. ---- */
 
 static liana_status run_statistics(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
         double total = 0, squares = 0;
-        for (int64_t i = 0; i < s.rows; i++) total += load_image(call, 0, i * s.channels + c);
+        for (int64_t i = 0; i < s.rows; i++) total += liana__load_image(call, 0, i * s.channels + c);
         double mean = total / (double)s.rows;
         for (int64_t i = 0; i < s.rows; i++) {
-            double distance = load_image(call, 0, i * s.channels + c) - mean;
+            double distance = liana__load_image(call, 0, i * s.channels + c) - mean;
             squares += distance * distance;
         }
         liana__store(call->dst, call->node->dtype, c, mean);
@@ -272,68 +257,108 @@ static liana_status run_statistics(const liana__call *call)
     return LIANA_OK;
 }
 
-static void normalise_channel(const liana__call *call, int64_t c, double mean, double scale, double beta)
+/* dy where the activation lets it pass; for swish times its derivative. */
+static double pass_gradient(int activation, double z, double dy)
 {
-    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    for (int64_t i = 0; i < s.rows; i++) {
-        int64_t element = i * s.channels + c;
-        liana__store(call->dst, call->node->dtype, element, (load_image(call, 0, element) - mean) * scale + beta);
+    double s = 1 / (1 + exp(-z));
+    switch (activation) {
+    case LIANA__FUSED_RELU: return z > 0 ? dy : 0;
+    case LIANA__FUSED_RELU6: return z > 0 && z < 6 ? dy : 0;
+    case LIANA__FUSED_SWISH: return dy * (s * (1 + z * (1 - s)));
+    default: return dy;
     }
 }
 
-static liana_status run_training(const liana__call *call)
+/* The numbers with which one channel is normalised. */
+typedef struct channel {
+    double mean, r, gamma, scale, beta;
+} channel;
+
+/* From the inputs of those indices; the variance is element `variance_at` of its input. Gradients without an activation
+ * have no beta, and sums no gamma; they do not use them. */
+static channel load_channel(const liana__call *call, int64_t c, size_t gamma, size_t beta, size_t mean, size_t variance,
+                            int64_t variance_at)
+{
+    const size_t count = call->node->num_inputs;
+    channel p = {.mean = liana__load_wide(call, mean, c)};
+    double deviation = sqrt(liana__load_wide(call, variance, variance_at) + liana__batch_norm_epsilon(call->node));
+    if (gamma < count) p.gamma = liana__load_wide(call, gamma, c);
+    if (beta < count) p.beta = liana__load_wide(call, beta, c);
+    p.r = 1 / deviation;
+    p.scale = p.gamma / deviation;
+    return p;
+}
+
+static double normalise(const channel *p, double x)
+{
+    return (x - p->mean) * p->scale + p->beta;
+}
+
+/* Input `residual` is added, if the node has one. */
+static void run_channel(const liana__call *call, int64_t c, const channel *p, size_t residual)
+{
+    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
+    for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+        double z = normalise(p, liana__load_image(call, 0, i));
+        if (call->node->num_inputs > residual) z += liana__load_image(call, residual, i);
+        liana__store(call->dst, call->node->dtype, i, liana__fused_activate(activation, z));
+    }
+}
+
+liana_status liana__batch_norm_run_training(const liana__call *call)
 {
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = load_wide(call, 1, c) / sqrt(load_wide(call, 3, channels + c) + epsilon);
-        normalise_channel(call, c, load_wide(call, 3, c), scale, load_wide(call, 2, c));
+        const channel p = load_channel(call, c, 1, 2, 3, 3, channels + c);
+        run_channel(call, c, &p, 4);
     }
     return LIANA_OK;
 }
 
-static liana_status run_inference(const liana__call *call)
+liana_status liana__batch_norm_run_inference(const liana__call *call)
 {
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = load_wide(call, 1, c) / sqrt(load_wide(call, 4, c) + epsilon);
-        normalise_channel(call, c, load_wide(call, 3, c), scale, load_wide(call, 2, c));
+        const channel p = load_channel(call, c, 1, 2, 3, 4, c);
+        run_channel(call, c, &p, 5);
     }
     return LIANA_OK;
 }
 
-static liana_status run_gradient_sums(const liana__call *call)
+liana_status liana__batch_norm_run_gradient_sums(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    double epsilon = liana__batch_norm_epsilon(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = load_wide(call, 2, c), r = 1 / sqrt(load_wide(call, 2, s.channels + c) + epsilon);
+        const channel p = load_channel(call, c, 3, 4, 2, 2, s.channels + c);
         double sum = 0, product_sum = 0;
-        for (int64_t i = 0; i < s.rows; i++) {
-            double dy = load_image(call, 1, i * s.channels + c);
+        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
             sum += dy;
-            product_sum += dy * (load_image(call, 0, i * s.channels + c) - mean);
+            product_sum += dy * (x - p.mean);
         }
         liana__store(call->dst, call->node->dtype, c, sum);
-        liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * r);
+        liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * p.r);
     }
     return LIANA_OK;
 }
 
-static liana_status run_input_gradient(const liana__call *call)
+liana_status liana__batch_norm_run_input_gradient(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    double epsilon = liana__batch_norm_epsilon(call->node), rows = liana__batch_norm_summed_rows(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
+    double rows = liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = load_wide(call, 3, c), r = 1 / sqrt(load_wide(call, 3, s.channels + c) + epsilon);
-        double scale = load_wide(call, 2, c) * r;
-        double sum = load_wide(call, 4, c) / rows, product_sum = load_wide(call, 4, s.channels + c) / rows;
-        for (int64_t i = 0; i < s.rows; i++) {
-            int64_t element = i * s.channels + c;
-            double xhat = (load_image(call, 0, element) - mean) * r;
-            double dx = scale * (load_image(call, 1, element) - sum - xhat * product_sum);
-            liana__store(call->dst, call->node->dtype, element, dx);
+        const channel p = load_channel(call, c, 2, 5, 3, 3, s.channels + c);
+        double sum = liana__load_wide(call, 4, c) / rows,
+               product_sum = liana__load_wide(call, 4, s.channels + c) / rows;
+        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
+            double dx = p.gamma * p.r * (dy - sum - (x - p.mean) * p.r * product_sum);
+            liana__store(call->dst, call->node->dtype, i, dx);
         }
     }
     return LIANA_OK;
@@ -381,7 +406,7 @@ static liana__hlo centred(liana__lowering *l, liana__hlo x, liana__hlo mean)
 }
 
 /* Sums in f32 of numbers far from 0 are poor, so the first mean is only near the true one. The distances from it, small
- * numbers, give what lacks, and the variance. */
+ * numbers, give the missing digits, and the variance. */
 static liana_status lower_statistics(liana__lowering *l, const liana__node *node)
 {
     const double rows = (double)liana__batch_norm_sizes_of(node).rows;
@@ -450,26 +475,15 @@ static void image_cost(const liana__node *node, double flops_per_element, liana_
     cost->family = "batch normalisation";
 }
 
-/* The sum; the difference from the mean, its square, their sum. */
-static void statistics_cost(const liana__node *node, liana__cost *cost)
-{
-    image_cost(node, 4, cost);
-}
-
 /* One multiply-add. */
 static void normalise_cost(const liana__node *node, liana__cost *cost)
 {
     image_cost(node, 2, cost);
 }
 
-/* The sum of dy; the difference from the mean, and a multiply-add with dy. */
-static void gradient_sums_cost(const liana__node *node, liana__cost *cost)
-{
-    image_cost(node, 4, cost);
-}
-
-/* a dy + b x + c. */
-static void input_gradient_cost(const liana__node *node, liana__cost *cost)
+/* Statistics: the sum; the difference from the mean, its square, their sum. Sums of gradients: the sum of dy; the
+ * difference from the mean, and a multiply-add with dy. Gradients of images: a dy + b x + c. */
+static void sums_cost(const liana__node *node, liana__cost *cost)
 {
     image_cost(node, 4, cost);
 }
@@ -483,24 +497,27 @@ static liana__parts normalise_parts(const liana__node *node)
     return parts;
 }
 
+liana__parts liana__batch_norm_parts(const liana__node *node, liana__part_kind kind, uint64_t whole)
+{
+    const int64_t rows = liana__input_shape(node, 0)->dims[0];
+    return (liana__parts){.kind = kind, .rows = rows, .whole = whole, .dtype = LIANA_F64};
+}
+
 static liana__parts statistics_parts(const liana__node *node)
 {
-    return (liana__parts){.kind = LIANA__PART_MERGE, .rows = liana__input_shape(node, 0)->dims[0], .dtype = LIANA_F64};
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, 0);
 }
 
-static liana__parts gradient_sums_parts(const liana__node *node)
+liana__parts liana__batch_norm_gradient_sums_parts(const liana__node *node)
 {
-    enum { STATISTICS = 1 << 2 };
-    return (liana__parts){.kind = LIANA__PART_MERGE,
-                          .rows = liana__input_shape(node, 0)->dims[0],
-                          .whole = STATISTICS,
-                          .dtype = LIANA_F64};
+    enum { STATISTICS = 1 << 2, GAMMA = 1 << 3, BETA = 1 << 4 };
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, STATISTICS | GAMMA | BETA);
 }
 
-static liana__parts input_gradient_parts(const liana__node *node)
+liana__parts liana__batch_norm_input_gradient_parts(const liana__node *node)
 {
-    enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4 };
-    return (liana__parts){.kind = LIANA__PART_ROWS, .rows = node->shape.dims[0], .whole = GAMMA | STATISTICS | SUMS};
+    enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4, BETA = 1 << 5 };
+    return liana__batch_norm_parts(node, LIANA__PART_ROWS, GAMMA | STATISTICS | SUMS | BETA);
 }
 
 void liana__batch_norm_note_rows(const liana__node *whole, void *part)
@@ -540,34 +557,25 @@ void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, si
 
 /* ---- the ops ---- */
 
-static const liana__kernel statistics_reference = {.name = "reference", .run = run_statistics};
-static const liana__kernel training_reference = {.name = "reference", .run = run_training};
-static const liana__kernel inference_reference = {.name = "reference", .run = run_inference};
-static const liana__kernel gradient_sums_reference = {.name = "reference", .run = run_gradient_sums};
-static const liana__kernel input_gradient_reference = {.name = "reference", .run = run_input_gradient};
-
 const liana__op liana__op_batch_norm_statistics = {
     .name = "batch_norm_statistics",
     .doc = "Mean and population variance of each channel.",
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_statistics,
     .gradient = statistics_gradient,
     .precision = LIANA__SUMS,
-    .cost = statistics_cost,
+    .cost = sums_cost,
     .parts = statistics_parts,
     .merge = merge_statistics,
     .lower = lower_statistics,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), &statistics_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_statistics), LIANA__REFERENCE(run_statistics)),
 };
 
 const liana__op liana__op_batch_norm_training = {
     .name = "batch_norm_training",
     .doc = "Normalisation by the statistics of the same images, through which the gradient also flows.",
     .attributes = &attributes,
-    .min_inputs = 4,
-    .max_inputs = 4,
+    .num_inputs = 4,
     .infer = infer_training,
     .gradient = training_gradient,
     .with_activation = &liana__op_batch_norm_training_activation,
@@ -577,16 +585,15 @@ const liana__op liana__op_batch_norm_training = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_training,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_training), &training_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training),
+                              LIANA__REFERENCE(liana__batch_norm_run_training)),
 };
 
 const liana__op liana__op_batch_norm_inference = {
     .name = "batch_norm_inference",
     .doc = "Normalisation by given statistics.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 5,
+    .num_inputs = 5,
     .infer = infer_inference,
     .gradient = inference_gradient,
     .with_activation = &liana__op_batch_norm_inference_activation,
@@ -596,45 +603,43 @@ const liana__op liana__op_batch_norm_inference = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_inference,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), &inference_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference),
+                              LIANA__REFERENCE(liana__batch_norm_run_inference)),
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
     .name = "batch_norm_gradient_sums",
     .doc = "The sums over each channel of dy and of dy times the normalised images.",
     .attributes = &attributes,
-    .min_inputs = 3,
-    .max_inputs = 3,
+    .num_inputs = 3,
     .infer = infer_gradient_sums,
     .gradient = gradient_sums_gradient,
     .precision = LIANA__SUMS,
     .narrow_inputs = 1 << 0 | 1 << 1,
-    .cost = gradient_sums_cost,
-    .parts = gradient_sums_parts,
+    .cost = sums_cost,
+    .parts = liana__batch_norm_gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = lower_gradient_sums,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
-                                              &gradient_sums_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
+                              LIANA__REFERENCE(liana__batch_norm_run_gradient_sums)),
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
     .name = "batch_norm_input_gradient",
     .doc = "The gradient of batch_norm_training with respect to its images.",
     .attributes = &attributes,
-    .min_inputs = 5,
-    .max_inputs = 5,
+    .num_inputs = 5,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .precision = LIANA__FOLLOWS,
     .narrow_inputs = 1 << 0 | 1 << 1,
     .placement = LIANA__PLACE_IN_PLACE,
-    .cost = input_gradient_cost,
-    .parts = input_gradient_parts,
+    .cost = sums_cost,
+    .parts = liana__batch_norm_input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = lower_input_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
-                                              &input_gradient_reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
+                              LIANA__REFERENCE(liana__batch_norm_run_input_gradient)),
 };
 
 liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x)

@@ -1,4 +1,4 @@
-/* batch_norm.h - what the ops of batch normalisation and their kernels share.
+/* batch_norm.h - the common code of the ops of batch normalisation and of their kernels.
  *
  * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All
  * tensors but x, dy and those of their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number
@@ -26,18 +26,27 @@ liana_tensor liana__op_batch_norm_input_gradient_at(liana_location here, liana_t
                                                     liana_tensor gamma, liana_tensor statistics, liana_tensor sums,
                                                     double epsilon);
 
-/* Checks for shape rules: that input 0 is images; that an input has one number (or two stacked ones) for each of their
- * channels; that input 1 has their dtype and shape; and epsilon. */
-liana_status liana__batch_norm_check_images(liana__infer *infer);
+/* Checks for shape rules: that an input has one number (or two stacked ones) for each channel of the images, input 0;
+ * that it has their dtype and shape; and epsilon. */
 liana_status liana__batch_norm_check_channels(liana__infer *infer, size_t index, const char *name, bool stacked);
-liana_status liana__batch_norm_check_dy(liana__infer *infer);
+liana_status liana__batch_norm_check_like_images(liana__infer *infer, size_t index, const char *name);
 liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
 
-/* For parts of a batch: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
- * in f64, since terms of large parts may cancel. */
+/* Parts of a batch; bit i of `whole`: all of input i. */
+liana__parts liana__batch_norm_parts(const liana__node *node, liana__part_kind kind, uint64_t whole);
+liana__parts liana__batch_norm_gradient_sums_parts(const liana__node *node);
+liana__parts liana__batch_norm_input_gradient_parts(const liana__node *node);
+/* For them: tells a part's input gradient that N is that of the sums, not of the part. */
 void liana__batch_norm_note_rows(const liana__node *whole, void *part);
+/* Adds sums of parts in f64, since terms of large parts may cancel. */
 void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count,
                                   void *result);
+
+/* Plain loops, also of the ops that end in an activation. */
+liana_status liana__batch_norm_run_training(const liana__call *call);
+liana_status liana__batch_norm_run_inference(const liana__call *call);
+liana_status liana__batch_norm_run_gradient_sums(const liana__call *call);
+liana_status liana__batch_norm_run_input_gradient(const liana__call *call);
 
 /* x as a matrix. */
 typedef struct liana__batch_norm_sizes {
@@ -55,6 +64,17 @@ static inline liana__batch_norm_sizes liana__batch_norm_sizes_of(const liana__no
 static inline double liana__batch_norm_epsilon(const liana__node *node)
 {
     return ((const liana__batch_norm_attributes *)node->attributes)->epsilon;
+}
+
+/* For the plain loops: an element of an input that is wide, and of one that has the dtype of the images. */
+static inline double liana__load_wide(const liana__call *call, size_t index, int64_t place)
+{
+    return liana__load(call->src[index], liana__wide_dtype(call->node->inputs[0]->dtype), place);
+}
+
+static inline double liana__load_image(const liana__call *call, size_t index, int64_t place)
+{
+    return liana__load(call->src[index], call->node->inputs[0]->dtype, place);
 }
 
 /* The N of the sums that the gradient of the images reads. */

@@ -1,25 +1,18 @@
 /* Max and average pooling, and their gradients. */
 #include "ops/pool/pool2d.h"
 
+#include "base/scoped.h"
 #include "stablehlo/lowering.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const liana__field fields[] = {
-    {.name = "size",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__pool_attributes, size),
-     .doc = "The window's height and width."},
-    {.name = "window",
-     .kind = LIANA__FIELD_SECTION,
-     .offset = offsetof(liana__pool_attributes, window),
-     .section = &liana__window_fields,
-     .doc = "How the window slides over the images."},
-    {.name = "input",
-     .kind = LIANA__FIELD_INT_PAIR,
-     .offset = offsetof(liana__pool_attributes, input),
-     .doc = "Height and width of the result, which do not follow from the inputs."},
+    LIANA__FIELD_ROW(liana__pool_attributes, size, INT_PAIR, .doc = "The window's height and width."),
+    LIANA__FIELD_ROW(liana__pool_attributes, window, SECTION, .section = &liana__window_fields,
+                     .doc = "How the window slides over the images."),
+    LIANA__FIELD_ROW(liana__pool_attributes, input, INT_PAIR,
+                     .doc = "Height and width of the result, which do not follow from the inputs."),
 };
 static const liana__fields pool_fields = {"pooling", sizeof(liana__pool_attributes), 2, fields};
 static const liana__fields gradient_fields = {"pooling gradient", sizeof(liana__pool_attributes), 3, fields};
@@ -72,9 +65,7 @@ static liana_status check_output(liana__infer *infer, const liana_shape *dy)
 {
     liana_shape expected;
     LIANA_TRY(infer_output(infer, &infer->shape, &expected));
-    if (liana_shape_equal(dy, &expected)) return LIANA_OK;
-    return liana__infer_fail(infer, "dy has the shape %s, expected the pooling's result %s",
-                             liana__shape_print(dy).text, liana__shape_print(&expected).text);
+    return liana__infer_shape(infer, "dy", dy, "the pooling's result", &expected);
 }
 
 static liana_status infer_max_gradient(liana__infer *infer)
@@ -120,15 +111,16 @@ liana__geometry liana__pool2d_geometry(const liana__node *node)
 
 static void max_gradient(liana__gradient *g)
 {
-    g->input_gradients[0] =
-        liana__op_max_pool2d_gradient_at(LIANA_HERE, g->inputs[0], g->output_gradient, g->node->attributes);
+    g->input_gradients[0] = liana__build2(LIANA_HERE, &liana__op_max_pool2d_gradient, g->inputs[0], g->output_gradient,
+                                          g->node->attributes);
 }
 
 static void average_gradient(liana__gradient *g)
 {
     liana__pool_attributes attributes = *(const liana__pool_attributes *)g->node->attributes;
     memcpy(attributes.input, &liana__input_shape(g->node, 0)->dims[1], sizeof attributes.input);
-    g->input_gradients[0] = liana__op_average_pool2d_gradient_at(LIANA_HERE, g->output_gradient, &attributes);
+    g->input_gradients[0] =
+        liana__build1(LIANA_HERE, &liana__op_average_pool2d_gradient, g->output_gradient, &attributes);
 }
 
 /* Linear: its transpose is pooling itself. */
@@ -307,7 +299,7 @@ static liana_status lower_counts(liana__lowering *l, const liana__geometry *g, l
 {
     liana_shape shape = liana_shape_of(1, g->output[0], g->output[1], 1);
     const int64_t size = liana_shape_size(&shape);
-    void *values = malloc((size_t)size * liana_dtype_size(dtype));
+    LIANA__SCOPED_MEMORY void *values = malloc((size_t)size * liana_dtype_size(dtype));
     if (!values) return liana__hlo_fail_memory(l);
     for (int64_t i = 0; i < size; i++) {
         int64_t begin[2], end[2];
@@ -316,7 +308,6 @@ static liana_status lower_counts(liana__lowering *l, const liana__geometry *g, l
         liana__store(values, dtype, i, (double)((end[0] - begin[0]) * (end[1] - begin[1])));
     }
     *counts = liana__hlo_constant(l, dtype, shape, values);
-    free(values);
     return LIANA_OK;
 }
 
@@ -358,71 +349,27 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 
 /* ---- the ops ---- */
 
-static const liana__kernel max_reference = {.name = "reference", .run = run_max};
-static const liana__kernel max_gradient_reference = {.name = "reference", .run = run_max_gradient};
-static const liana__kernel average_reference = {.name = "reference", .run = run_average};
-static const liana__kernel average_gradient_reference = {.name = "reference", .run = run_average_gradient};
-
-const liana__op liana__op_max_pool2d = {
-    .name = "max_pool2d",
-    .doc = "The maximum of each window.",
-    .attributes = &pool_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .infer = infer_forward,
-    .gradient = max_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_max,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d), &max_reference, NULL},
-};
-
-const liana__op liana__op_max_pool2d_gradient = {
-    .name = "max_pool2d_gradient",
-    .doc = "The gradient of max_pool2d, from its images and dy.",
-    .attributes = &pool_fields,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_max_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_max_gradient,
-    .kernels =
-        (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(max_pool2d_gradient), &max_gradient_reference, NULL},
-};
-
-const liana__op liana__op_average_pool2d = {
-    .name = "average_pool2d",
-    .doc = "The mean of each window, without the padding.",
-    .attributes = &pool_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .infer = infer_forward,
-    .gradient = average_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_average,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d), &average_reference, NULL},
-};
-
-const liana__op liana__op_average_pool2d_gradient = {
-    .name = "average_pool2d_gradient",
-    .doc = "The gradient of average_pool2d, from dy.",
-    .attributes = &gradient_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .infer = infer_average_gradient,
-    .gradient = average_gradient_gradient,
-    .precision = LIANA__FOLLOWS,
-    .cost = cost_of,
-    .parts = liana__parts_all_inputs,
-    .lower = lower_average_gradient,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(average_pool2d_gradient),
-                                              &average_gradient_reference, NULL},
-};
+#define POOL_OP(op_name, count, fields, infer_op, gradient_op, lower_op, run, op_doc) \
+    const liana__op liana__op_##op_name = {.name = #op_name,                          \
+                                           .doc = (op_doc),                           \
+                                           .attributes = &(fields),                   \
+                                           .num_inputs = (count),                     \
+                                           .infer = (infer_op),                       \
+                                           .gradient = (gradient_op),                 \
+                                           .precision = LIANA__FOLLOWS,               \
+                                           .cost = cost_of,                           \
+                                           .parts = liana__parts_all_inputs,          \
+                                           .lower = (lower_op),                       \
+                                           .kernels =                                 \
+                                               LIANA__KERNELS(LIANA__VECTOR_KERNELS(op_name), LIANA__REFERENCE(run))};
+POOL_OP(max_pool2d, 1, pool_fields, infer_forward, max_gradient, lower_max, run_max, "The maximum of each window.")
+POOL_OP(max_pool2d_gradient, 2, pool_fields, infer_max_gradient, NULL, lower_max_gradient, run_max_gradient,
+        "The gradient of max_pool2d, from its images and dy.")
+POOL_OP(average_pool2d, 1, pool_fields, infer_forward, average_gradient, lower_average, run_average,
+        "The mean of each window, without the padding.")
+POOL_OP(average_pool2d_gradient, 1, gradient_fields, infer_average_gradient, average_gradient_gradient,
+        lower_average_gradient, run_average_gradient, "The gradient of average_pool2d, from dy.")
+#undef POOL_OP
 
 static liana__pool_attributes attributes_of(const liana_pool_options *options)
 {
@@ -442,16 +389,4 @@ liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, lia
 {
     liana__pool_attributes attributes = attributes_of(&options);
     return liana__build1(here, &liana__op_average_pool2d, x, &attributes);
-}
-
-liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
-                                              const liana__pool_attributes *attributes)
-{
-    return liana__build2(here, &liana__op_max_pool2d_gradient, x, dy, attributes);
-}
-
-liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
-                                                  const liana__pool_attributes *attributes)
-{
-    return liana__build1(here, &liana__op_average_pool2d_gradient, dy, attributes);
 }

@@ -1,4 +1,4 @@
-/* pool2d.h - what the pooling ops and their kernels share. */
+/* pool2d.h - the common code of the pooling ops and their kernels. */
 #ifndef LIANA_OPS_POOL2D_H
 #define LIANA_OPS_POOL2D_H
 
@@ -11,12 +11,8 @@ typedef struct liana__pool_attributes {
     int64_t input[2]; /* for average_pool2d_gradient: height and width of the result */
 } liana__pool_attributes;
 
-/* dx: each element of dy is added to the first maximum of its window in x. */
-liana_tensor liana__op_max_pool2d_gradient_at(liana_location here, liana_tensor x, liana_tensor dy,
-                                              const liana__pool_attributes *attributes);
-/* dx [batch, attributes->input, channels]: each element of dy is divided equally among the cells of its window. */
-liana_tensor liana__op_average_pool2d_gradient_at(liana_location here, liana_tensor dy,
-                                                  const liana__pool_attributes *attributes);
+/* max_pool2d_gradient: each element of dy is added to the first maximum of its window in x. average_pool2d_gradient
+ * [batch, attributes->input, channels]: each is divided equally among the cells of its window. */
 
 /* The sizes of the pooling to which a node of any of the four ops belongs. */
 liana__geometry liana__pool2d_geometry(const liana__node *node);

@@ -4,18 +4,9 @@
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
-    {.name = "rate",
-     .kind = LIANA__FIELD_FLOAT,
-     .offset = offsetof(liana__dropout_attributes, rate),
-     .doc = "The share of elements that become 0."},
-    {.name = "seed",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__dropout_attributes, seed),
-     .doc = "The run's seed."},
-    {.name = "salt",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__dropout_attributes, salt),
-     .doc = "Distinguishes the dropout layers of a run."},
+    LIANA__FIELD_ROW(liana__dropout_attributes, rate, FLOAT, .doc = "The share of elements that become 0."),
+    LIANA__FIELD_ROW(liana__dropout_attributes, seed, INT, .doc = "The run's seed."),
+    LIANA__FIELD_ROW(liana__dropout_attributes, salt, INT, .doc = "Distinguishes the dropout layers of a run."),
 };
 static const liana__fields attributes = {"dropout", sizeof(liana__dropout_attributes), sizeof fields / sizeof *fields,
                                          fields};
@@ -131,14 +122,11 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_dropout = {
     .name = "dropout",
     .doc = "x / (1 - rate) with probability 1 - rate, else 0.",
     .attributes = &attributes,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_dropout,
     .gradient = dropout_gradient,
     .precision = LIANA__FOLLOWS,
@@ -146,7 +134,7 @@ const liana__op liana__op_dropout = {
     .cost = liana__cost_element_wise,
     .parts = liana__parts_all_inputs,
     .lower = lower_dropout,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(dropout), &reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(dropout), LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,

@@ -5,10 +5,7 @@
 #include "stablehlo/lowering.h"
 
 static const liana__field fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(liana__argmax_attributes, axis),
-     .doc = "The axis that is searched."},
+    LIANA__FIELD_ROW(liana__argmax_attributes, axis, INT, .doc = "The axis that is searched."),
 };
 static const liana__fields attributes = {"argmax", sizeof(liana__argmax_attributes), 1, fields};
 
@@ -74,20 +71,17 @@ static liana__parts parts_of(const liana__node *node)
     return rows_stay ? liana__parts_all_inputs(node) : (liana__parts){0};
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_argmax = {
     .name = "argmax",
     .doc = "The index of the maximum along an axis, the first of equals.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_argmax,
     .gradient = liana__no_gradient,
     .cost = liana__cost_reduction,
     .parts = parts_of,
     .lower = lower_argmax,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(argmax), &reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(argmax), LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis)

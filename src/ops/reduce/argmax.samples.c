@@ -1,19 +1,24 @@
 /* Samples of argmax for the generated tests of ops. */
 #include "ops/samples.h"
 
-static liana_tensor build_classes(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_argmax(liana__sample_input(graph, "x", dtype, liana_shape_of(9, 10), -1, 1), -1);
-}
+typedef struct problem {
+    const char *name;
+    liana__sample_values x;
+    int axis;
+} problem;
 
-static liana_tensor build_long(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_argmax(liana__sample_input(graph, "x", dtype, liana_shape_of(3, 2, 67), -1, 1), 2);
-}
+static const problem problems[] = {
+    {"classes", {"x", LIANA__DIMS(9, 10), -1, 1, LIANA_F32}, -1},
+    {"long", {"x", LIANA__DIMS(3, 2, 67), -1, 1, LIANA_F32}, 2},
+    {"middle", {"x", LIANA__DIMS(3, 5, 4), -1, 1, LIANA_F32}, -2},
+    {"bytes", {"x", LIANA__DIMS(11), 0, 255, LIANA_U8}, 0},
+};
 
-static liana_tensor build_middle(liana_graph *graph, liana_dtype dtype)
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
-    return liana_op_argmax(liana__sample_input(graph, "x", dtype, liana_shape_of(3, 5, 4), -1, 1), -2);
+    (void)op;
+    const problem *p = row;
+    return liana_op_argmax(liana__sample_given(graph, dtype, &p->x), p->axis);
 }
 
 /* Many equal elements: the first wins. */
@@ -23,14 +28,5 @@ static liana_tensor build_ties(liana_graph *graph, liana_dtype dtype)
     return liana_op_argmax(liana_op_cast(x, dtype), 1);
 }
 
-static liana_tensor build_bytes(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    return liana_op_argmax(liana__sample_input(graph, "x", LIANA_U8, liana_shape_of(11), 0, 255), 0);
-}
-
-static const liana__sample argmax_samples[] = {
-    {"classes", build_classes, 0}, {"long", build_long, 0},   {"middle", build_middle, 0},
-    {"ties", build_ties, 0},       {"bytes", build_bytes, 0},
-};
-LIANA__SAMPLES(argmax, argmax_samples);
+static const liana__built_sample ties[] = {{"ties", build_ties, 0}};
+LIANA__SAMPLE_ROWS_AND(argmax, problems, LIANA__COUNT(problems), build, ties);

@@ -91,18 +91,16 @@ static liana_status lower_count(liana__lowering *l, const liana__node *node)
     return liana__hlo_give(l, node, liana__hlo_concatenate(l, counts, node->num_inputs, 0));
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_count_non_finite = {
     .name = "count_non_finite",
     .doc = "The number of NaNs and infinities in each chunk of each tensor.",
-    .min_inputs = 1,
-    .max_inputs = LIANA__MAX_FINITE_INPUTS,
+    .num_inputs = 1,
+    .more_inputs = LIANA__MAX_FINITE_INPUTS - 1,
     .infer = infer_count,
     .gradient = liana__no_gradient,
     .cost = cost,
     .lower = lower_count,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(count_non_finite), &reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(count_non_finite), LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana__count_non_finite_at(liana_location here, const liana_tensor *tensors, size_t count)

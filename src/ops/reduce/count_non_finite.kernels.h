@@ -30,7 +30,7 @@ static bool has_non_finite(const float *values, int64_t size)
     return vector_any(found[0] | found[1] | found[2] | found[3]);
 }
 
-/* Mostly there is none, and one look says so. */
+/* Most tensors are finite. Then one pass over the values is all. */
 static int32_t count_f32(const void *values, liana_dtype dtype, int64_t first, int64_t size)
 {
     (void)dtype;

@@ -32,7 +32,7 @@ static liana_tensor build_mixed(liana_graph *graph, liana_dtype dtype)
     return liana__count_non_finite_at(LIANA_HERE, all, sizeof all / sizeof *all);
 }
 
-static const liana__sample count_samples[] = {
+static const liana__built_sample count_samples[] = {
     {"one", build_one, 0},
     {"several", build_several, 0},
     {"mixed", build_mixed, 0},

@@ -1,23 +1,16 @@
 /* Reductions over axes: sum, mean, max, min, product. */
 #include "ops/reduce/reduce.h"
 
+#include "ops/index.h"
 #include "stablehlo/lowering.h"
 
 #include <math.h>
 
 static const liana__field fields[] = {
-    {.name = "axes",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(liana__reduce_attributes, axes),
-     .doc = "The axes that are reduced."},
-    {.name = "keep_dims",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__reduce_attributes, keep_dims),
-     .doc = "Whether reduced axes are kept, with size 1."},
-    {.name = "wide",
-     .kind = LIANA__FIELD_BOOL,
-     .offset = offsetof(liana__reduce_attributes, wide),
-     .doc = "Whether the sum of bf16 is given in f32, in which it is accumulated."},
+    LIANA__FIELD_ROW(liana__reduce_attributes, axes, INTS, .doc = "The axes that are reduced."),
+    LIANA__FIELD_ROW(liana__reduce_attributes, keep_dims, BOOL, .doc = "Whether reduced axes are kept, with size 1."),
+    LIANA__FIELD_ROW(liana__reduce_attributes, wide, BOOL,
+                     .doc = "Whether the sum of bf16 is given in f32, in which it is accumulated."),
 };
 static const liana__fields attributes = {"reduce", sizeof(liana__reduce_attributes), 2, fields};
 static const liana__fields sum_attributes = {"sum", sizeof(liana__reduce_attributes), 3, fields};
@@ -224,28 +217,24 @@ static liana__parts parts_of(const liana__node *node)
     return (liana__parts){.kind = is_sum ? LIANA__PART_SUM : LIANA__PART_NONE, .rows = shape->dims[0]};
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
+static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), LIANA__REFERENCE(run_reference)};
 
-static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), &reference, NULL};
-
-#define REDUCE_OP(op_name, gradient_, attributes_, precision_, doc_)                                            \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                                    \
-                                           .doc = doc_,                                                         \
-                                           .attributes = &attributes_,                                          \
-                                           .min_inputs = 1,                                                     \
-                                           .max_inputs = 1,                                                     \
-                                           .infer = infer_reduce,                                               \
-                                           .gradient = gradient_,                                               \
-                                           .precision = precision_,                                             \
-                                           .cost = liana__cost_reduction,                                       \
-                                           .parts = parts_of,                                                   \
-                                           .lower = lower_reduce,                                               \
-                                           .kernels = kernels};                                                 \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
-    {                                                                                                           \
-        liana__reduce_attributes options = {.axes.count = axes.count, .keep_dims = keep_dims};                  \
-        for (int64_t i = 0; i < axes.count && i < LIANA_MAX_RANK; i++) options.axes.values[i] = axes.values[i]; \
-        return liana__build1(here, &liana__op_##op_name, x, &options);                                          \
+#define REDUCE_OP(op_name, gradient_, attributes_, precision_, doc_)                                           \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                   \
+                                           .doc = doc_,                                                        \
+                                           .attributes = &attributes_,                                         \
+                                           .num_inputs = 1,                                                    \
+                                           .infer = infer_reduce,                                              \
+                                           .gradient = gradient_,                                              \
+                                           .precision = precision_,                                            \
+                                           .cost = liana__cost_reduction,                                      \
+                                           .parts = parts_of,                                                  \
+                                           .lower = lower_reduce,                                              \
+                                           .kernels = kernels};                                                \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims) \
+    {                                                                                                          \
+        const liana__reduce_attributes options = {liana__ints_of(axes.values, axes.count), keep_dims, false};  \
+        return liana__build1(here, &liana__op_##op_name, x, &options);                                         \
     }
 REDUCE_OP(reduce_sum, sum_gradient, sum_attributes, LIANA__SUMS, "Sum over axes.")
 REDUCE_OP(reduce_mean, mean_gradient, sum_attributes, LIANA__SUMS, "Mean over axes.")

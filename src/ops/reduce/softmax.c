@@ -1,8 +1,6 @@
 /* softmax and log_softmax over the last axis. */
 #include "ops/reduce/softmax.h"
 
-#include "stablehlo/lowering.h"
-
 static liana_status infer_softmax(liana__infer *infer)
 {
     LIANA_TRY(liana__infer_float(infer, 0));
@@ -26,43 +24,30 @@ static void log_softmax_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_subtract(g->output_gradient, liana_op_multiply(liana_op_exp(g->output), sum));
 }
 
-/* The greatest element of a row and the sum of e^(x - greatest): subtracting it keeps e^x from overflowing. */
-static double row_maximum(const liana__call *call, int64_t first, int64_t length)
+liana__softmax_row liana__softmax_read_row(const liana__call *call, int64_t first, int64_t length)
 {
-    liana_dtype dtype = call->node->dtype;
-    double maximum = -INFINITY;
-    for (int64_t i = 0; i < length; i++) maximum = fmax(maximum, liana__load(call->src[0], dtype, first + i));
-    return maximum;
-}
-
-static double row_sum(const liana__call *call, int64_t first, int64_t length, double maximum)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < length; i++) sum += exp(liana__load(call->src[0], call->node->dtype, first + i) - maximum);
-    return sum;
-}
-
-static liana_status run_softmax(const liana__call *call)
-{
-    const liana__node *node = call->node;
-    int64_t size = liana_shape_size(&node->shape), length = liana__row_length(&node->shape);
-    for (int64_t first = 0; first < size; first += length) {
-        double maximum = row_maximum(call, first, length), sum = row_sum(call, first, length, maximum);
-        for (int64_t i = first; i < first + length; i++) {
-            liana__store(call->dst, node->dtype, i, exp(liana__load(call->src[0], node->dtype, i) - maximum) / sum);
-        }
+    liana_dtype dtype = call->node->inputs[0]->dtype;
+    liana__softmax_row row = {.greatest = -INFINITY};
+    for (int64_t i = first; i < first + length; i++) {
+        row.greatest = fmax(row.greatest, liana__load(call->src[0], dtype, i));
     }
-    return LIANA_OK;
+    for (int64_t i = first; i < first + length; i++) {
+        row.sum += exp(liana__load(call->src[0], dtype, i) - row.greatest);
+    }
+    return row;
 }
 
-static liana_status run_log_softmax(const liana__call *call)
+static liana_status run_reference(const liana__call *call)
 {
     const liana__node *node = call->node;
+    const bool is_log = node->op == &liana__op_log_softmax;
     int64_t size = liana_shape_size(&node->shape), length = liana__row_length(&node->shape);
     for (int64_t first = 0; first < size; first += length) {
-        double maximum = row_maximum(call, first, length), log_sum = log(row_sum(call, first, length, maximum));
+        const liana__softmax_row row = liana__softmax_read_row(call, first, length);
+        const double log_sum = log(row.sum);
         for (int64_t i = first; i < first + length; i++) {
-            liana__store(call->dst, node->dtype, i, liana__load(call->src[0], node->dtype, i) - maximum - log_sum);
+            double x = liana__load(call->src[0], node->dtype, i) - row.greatest;
+            liana__store(call->dst, node->dtype, i, is_log ? x - log_sum : exp(x) / row.sum);
         }
     }
     return LIANA_OK;
@@ -70,40 +55,28 @@ static liana_status run_log_softmax(const liana__call *call)
 
 /* ---- StableHLO ---- */
 
-/* x less the greatest element of its row, and the sum of e to that. */
-typedef struct shifted_rows {
-    liana__hlo values, exponentials, sum;
-} shifted_rows;
-
-static shifted_rows shift_rows(liana__lowering *l, const liana__node *node)
+liana__softmax_lowered liana__softmax_lower_rows(liana__lowering *l, liana__hlo x)
 {
-    liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
     const int64_t last = x.shape.rank - 1;
     liana__hlo greatest = liana__hlo_reduce_kept(l, LIANA__HLO_MAXIMUM, x, &last, 1);
-    shifted_rows rows = {.values = liana__hlo_binary(l, "subtract", x, greatest)};
-    rows.exponentials = liana__hlo_unary(l, "exponential", rows.values);
-    rows.sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, rows.exponentials, &last, 1);
+    liana__softmax_lowered rows = {.values = liana__hlo_binary(l, "subtract", x, greatest)};
+    rows.powers = liana__hlo_unary(l, "exponential", rows.values);
+    rows.sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, rows.powers, &last, 1);
     return rows;
 }
 
-static liana_status lower_softmax(liana__lowering *l, const liana__node *node)
+static liana_status lower(liana__lowering *l, const liana__node *node)
 {
-    shifted_rows rows = shift_rows(l, node);
-    liana__hlo quotient = liana__hlo_binary(l, "divide", rows.exponentials, rows.sum);
-    return liana__hlo_give(l, node, liana__hlo_convert(l, quotient, node->dtype));
+    liana__softmax_lowered rows = liana__softmax_lower_rows(l, liana__hlo_widen(l, liana__hlo_input(l, node, 0)));
+    liana__hlo y = node->op == &liana__op_softmax
+                       ? liana__hlo_binary(l, "divide", rows.powers, rows.sum)
+                       : liana__hlo_binary(l, "subtract", rows.values, liana__hlo_unary(l, "log", rows.sum));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, y, node->dtype));
 }
 
-static liana_status lower_log_softmax(liana__lowering *l, const liana__node *node)
+void liana__softmax_cost(const liana__node *node, liana__cost *cost)
 {
-    shifted_rows rows = shift_rows(l, node);
-    liana__hlo difference = liana__hlo_binary(l, "subtract", rows.values, liana__hlo_unary(l, "log", rows.sum));
-    return liana__hlo_give(l, node, liana__hlo_convert(l, difference, node->dtype));
-}
-
-/* The maximum; the difference from it, its exp and their sum; the quotient or difference. */
-static void cost_of(const liana__node *node, liana__cost *cost)
-{
-    cost->flops = 5 * (double)liana_shape_size(&node->shape);
+    cost->flops = 5 * (double)liana_shape_size(liana__input_shape(node, 0));
     cost->family = "softmax and loss";
 }
 
@@ -113,44 +86,23 @@ static liana__parts parts_of(const liana__node *node)
     return node->shape.rank > 1 ? liana__parts_all_inputs(node) : (liana__parts){0};
 }
 
-static const liana__kernel softmax_reference = {.name = "reference", .run = run_softmax};
-static const liana__kernel log_softmax_reference = {.name = "reference", .run = run_log_softmax};
-
 /* A row is read before it is written. */
-const liana__op liana__op_softmax = {
-    .name = "softmax",
-    .doc = "e^x / sum(e^x) over the last axis.",
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .infer = infer_softmax,
-    .gradient = softmax_gradient,
-    .placement = LIANA__PLACE_IN_PLACE,
-    .cost = cost_of,
-    .parts = parts_of,
-    .lower = lower_softmax,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(softmax), &softmax_reference, NULL},
-};
-
-const liana__op liana__op_log_softmax = {
-    .name = "log_softmax",
-    .doc = "log(softmax(x)) over the last axis.",
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .infer = infer_softmax,
-    .gradient = log_softmax_gradient,
-    .placement = LIANA__PLACE_IN_PLACE,
-    .cost = cost_of,
-    .parts = parts_of,
-    .lower = lower_log_softmax,
-    .kernels = (const liana__kernel *const[]){LIANA__VECTOR_KERNELS(log_softmax), &log_softmax_reference, NULL},
-};
-
-liana_tensor liana_op_softmax_at(liana_location here, liana_tensor x)
-{
-    return liana__build1(here, &liana__op_softmax, x, NULL);
-}
-
-liana_tensor liana_op_log_softmax_at(liana_location here, liana_tensor x)
-{
-    return liana__build1(here, &liana__op_log_softmax, x, NULL);
-}
+#define SOFTMAX_OP(op_name, op_doc)                                                                     \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                            \
+                                           .doc = (op_doc),                                             \
+                                           .num_inputs = 1,                                             \
+                                           .infer = infer_softmax,                                      \
+                                           .gradient = op_name##_gradient,                              \
+                                           .placement = LIANA__PLACE_IN_PLACE,                          \
+                                           .cost = liana__softmax_cost,                                 \
+                                           .parts = parts_of,                                           \
+                                           .lower = lower,                                              \
+                                           .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(op_name),    \
+                                                                     LIANA__REFERENCE(run_reference))}; \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x)                           \
+    {                                                                                                   \
+        return liana__build1(here, &liana__op_##op_name, x, NULL);                                      \
+    }
+SOFTMAX_OP(softmax, "e^x / sum(e^x) over the last axis.")
+SOFTMAX_OP(log_softmax, "log(softmax(x)) over the last axis.")
+#undef SOFTMAX_OP

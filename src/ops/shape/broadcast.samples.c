@@ -1,31 +1,22 @@
 /* Samples of broadcast for the generated tests of ops. */
 #include "ops/samples.h"
 
-static liana_tensor build_row(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_broadcast_to(liana__sample_input(graph, "x", dtype, liana_shape_of(7), -2, 2),
-                                 liana_shape_of(3, 5, 7));
-}
+typedef struct problem {
+    const char *name;
+    liana_shape from, to;
+} problem;
 
-static liana_tensor build_image(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_broadcast_to(liana__sample_input(graph, "x", dtype, liana_shape_of(2, 1, 1, 5), -2, 2),
-                                 liana_shape_of(2, 3, 4, 5));
-}
+static const problem problems[] = {
+    {"last axis", LIANA__DIMS(7), LIANA__DIMS(3, 5, 7)},
+    {"channel of image", LIANA__DIMS(2, 1, 1, 5), LIANA__DIMS(2, 3, 4, 5)},
+    {"scalar", LIANA__NO_DIMS, LIANA__DIMS(37)},
+    {"column", LIANA__DIMS(5, 1), LIANA__DIMS(5, 9)},
+};
 
-static liana_tensor build_scalar(liana_graph *graph, liana_dtype dtype)
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
-    return liana_op_broadcast_to(liana__sample_input(graph, "x", dtype, LIANA_SCALAR, -2, 2), liana_shape_of(37));
+    (void)op;
+    const problem *p = row;
+    return liana_op_broadcast_to(liana__sample_input(graph, "x", dtype, p->from, -2, 2), p->to);
 }
-
-static liana_tensor build_column(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_broadcast_to(liana__sample_input(graph, "x", dtype, liana_shape_of(5, 1), -2, 2),
-                                 liana_shape_of(5, 9));
-}
-
-static const liana__sample samples[] = {{"last axis", build_row, 0},
-                                        {"channel of image", build_image, 0},
-                                        {"scalar", build_scalar, 0},
-                                        {"column", build_column, 0}};
-LIANA__SAMPLES(broadcast_to, samples);
+LIANA__SAMPLE_ROWS(broadcast_to, problems, build);

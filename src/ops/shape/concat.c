@@ -11,10 +11,7 @@ typedef struct concat_attributes {
 enum { MAX_INPUTS = 1024 };
 
 static const liana__field fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(concat_attributes, axis),
-     .doc = "The axis along which the inputs are joined."},
+    LIANA__FIELD_ROW(concat_attributes, axis, INT, .doc = "The axis along which the inputs are joined."),
 };
 static const liana__fields concat_fields = {"concat", sizeof(concat_attributes), 1, fields};
 
@@ -140,21 +137,19 @@ static bool are_planes(const liana__node *node, const char **reason)
     return all;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    (void)call;
+    const int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    while (at[axis] >= liana__input_shape(node, *input)->dims[axis]) {
+        at[axis] -= liana__input_shape(node, (*input)++)->dims[axis];
+    }
+    return liana__row_major_index(liana__input_shape(node, *input), at);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    int axis = (int)((const concat_attributes *)node->attributes)->axis;
-    int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
-    for (int64_t i = 0; i < count; i++) {
-        liana__coordinates(&node->shape, i, at);
-        uint32_t part = 0;
-        while (at[axis] >= liana__input_shape(node, part)->dims[axis]) {
-            at[axis] -= liana__input_shape(node, part++)->dims[axis];
-        }
-        liana__copy_element(call->dst, i, call->src[part], liana__row_major_index(liana__input_shape(node, part), at),
-                            node->dtype);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static liana__parts parts_of(const liana__node *node)
@@ -168,15 +163,14 @@ static liana__parts parts_of(const liana__node *node)
 
 static const liana__kernel planes = {.name = "planes", .applicable = are_planes, .run = run_planes};
 static const liana__kernel rows = {.name = "rows", .run = run_rows};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-static const liana__kernel *const kernels[] = {&planes, &rows, &reference, NULL};
+static const liana__kernel *const kernels[] = {&planes, &rows, LIANA__REFERENCE(run_reference)};
 
 const liana__op liana__op_concat = {
     .name = "concat",
     .doc = "Joins tensors along an axis.",
     .attributes = &concat_fields,
-    .min_inputs = 1,
-    .max_inputs = MAX_INPUTS,
+    .num_inputs = 1,
+    .more_inputs = MAX_INPUTS - 1,
     .infer = infer_concat,
     .gradient = concat_gradient,
     .parts = parts_of,

@@ -9,10 +9,7 @@ typedef struct gather_attributes {
 } gather_attributes;
 
 static const liana__field gather_fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(gather_attributes, axis),
-     .doc = "The axis that is indexed."},
+    LIANA__FIELD_ROW(gather_attributes, axis, INT, .doc = "The axis that is indexed."),
 };
 static const liana__fields gather_table = {"gather", sizeof(gather_attributes), 1, gather_fields};
 
@@ -22,30 +19,16 @@ typedef struct scatter_attributes {
 } scatter_attributes;
 
 static const liana__field scatter_fields[] = {
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(scatter_attributes, axis),
-     .doc = "The axis that is indexed."},
-    {.name = "size",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(scatter_attributes, size),
-     .doc = "The length of that axis."},
+    LIANA__FIELD_ROW(scatter_attributes, axis, INT, .doc = "The axis that is indexed."),
+    LIANA__FIELD_ROW(scatter_attributes, size, INT, .doc = "The length of that axis."),
 };
 static const liana__fields scatter_table = {"scatter_add", sizeof(scatter_attributes), 2, scatter_fields};
-
-static liana_status infer_indices(liana__infer *infer)
-{
-    liana_dtype dtype = infer->inputs[1]->dtype;
-    if (dtype == LIANA_S32) return LIANA_OK;
-    return liana__infer_fail(infer, "the indices are %s, expected s32; use liana_op_cast first",
-                             liana_dtype_name(dtype));
-}
 
 static liana_status infer_gather(liana__infer *infer)
 {
     gather_attributes *options = infer->attributes;
     const liana_shape *shape = &infer->inputs[0]->shape, *indices = &infer->inputs[1]->shape;
-    LIANA_TRY(infer_indices(infer));
+    LIANA_TRY(liana__infer_s32(infer, 1, "indices"));
     int axis;
     if (shape->rank == 0) return liana__infer_fail(infer, "a scalar has no axis to index");
     LIANA_TRY(liana__infer_axis(infer, options->axis, shape->rank, &axis));
@@ -66,7 +49,7 @@ static liana_status infer_scatter(liana__infer *infer)
 {
     const scatter_attributes *options = infer->attributes;
     const liana_shape *updates = &infer->inputs[0]->shape, *indices = &infer->inputs[1]->shape;
-    LIANA_TRY(infer_indices(infer));
+    LIANA_TRY(liana__infer_s32(infer, 1, "indices"));
     LIANA_TRY(liana__infer_float(infer, 0));
     bool fits = options->axis >= 0 && options->axis <= updates->rank - indices->rank;
     const int axis = fits ? (int)options->axis : 0;
@@ -199,35 +182,31 @@ static liana_status run_scatter(const liana__call *call)
 }
 
 static const liana__kernel gather_rows = {.name = "rows", .run = run_gather_rows};
-static const liana__kernel gather_reference = {.name = "reference", .run = run_gather};
 static const liana__kernel scatter_f32 = {.name = "f32", .applicable = liana__applicable_f32, .run = run_scatter_f32};
-static const liana__kernel scatter_reference = {.name = "reference", .run = run_scatter};
 
 const liana__op liana__op_gather = {
     .name = "gather",
     .doc = "The input's slices along an axis at given indices, which are clamped to the range.",
     .attributes = &gather_table,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_gather,
     .gradient = gather_gradient,
     .precision = LIANA__MOVES_DATA,
     .cost = liana__cost_result_only,
     .lower = lower_gather,
-    .kernels = (const liana__kernel *const[]){&gather_rows, &gather_reference, NULL},
+    .kernels = LIANA__KERNELS(&gather_rows, LIANA__REFERENCE(run_gather)),
 };
 
 const liana__op liana__op_scatter_add = {
     .name = "scatter_add",
     .doc = "Zeros to which slices are added along an axis at given indices: the gradient of gather.",
     .attributes = &scatter_table,
-    .min_inputs = 2,
-    .max_inputs = 2,
+    .num_inputs = 2,
     .infer = infer_scatter,
     .gradient = scatter_gradient,
     .cost = liana__cost_reduction,
     .lower = lower_scatter,
-    .kernels = (const liana__kernel *const[]){&scatter_f32, &scatter_reference, NULL},
+    .kernels = LIANA__KERNELS(&scatter_f32, LIANA__REFERENCE(run_scatter)),
 };
 
 liana_tensor liana_op_gather_at(liana_location here, liana_tensor x, liana_tensor indices, int64_t axis)

@@ -10,19 +10,9 @@ typedef struct iota_attributes {
 } iota_attributes;
 
 static const liana__field fields[] = {
-    {.name = "dtype",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(iota_attributes, dtype),
-     .names = liana__dtype_names,
-     .doc = "The result's dtype."},
-    {.name = "shape",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(iota_attributes, shape),
-     .doc = "The result's shape."},
-    {.name = "axis",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(iota_attributes, axis),
-     .doc = "The axis along which elements are counted."},
+    LIANA__FIELD_ROW(iota_attributes, dtype, ENUM, .names = liana__dtype_names, .doc = "The result's dtype."),
+    LIANA__FIELD_ROW(iota_attributes, shape, INTS, .doc = "The result's shape."),
+    LIANA__FIELD_ROW(iota_attributes, axis, INT, .doc = "The axis along which elements are counted."),
 };
 static const liana__fields attributes = {"iota", sizeof(iota_attributes), sizeof fields / sizeof *fields, fields};
 
@@ -44,13 +34,8 @@ static liana_status infer_iota(liana__infer *infer)
 {
     iota_attributes *options = infer->attributes;
     if ((unsigned)options->dtype >= LIANA_NUM_DTYPES) return liana__infer_fail(infer, "%d is no dtype", options->dtype);
-    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
-        return liana__infer_fail(infer, "rank %lld is out of range, expected 1 to %d", (long long)options->shape.count,
-                                 LIANA_MAX_RANK);
-    }
     infer->dtype = (liana_dtype)options->dtype;
-    infer->shape.rank = (int)options->shape.count;
-    for (int i = 0; i < infer->shape.rank; i++) infer->shape.dims[i] = options->shape.values[i];
+    LIANA_TRY(liana__infer_given_shape(infer, &options->shape, 1, &infer->shape));
     int axis;
     LIANA_TRY(liana__infer_axis(infer, options->axis, infer->shape.rank, &axis));
     options->axis = axis;
@@ -78,8 +63,6 @@ static liana_status run_reference(const liana__call *call)
     return LIANA_OK;
 }
 
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
-
 const liana__op liana__op_iota = {
     .name = "iota",
     .doc = "Each element is its index along an axis.",
@@ -87,13 +70,12 @@ const liana__op liana__op_iota = {
     .infer = infer_iota,
     .gradient = liana__no_gradient,
     .lower = lower_iota,
-    .kernels = (const liana__kernel *const[]){&reference, NULL},
+    .kernels = LIANA__KERNELS(LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
                               int64_t axis)
 {
-    iota_attributes options = {.dtype = (int)dtype, .shape.count = shape.rank, .axis = axis};
-    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    const iota_attributes options = {(int)dtype, liana__ints_of(shape.dims, shape.rank), axis};
     return liana__build(here, graph, &liana__op_iota, NULL, 0, &options);
 }

@@ -1,4 +1,5 @@
 /* one_hot: indices as rows of one 1 among zeros. */
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -8,15 +9,8 @@ typedef struct one_hot_attributes {
 } one_hot_attributes;
 
 static const liana__field fields[] = {
-    {.name = "depth",
-     .kind = LIANA__FIELD_INT,
-     .offset = offsetof(one_hot_attributes, depth),
-     .doc = "The length of a row: the number of classes."},
-    {.name = "dtype",
-     .kind = LIANA__FIELD_ENUM,
-     .offset = offsetof(one_hot_attributes, dtype),
-     .names = liana__dtype_names,
-     .doc = "The result's dtype."},
+    LIANA__FIELD_ROW(one_hot_attributes, depth, INT, .doc = "The length of a row: the number of classes."),
+    LIANA__FIELD_ROW(one_hot_attributes, dtype, ENUM, .names = liana__dtype_names, .doc = "The result's dtype."),
 };
 static const liana__fields attributes = {"one_hot", sizeof(one_hot_attributes), 2, fields};
 
@@ -24,10 +18,7 @@ static liana_status infer_one_hot(liana__infer *infer)
 {
     const one_hot_attributes *options = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
-    if (infer->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the indices are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 0, "indices"));
     if (options->depth < 1) {
         return liana__infer_fail(infer, "the depth is %lld, expected at least 1", (long long)options->depth);
     }
@@ -83,19 +74,17 @@ static liana__parts parts_of(const liana__node *node)
 }
 
 static const liana__kernel sparse = {.name = "sparse", .run = run_sparse};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_one_hot = {
     .name = "one_hot",
     .doc = "1 where the last index equals the index of the row, else 0.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_one_hot,
     .gradient = liana__no_gradient,
     .parts = parts_of,
     .lower = lower_one_hot,
-    .kernels = (const liana__kernel *const[]){&sparse, &reference, NULL},
+    .kernels = LIANA__KERNELS(&sparse, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_one_hot_at(liana_location here, liana_tensor indices, int64_t depth, liana_dtype dtype)

@@ -1,5 +1,6 @@
 /* The same elements under another shape. */
 #include "kernels/copy.h"
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -8,26 +9,21 @@ typedef struct reshape_attributes {
 } reshape_attributes;
 
 static const liana__field fields[] = {
-    {.name = "shape",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(reshape_attributes, shape),
-     .doc = "The new shape."},
+    LIANA__FIELD_ROW(reshape_attributes, shape, INTS, .doc = "The new shape."),
 };
 static const liana__fields attributes = {"reshape", sizeof(reshape_attributes), 1, fields};
 
 static liana_status infer_reshape(liana__infer *infer)
 {
     reshape_attributes *options = infer->attributes;
-    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
-        return liana__infer_fail(infer, "rank %lld is out of range, expected 0 to %d", (long long)options->shape.count,
-                                 LIANA_MAX_RANK);
-    }
+    liana_shape asked;
+    LIANA_TRY(liana__infer_given_shape(infer, &options->shape, 0, &asked));
     LIANA_TRY(liana__infer_like_input(infer));
     int64_t size = liana_shape_size(&infer->shape), known = 1;
     int open = -1;
-    infer->shape.rank = (int)options->shape.count;
-    for (int i = 0; i < infer->shape.rank; i++) {
-        int64_t dim = options->shape.values[i];
+    infer->shape.rank = asked.rank;
+    for (int i = 0; i < asked.rank; i++) {
+        int64_t dim = asked.dims[i];
         if (dim == -1 && open < 0) {
             open = i;
         } else if (dim < 1 || dim > size / known) {
@@ -43,8 +39,6 @@ static liana_status infer_reshape(liana__infer *infer)
         known = size;
     }
     if (known == size) return LIANA_OK;
-    liana_shape asked = {.rank = (int)options->shape.count};
-    for (int i = 0; i < asked.rank; i++) asked.dims[i] = options->shape.values[i];
     return liana__infer_fail(infer, "%lld elements cannot take the shape %s", (long long)size,
                              liana__shape_print(&asked).text);
 }
@@ -63,20 +57,18 @@ const liana__op liana__op_reshape = {
     .name = "reshape",
     .doc = "The same elements in row-major order.",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_reshape,
     .gradient = reshape_gradient,
     .precision = LIANA__MOVES_DATA,
     .placement = LIANA__PLACE_ALIAS,
     .parts = liana__parts_all_inputs,
     .lower = lower_reshape,
-    .kernels = (const liana__kernel *const[]){&liana__copy_reference, NULL},
+    .kernels = LIANA__KERNELS(&liana__copy_reference, NULL),
 };
 
 liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape)
 {
-    reshape_attributes options = {.shape.count = shape.rank};
-    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    const reshape_attributes options = {liana__ints_of(shape.dims, shape.rank)};
     return liana__build1(here, &liana__op_reshape, x, &options);
 }

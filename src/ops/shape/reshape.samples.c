@@ -12,5 +12,5 @@ static liana_tensor build_scalar(liana_graph *graph, liana_dtype dtype)
     return liana_op_reshape(liana__sample_input(graph, "x", dtype, liana_shape_of(1, 1), -2, 2), LIANA_SCALAR);
 }
 
-static const liana__sample samples[] = {{"open dimension", build_open, 0}, {"to a scalar", build_scalar, 0}};
+static const liana__built_sample samples[] = {{"open dimension", build_open, 0}, {"to a scalar", build_scalar, 0}};
 LIANA__SAMPLES(reshape, samples);

@@ -9,10 +9,8 @@ typedef struct transpose_attributes {
 } transpose_attributes;
 
 static const liana__field fields[] = {
-    {.name = "permutation",
-     .kind = LIANA__FIELD_INTS,
-     .offset = offsetof(transpose_attributes, permutation),
-     .doc = "The input's axis that becomes each axis of the result."},
+    LIANA__FIELD_ROW(transpose_attributes, permutation, INTS,
+                     .doc = "The input's axis that becomes each axis of the result."),
 };
 static const liana__fields attributes = {"transpose", sizeof(transpose_attributes), 1, fields};
 
@@ -67,18 +65,18 @@ static liana_status run_strided(const liana__call *call)
     return LIANA_OK;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    (void)call, (void)input;
+    const transpose_attributes *options = node->attributes;
+    int64_t from[LIANA_MAX_RANK];
+    for (int axis = 0; axis < node->shape.rank; axis++) from[options->permutation.values[axis]] = at[axis];
+    return liana__row_major_index(liana__input_shape(node, 0), from);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    const transpose_attributes *options = node->attributes;
-    int64_t count = liana_shape_size(&node->shape), to[LIANA_MAX_RANK], from[LIANA_MAX_RANK];
-    for (int64_t i = 0; i < count; i++) {
-        liana__coordinates(&node->shape, i, to);
-        for (int axis = 0; axis < node->shape.rank; axis++) from[options->permutation.values[axis]] = to[axis];
-        liana__copy_element(call->dst, i, call->src[0], liana__row_major_index(liana__input_shape(node, 0), from),
-                            node->dtype);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static liana__parts parts_of(const liana__node *node)
@@ -89,27 +87,22 @@ static liana__parts parts_of(const liana__node *node)
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};
-static const liana__kernel reference = {.name = "reference", .run = run_reference};
 
 const liana__op liana__op_transpose = {
     .name = "transpose",
     .doc = "Another order of axes: result axis i is the input's axis permutation[i].",
     .attributes = &attributes,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    .num_inputs = 1,
     .infer = infer_transpose,
     .gradient = transpose_gradient,
     .parts = parts_of,
     .precision = LIANA__MOVES_DATA,
     .lower = lower_transpose,
-    .kernels = (const liana__kernel *const[]){&strided, &reference, NULL},
+    .kernels = LIANA__KERNELS(&strided, LIANA__REFERENCE(run_reference)),
 };
 
 liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation)
 {
-    transpose_attributes options = {.permutation.count = permutation.count};
-    for (int i = 0; i < permutation.count && i < LIANA_MAX_RANK; i++) {
-        options.permutation.values[i] = permutation.values[i];
-    }
+    const transpose_attributes options = {liana__ints_of(permutation.values, permutation.count)};
     return liana__build1(here, &liana__op_transpose, x, &options);
 }

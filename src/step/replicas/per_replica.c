@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "base/named.h"
+#include "base/scoped.h"
 #include "batch/cut.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
@@ -10,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How unevenly leaves may be shared out so that ranges have few blocks. */
+/* How unevenly shards may be shared out so that ranges have few blocks. */
 static const double ASSIGN_TOLERANCE = 0.05;
 
-/* ---- leaves ---- */
+/* ---- shards ---- */
 
 void liana_per_replica_destroy(liana_per_replica *values)
 {
@@ -51,14 +52,10 @@ liana_status liana__per_replica_create(liana_replicas *replicas, const int64_t *
 {
     const size_t num_replicas = liana__replicas_total(replicas);
     *values = NULL;
-    liana__leaf_range *ranges = calloc(num_replicas, sizeof *ranges);
+    LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(num_replicas, sizeof *ranges);
     if (!ranges) return liana__fail_memory(error, "values by replica");
-    liana_status status = liana__tree_assign(num_leaves, num_replicas, NULL, ASSIGN_TOLERANCE, ranges, error);
-    if (status == LIANA_OK) {
-        status = liana__per_replica_create_as(replicas, examples, num_leaves, ranges, values, error);
-    }
-    free(ranges);
-    return status;
+    LIANA_TRY(liana__tree_assign(num_leaves, num_replicas, NULL, ASSIGN_TOLERANCE, ranges, error));
+    return liana__per_replica_create_as(replicas, examples, num_leaves, ranges, values, error);
 }
 
 liana_status liana__per_replica_like(const liana_per_replica *like, liana_per_replica **values, liana__error *error)
@@ -178,7 +175,7 @@ static liana_status check_arrays(const liana_array *arrays, size_t num_arrays, l
     return LIANA_OK;
 }
 
-/* Copies the rows of this process's leaves; `cut` says where they begin. */
+/* Copies the rows of this process's shards; `cut` says where they begin. */
 static liana_status take_rows(liana_per_replica *values, const liana_array *array, const liana__cut *cut,
                               liana__error *error)
 {
@@ -204,12 +201,11 @@ static liana_status split(liana_replicas *replicas, const liana_array *arrays, s
     }
     const int64_t count = arrays[0].shape.dims[0], num_replicas = (int64_t)liana__replicas_total(replicas);
     const liana__cut cut = liana__cut_batch(count, microbatch ? microbatch : (count + num_replicas - 1) / num_replicas);
-    int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
     if (!examples) return liana__fail_memory(error, "values by replica");
     for (int64_t i = 0; i < cut.count; i++) examples[i] = liana__cut_size(&cut, i);
     liana_per_replica *values = NULL;
     liana_status status = liana__per_replica_create(replicas, examples, (size_t)cut.count, &values, error);
-    free(examples);
     for (size_t i = 0; status == LIANA_OK && i < num_arrays; i++) status = take_rows(values, &arrays[i], &cut, error);
     if (status == LIANA_OK) {
         *out = values;
@@ -258,11 +254,10 @@ static liana_status check_components(const liana_component *components, size_t c
 static liana_status call(liana_per_replica *values, size_t index, liana_replica_value_function function, void *user,
                          liana__error *error)
 {
-    const liana_replicas *replicas = values->replicas;
     void *data[LIANA_MAX_COMPONENTS] = {0};
     for (size_t i = 0; i < values->num_components; i++) data[i] = (void *)values->components[i].arrays[index].data;
     const int64_t replica = (int64_t)(values->first + index);
-    liana_status status = function(user, replica, (int64_t)liana__replicas_total(replicas), data);
+    liana_status status = function(user, replica, (int64_t)liana__replicas_total(values->replicas), data);
     if (status == LIANA_OK) return LIANA_OK;
     return liana__fail(error, status, "the function failed that makes the values of replica %lld", (long long)replica);
 }
@@ -291,12 +286,11 @@ static liana_status from_function(liana_replicas *replicas, const liana_componen
     liana_per_replica *values = NULL;
     LIANA_TRY(liana__replicas_enter(replicas, "liana_per_replica_from_function", error));
     liana_status status = check_components(components, num_components, error);
-    int64_t *examples = calloc(num_replicas, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc(num_replicas, sizeof *examples);
     if (!examples) status = liana__fail_memory(error, "values by replica");
     for (size_t i = 0; examples && i < num_replicas; i++) examples[i] = 1;
     if (status == LIANA_OK) status = liana__per_replica_create(replicas, examples, num_replicas, &values, error);
     if (status == LIANA_OK) status = fill_all(values, components, num_components, function, user, error);
-    free(examples);
     status = liana__cluster_agree_status(replicas->cluster, status, error);
     liana__replicas_leave(replicas);
     if (status == LIANA_OK) {
@@ -322,40 +316,37 @@ liana_status liana_per_replica_from_function(liana_replicas *replicas, const lia
 
 /* ---- looking at them ---- */
 
-int64_t liana_per_replica_num_leaves(const liana_per_replica *values)
+liana_per_replica_facts liana_per_replica_info(const liana_per_replica *values)
 {
-    return values ? (int64_t)values->num_leaves : 0;
+    if (!values) return (liana_per_replica_facts){0};
+    liana_per_replica_facts facts = {.num_shards = (int64_t)values->num_leaves,
+                                     .num_local = (int64_t)(values->end - values->first)};
+    for (size_t i = 0; i < values->num_leaves; i++) facts.num_examples += values->examples[i];
+    return facts;
 }
 
-int64_t liana_per_replica_num_examples(const liana_per_replica *values)
+static bool is_local(const liana_per_replica *values, int64_t index)
 {
-    int64_t total = 0;
-    for (size_t i = 0; values && i < values->num_leaves; i++) total += values->examples[i];
-    return total;
+    return values && index >= 0 && index < (int64_t)(values->end - values->first);
 }
 
-int64_t liana_per_replica_num_local(const liana_per_replica *values)
+bool liana_per_replica_local(const liana_per_replica *values, int64_t index, liana_local_shard *shard)
 {
-    return values ? (int64_t)(values->end - values->first) : 0;
-}
-
-bool liana_per_replica_local(const liana_per_replica *values, int64_t index, liana_local_leaf *leaf)
-{
-    const bool found = index >= 0 && index < liana_per_replica_num_local(values);
-    if (!leaf) return found;
-    *leaf = (liana_local_leaf){0};
+    const bool found = is_local(values, index);
+    if (!shard) return found;
+    *shard = (liana_local_shard){0};
     if (!found) return false;
     const size_t number = values->first + (size_t)index;
     size_t replica = 0;
     while (values->ranges[replica].end <= number) replica++;
-    *leaf = (liana_local_leaf){(int64_t)replica, (int64_t)number, values->examples[number]};
+    *shard = (liana_local_shard){(int64_t)replica, (int64_t)number, values->examples[number]};
     return true;
 }
 
 bool liana_per_replica_array(const liana_per_replica *values, int64_t index, const char *name, liana_array *array)
 {
     if (array) *array = (liana_array){0};
-    if (!values || !name || index < 0 || index >= liana_per_replica_num_local(values)) return false;
+    if (!name || !is_local(values, index)) return false;
     const liana__leaf_component *component = liana__per_replica_find(values, name, NULL);
     if (component && array) *array = component->arrays[index];
     return component != NULL;

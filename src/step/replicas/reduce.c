@@ -1,8 +1,8 @@
-/* Reduces values by replica, over the leaves of all processes, in the tree's order. */
+/* Reduces values by replica, over the shards of all processes, in the tree's order. */
 #include "backends/host_add.h"
 #include "base/context.h"
 #include "base/denormals.h"
-#include "base/text.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "step/replicas/per_replica.h"
 
@@ -16,14 +16,14 @@ typedef struct reducing {
     liana_reduction reduction;
     liana__error *error;
     const liana_array *leaves; /* of this process; NULL: it has none */
-    /* What all agree on. */
+    /* The facts that are the same in all processes. */
     int dtype;
-    liana_shape shape;  /* of the result; where leaves are concatenated, of a row */
-    int64_t total_rows; /* of all leaves */
+    liana_shape shape;  /* of the result; where shards are concatenated, of a row */
+    int64_t total_rows; /* of all shards */
     /* Sums. */
     liana_dtype sum_dtype; /* f64 for means */
     size_t count, size;    /* values of a sum, and their bytes */
-    void **slots;          /* by leaf: the sum of the block that begins with it */
+    void **slots;          /* by shard: the sum of the block that begins with it */
 } reducing;
 
 static bool is_mean(liana_reduction reduction)
@@ -31,22 +31,22 @@ static bool is_mean(liana_reduction reduction)
     return reduction == LIANA_REDUCE_MEAN || reduction == LIANA_REDUCE_ROW_MEAN;
 }
 
-/* Whether the first axis of a leaf is one of rows. */
+/* Whether the first axis of a shard is one of rows. */
 static bool has_rows(liana_reduction reduction)
 {
     return reduction >= LIANA_REDUCE_CONCATENATE;
 }
 
-/* ---- what is reduced ---- */
+/* ---- the arrays ---- */
 
-/* What a process has of the array. */
+/* The shards of the array in a process. */
 typedef struct description {
-    int32_t dtype, rank; /* dtype -1: no leaves */
+    int32_t dtype, rank; /* dtype -1: no shards */
     int64_t dims[LIANA_MAX_RANK];
     int64_t rows;
 } description;
 
-/* The shape that all leaves must have. */
+/* The shape that all shards must have. */
 static liana_shape shape_of_leaf(const reducing *own, const liana_array *array)
 {
     liana_shape shape = array->shape;
@@ -150,12 +150,10 @@ static liana_status agree(reducing *own)
     liana_status status = liana__cluster_agree_status(cluster, describe(own, &here), own->error);
     if (status != LIANA_OK || !cluster) return status == LIANA_OK ? agree_on(own, &here, 1) : status;
     const size_t count = liana__cluster_size(cluster);
-    description *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY description *all = calloc(count, sizeof *all);
     if (!all) return liana__fail_memory(own->error, "a reduction");
-    status = liana__cluster_gather(cluster, &here, sizeof here, all, own->error);
-    if (status == LIANA_OK) status = agree_on(own, all, count);
-    free(all);
-    return status;
+    LIANA_TRY(liana__cluster_gather(cluster, &here, sizeof here, all, own->error));
+    return agree_on(own, all, count);
 }
 
 static liana_status fail_told(const reducing *own, size_t size)
@@ -182,16 +180,13 @@ static liana_status concatenate(reducing *own, liana_array *result)
     }
     *result = (liana_array){NULL, own->dtype, shape, data};
     if (!cluster) return LIANA_OK;
-    /* Processes are in the order of their leaves. */
-    liana__gathered all = {0};
-    liana_status status = liana__cluster_gather_sized(cluster, data, size, &all, own->error);
-    const size_t told = status == LIANA_OK ? all.offsets[liana__cluster_size(cluster)] : 0;
-    if (status == LIANA_OK && told != liana__byte_size((liana_dtype)own->dtype, &shape)) {
-        status = fail_told(own, told);
-    }
-    if (status == LIANA_OK) memcpy(data, all.data, told);
-    liana__gathered_free(&all);
-    return status;
+    /* Processes are in the order of their shards. */
+    LIANA__SCOPED(liana__gathered) all = {0};
+    LIANA_TRY(liana__cluster_gather_sized(cluster, data, size, &all, own->error));
+    const size_t told = all.offsets[liana__cluster_size(cluster)];
+    if (told != liana__byte_size((liana_dtype)own->dtype, &shape)) return fail_told(own, told);
+    memcpy(data, all.data, told);
+    return LIANA_OK;
 }
 
 /* ---- sums ---- */
@@ -219,7 +214,7 @@ static double number_at(int dtype, const void *data, size_t index)
     return dtype == LIANA_F64 ? ((const double *)data)[index] : (double)((const float *)data)[index];
 }
 
-/* What one leaf adds to the sum: itself, or its rows, for a mean in double. */
+/* The addend of one shard: itself, or its rows, for a mean in double. */
 static void add_leaf(const reducing *own, const liana_array *leaf, int64_t num_examples, void *sum)
 {
     const size_t rows = has_rows(own->reduction) ? (size_t)leaf->shape.dims[0] : 1;
@@ -248,7 +243,7 @@ static liana_status make_slots(reducing *own)
     return LIANA_OK;
 }
 
-/* The blocks of the leaves that a process has. */
+/* The blocks of the shards that a process has. */
 static size_t blocks_of(const liana_per_replica *values, size_t process, liana__tree_block *blocks)
 {
     const size_t *first_of = values->replicas->first_of;
@@ -256,7 +251,7 @@ static size_t blocks_of(const liana_per_replica *values, size_t process, liana__
     return liana__tree_blocks(values->num_leaves, range, blocks);
 }
 
-/* Marks the first leaf of each block of each process: additions between these come after the exchange. */
+/* Marks the first shard of each block of each process: additions between these come after the exchange. */
 static void mark_begins(const liana_per_replica *values, bool *begins)
 {
     for (size_t process = 0; process < values->replicas->num_processes; process++) {
@@ -266,7 +261,7 @@ static void mark_begins(const liana_per_replica *values, bool *begins)
     }
 }
 
-/* Adds within the blocks of this process, or what then is left. */
+/* Adds within the blocks of this process, or the rest. */
 static void run_additions(const reducing *own, const liana__tree_plan *plan, const bool *begins, bool within)
 {
     for (size_t i = 0; i < plan->num_additions; i++) {
@@ -279,30 +274,27 @@ static void run_additions(const reducing *own, const liana__tree_plan *plan, con
 static liana_status exchange(reducing *own)
 {
     const liana_per_replica *values = own->values;
-    liana__cluster *cluster = values->replicas->cluster;
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
-    liana__gathered all = {0};
+    LIANA__SCOPED(liana__gathered) all = {0};
     const size_t count = blocks_of(values, values->replicas->rank, blocks);
-    char *packed = malloc(count * own->size + 1);
+    LIANA__SCOPED_MEMORY char *packed = malloc(count * own->size + 1);
     if (!packed) return liana__fail_memory(own->error, "a reduction");
     for (size_t i = 0; i < count; i++) {
         memcpy(packed + i * own->size, own->slots[liana__tree_leaves(values->num_leaves, blocks[i]).begin], own->size);
     }
-    liana_status status = liana__cluster_gather_sized(cluster, packed, count * own->size, &all, own->error);
-    for (size_t process = 0; status == LIANA_OK && process < values->replicas->num_processes; process++) {
+    LIANA_TRY(liana__cluster_gather_sized(values->replicas->cluster, packed, count * own->size, &all, own->error));
+    for (size_t process = 0; process < values->replicas->num_processes; process++) {
         const size_t others = process == values->replicas->rank ? 0 : blocks_of(values, process, blocks);
         const size_t told = all.offsets[process + 1] - all.offsets[process];
-        if (others && told != others * own->size) status = fail_told(own, told);
-        for (size_t i = 0; status == LIANA_OK && i < others; i++) {
+        if (others && told != others * own->size) return fail_told(own, told);
+        for (size_t i = 0; i < others; i++) {
             void **slot = &own->slots[liana__tree_leaves(values->num_leaves, blocks[i]).begin];
             *slot = liana__allocate_aligned(own->size);
-            if (!*slot) status = liana__fail_memory(own->error, "a reduction");
-            if (*slot) memcpy(*slot, all.data + all.offsets[process] + i * own->size, own->size);
+            if (!*slot) return liana__fail_memory(own->error, "a reduction");
+            memcpy(*slot, all.data + all.offsets[process] + i * own->size, own->size);
         }
     }
-    liana__gathered_free(&all);
-    free(packed);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status add_all(reducing *own, liana__tree_plan *plan, liana__leaf_range *leaves, bool *begins)
@@ -326,8 +318,9 @@ static liana_status add_all(reducing *own, liana__tree_plan *plan, liana__leaf_r
 static liana_status give_sum(const reducing *own, liana_array *result)
 {
     liana_per_replica *values = own->values;
-    const double divisor = own->reduction == LIANA_REDUCE_ROW_MEAN ? (double)own->total_rows
-                                                                   : (double)liana_per_replica_num_examples(values);
+    const double divisor = own->reduction == LIANA_REDUCE_ROW_MEAN
+                               ? (double)own->total_rows
+                               : (double)liana_per_replica_info(values).num_examples;
     void *data = liana__arena_allocate(&values->arena, own->count * liana_dtype_size((liana_dtype)own->dtype) + 1);
     if (!data) return liana__fail_memory(own->error, "a reduction");
     if (!is_mean(own->reduction)) memcpy(data, own->slots[0], own->size);
@@ -346,21 +339,18 @@ static liana_status give_sum(const reducing *own, liana_array *result)
 static liana_status sum(reducing *own, liana_array *result)
 {
     const size_t num_leaves = own->values->num_leaves;
-    liana__tree_plan plan = {0};
+    LIANA__SCOPED(liana__tree_plan) plan = {0};
     own->sum_dtype = is_mean(own->reduction) ? LIANA_F64 : (liana_dtype)own->dtype;
     own->count = (size_t)liana_shape_size(&own->shape);
     own->size = own->count * liana_dtype_size(own->sum_dtype);
     own->slots = calloc(num_leaves, sizeof *own->slots);
-    liana__leaf_range *leaves = calloc(num_leaves, sizeof *leaves);
-    bool *begins = calloc(num_leaves, sizeof *begins);
+    LIANA__SCOPED_MEMORY liana__leaf_range *leaves = calloc(num_leaves, sizeof *leaves);
+    LIANA__SCOPED_MEMORY bool *begins = calloc(num_leaves, sizeof *begins);
     liana_status status = own->slots && leaves && begins ? LIANA_OK : liana__fail_memory(own->error, "a reduction");
     if (status == LIANA_OK) status = add_all(own, &plan, leaves, begins);
     if (status == LIANA_OK) status = give_sum(own, result);
     for (size_t i = 0; own->slots && i < num_leaves; i++) free(own->slots[i]);
-    liana__tree_plan_free(&plan);
     free(own->slots);
-    free(leaves);
-    free(begins);
     return status;
 }
 

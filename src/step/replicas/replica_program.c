@@ -1,10 +1,9 @@
-/* Functions that run on each replica: graphs by the shapes of leaves, compiled for each device of this process. */
-#include "base/context.h"
+/* Functions that run on each replica: graphs by the shapes of shards, compiled for each device of this process. */
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "exec/program.h"
 #include "exec/subgraph.h"
 #include "ir/device_scope.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/replicas/per_replica.h"
@@ -12,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept compiled; of more versions the one that was not used for the longest time goes. */
+/* The compiled versions that are kept. Of more versions the one that was not used for the longest time goes. */
 enum { MAX_VERSIONS = 16 };
 
-/* The program for leaves of some shapes. */
+/* The program for shards of some shapes. */
 typedef struct version {
     liana_array *inputs; /* name, dtype and shape */
     size_t num_inputs;
@@ -25,7 +24,7 @@ typedef struct version {
     size_t *outputs;            /* by output of the graph: its result */
     liana__program **compiled;  /* by device; NULL: not yet */
     size_t *places, num_places; /* of its variables, on the first device */
-    size_t num_read;            /* the first so many are read */
+    size_t num_read;            /* the first `num_read` variables are read */
     uint64_t last_run;
 } version;
 
@@ -191,12 +190,11 @@ static liana_status build(liana_replica_program *program, version *own, const li
     LIANA_TRY(check_graph(program, own, updates));
     LIANA_TRY(check_outputs(program, own));
     LIANA_TRY(list_results(own, error));
-    liana_variables *variables = program->replicas->variables;
     for (size_t i = 0; i < own->graph->num_variables; i++) {
         const liana__node *node = own->graph->variables[i];
         size_t place;
-        liana_status status =
-            liana__variables_declare(variables, node->name, node->dtype, &node->shape, node->initializer, &place);
+        liana_status status = liana__variables_declare(program->replicas->variables, node->name, node->dtype,
+                                                       &node->shape, node->initializer, &place);
         if (status != LIANA_OK) return liana__fail_within(error, "%s", program->options.name);
     }
     own->compiled = calloc(program->replicas->devices.count, sizeof *own->compiled);
@@ -209,19 +207,17 @@ static liana_status compile(const liana_replica_program *program, version *own, 
     liana_replicas *replicas = program->replicas;
     liana__error *error = &program->context->error;
     const bool updates = own->graph->num_assignments > 0;
-    size_t *all = calloc(own->graph->num_assignments + 1, sizeof *all);
+    LIANA__SCOPED_MEMORY size_t *all = calloc(own->graph->num_assignments + 1, sizeof *all);
     if (!all) return liana__fail_memory(error, program->options.name);
     for (size_t i = 0; i < own->graph->num_assignments; i++) all[i] = i;
     const liana__wanted wanted = {updates ? NULL : own->results, updates ? 0 : own->num_results, all,
                                   own->graph->num_assignments};
     liana_graph *part = NULL;
-    liana_status status = liana__subgraph(own->graph, &wanted, &part, &own->num_read);
-    free(all);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__subgraph(own->graph, &wanted, &part, &own->num_read));
     own->num_places = part->num_variables;
     free(own->places);
     own->places = calloc(own->num_places + 1, sizeof *own->places);
-    if (!own->places) status = liana__fail_memory(error, program->options.name);
+    liana_status status = own->places ? LIANA_OK : liana__fail_memory(error, program->options.name);
     for (size_t i = 0; status == LIANA_OK && i < own->num_places; i++) {
         status = liana__variables_place(replicas->variables, part->variables[i]->name, &own->places[i]);
     }
@@ -294,29 +290,27 @@ static liana_status make_ready(const liana_replica_program *program, version *ow
     bool all = true;
     for (size_t i = 0; i < own->num_read; i++) all &= replicas->variables->states[own->places[i]].initialized;
     if (all) return LIANA_OK;
-    bool *read = calloc(replicas->variables->values.count + 1, sizeof *read);
+    LIANA__SCOPED_MEMORY bool *read = calloc(replicas->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, program->options.name);
     for (size_t i = 0; i < own->num_read; i++) read[own->places[i]] = true;
-    liana_status status = liana__variables_require(replicas->variables, program->options.name, read);
-    free(read);
-    return status;
+    return liana__variables_require(replicas->variables, program->options.name, read);
 }
 
 /* ---- running ---- */
 
-/* A run of all leaves of this process. */
+/* A run of all shards of this process. */
 typedef struct run {
     liana_replica_program *program;
     liana_per_replica *leaves; /* says which there are: an input, or values without arrays */
-    liana_array *inputs;       /* [leaves, num_inputs] */
+    liana_array *inputs;       /* [shards, num_inputs] */
     size_t num_inputs;
-    version **versions; /* by leaf */
+    version **versions; /* by shard */
     liana_per_replica *results;
     liana_status *statuses; /* by device */
     liana__error *errors;
 } run;
 
-/* Lists the numbers among the arrays of the values, by leaf. */
+/* Lists the numbers among the arrays of the values, by shard. */
 static liana_status list_inputs(run *own, liana_per_replica *const *values, size_t count)
 {
     const liana_replica_program *program = own->program;
@@ -327,17 +321,16 @@ static liana_status list_inputs(run *own, liana_per_replica *const *values, size
     own->inputs = calloc(num_local * most + 1, sizeof *own->inputs);
     own->versions = calloc(num_local + 1, sizeof(version *));
     if (!own->inputs || !own->versions) return liana__fail_memory(error, program->options.name);
-    const liana__leaf_component **listed = calloc(most + 1, sizeof *listed);
+    LIANA__SCOPED_MEMORY const liana__leaf_component **listed = calloc(most + 1, sizeof *listed);
     if (!listed) return liana__fail_memory(error, program->options.name);
-    liana_status status = LIANA_OK;
     for (size_t i = 0; num_local && i < count; i++) {
         for (size_t k = 0; k < values[i]->num_components; k++) {
             const liana__leaf_component *component = &values[i]->components[k];
             if (component->arrays[0].dtype == LIANA_STRING) continue;
             for (size_t before = 0; before < own->num_inputs; before++) {
-                if (status != LIANA_OK || strcmp(listed[before]->name, component->name) != 0) continue;
-                status = liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: two of its values have an array '%.100s'",
-                                     program->options.name, component->name);
+                if (strcmp(listed[before]->name, component->name) != 0) continue;
+                return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: two of its values have an array '%.100s'",
+                                   program->options.name, component->name);
             }
             listed[own->num_inputs++] = component;
         }
@@ -347,8 +340,7 @@ static liana_status list_inputs(run *own, liana_per_replica *const *values, size
             own->inputs[leaf * own->num_inputs + i] = listed[i]->arrays[leaf];
         }
     }
-    free(listed);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status check_values(const liana_replica_program *program, liana_per_replica *const *values, size_t count)
@@ -369,25 +361,23 @@ static liana_status check_values(const liana_replica_program *program, liana_per
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "%s: values %zu have %zu leaves with %lld examples, and values 0 have %zu with %lld; inputs "
                            "need the same leaves",
-                           name, i, values[i]->num_leaves, (long long)liana_per_replica_num_examples(values[i]),
-                           values[0]->num_leaves, (long long)liana_per_replica_num_examples(values[0]));
+                           name, i, values[i]->num_leaves, (long long)liana_per_replica_info(values[i]).num_examples,
+                           values[0]->num_leaves, (long long)liana_per_replica_info(values[0]).num_examples);
     }
     return LIANA_OK;
 }
 
-/* Without inputs: one leaf for each replica. */
+/* Without inputs: one shard for each replica. */
 static liana_status make_leaves(run *own, liana_per_replica *const *values, size_t count)
 {
     liana_replicas *replicas = own->program->replicas;
     liana__error *error = &own->program->context->error;
     if (count) return liana__per_replica_like(values[0], &own->leaves, error);
     const size_t num_replicas = liana__replicas_total(replicas);
-    int64_t *examples = calloc(num_replicas, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc(num_replicas, sizeof *examples);
     if (!examples) return liana__fail_memory(error, own->program->options.name);
     for (size_t i = 0; i < num_replicas; i++) examples[i] = 1;
-    liana_status status = liana__per_replica_create(replicas, examples, num_replicas, &own->leaves, error);
-    free(examples);
-    return status;
+    return liana__per_replica_create(replicas, examples, num_replicas, &own->leaves, error);
 }
 
 static size_t device_of(const run *own, size_t leaf)
@@ -398,7 +388,7 @@ static size_t device_of(const run *own, size_t leaf)
     return device;
 }
 
-/* Finds, builds and compiles what the leaves need. */
+/* Finds, builds and compiles the version for the shards. */
 static liana_status prepare(run *own, bool runs)
 {
     liana_replica_program *program = own->program;
@@ -556,15 +546,15 @@ static liana_status compare_inputs(const liana_replica_program *program, const l
     liana__cluster *cluster = program->replicas->cluster;
     liana__error *error = &program->context->error;
     if (!cluster) return LIANA_OK;
-    liana__gathered all = {0};
-    uint32_t *own = calloc(count + 1, sizeof *own);
+    LIANA__SCOPED(liana__gathered) all = {0};
+    LIANA__SCOPED_MEMORY uint32_t *own = calloc(count + 1, sizeof *own);
     if (!own) return liana__fail_memory(error, program->options.name);
     for (size_t i = 0; i < count; i++) {
         own[i] = liana__crc32c(inputs[i].data, liana__byte_size((liana_dtype)inputs[i].dtype, &inputs[i].shape));
     }
     const size_t size = count * sizeof *own;
-    liana_status status = liana__cluster_gather_sized(cluster, own, size, &all, error);
-    for (size_t process = 1; status == LIANA_OK && process < liana__cluster_size(cluster); process++) {
+    LIANA_TRY(liana__cluster_gather_sized(cluster, own, size, &all, error));
+    for (size_t process = 1; process < liana__cluster_size(cluster); process++) {
         const char *first = all.data, *other = all.data + all.offsets[process];
         const size_t length = all.offsets[process + 1] - all.offsets[process];
         size_t input = 0;
@@ -573,14 +563,12 @@ static liana_status compare_inputs(const liana_replica_program *program, const l
             input++;
         }
         if (length == all.offsets[1] && input == length / sizeof *own) continue;
-        status = liana__fail(error, LIANA_INVALID_ARGUMENT,
-                             "%s: process %zu was given another '%.100s' than process 0; an update takes the same "
-                             "inputs in all processes, such as reduced values",
-                             program->options.name, process, input < count ? inputs[input].name : "list of inputs");
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "%s: process %zu was given another '%.100s' than process 0; an update takes the same "
+                           "inputs in all processes, such as reduced values",
+                           program->options.name, process, input < count ? inputs[input].name : "list of inputs");
     }
-    liana__gathered_free(&all);
-    free(own);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status prepare_update(liana_replica_program *program, const liana_array *inputs, size_t count,

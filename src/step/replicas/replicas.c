@@ -3,6 +3,8 @@
 
 #include "base/context.h"
 #include "base/context_end.h"
+#include "base/scoped.h"
+#include "distribute/strategies/strategies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@ typedef struct open_replicas {
 
 static const char KIND[] = "replicas";
 
-/* A function is part of what is registered; it is never called. */
+/* A registered part has this function, which is never called. */
 static void no_function(void)
 {
 }
@@ -65,7 +67,7 @@ static void free_replicas(liana_replicas *replicas)
     free(replicas);
 }
 
-/* What each process tells the others when it opens a strategy. */
+/* The message of each process to the others when it opens a strategy. */
 typedef struct introduction {
     uint64_t num_replicas;
     char strategy[32];
@@ -74,24 +76,23 @@ typedef struct introduction {
 static liana_status meet(liana_replicas *replicas, liana__error *error)
 {
     liana__cluster *cluster = replicas->cluster;
-    introduction own = {cluster && !liana__cluster_is_worker(cluster) ? 0 : replicas->devices.count, ""}, *all;
+    introduction own = {cluster && !liana__cluster_is_worker(cluster) ? 0 : replicas->devices.count, ""};
     replicas->num_processes = cluster ? liana__cluster_size(cluster) : 1;
     replicas->rank = cluster ? cluster->place.rank : 0;
     strncpy(own.strategy, replicas->choice.strategy->name, sizeof own.strategy - 1);
     replicas->first_of = calloc(replicas->num_processes + 1, sizeof *replicas->first_of);
-    all = calloc(replicas->num_processes, sizeof *all);
-    liana_status status = all && replicas->first_of ? LIANA_OK : liana__fail_memory(error, "a strategy");
-    if (status == LIANA_OK && cluster) status = liana__cluster_gather(cluster, &own, sizeof own, all, error);
-    if (status == LIANA_OK && !cluster) *all = own;
-    for (size_t i = 0; status == LIANA_OK && i < replicas->num_processes; i++) {
+    LIANA__SCOPED_MEMORY introduction *all = calloc(replicas->num_processes, sizeof *all);
+    if (!all || !replicas->first_of) return liana__fail_memory(error, "a strategy");
+    *all = own;
+    if (cluster) LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, all, error));
+    for (size_t i = 0; i < replicas->num_processes; i++) {
         replicas->first_of[i + 1] = replicas->first_of[i] + (size_t)all[i].num_replicas;
         if (memcmp(all[i].strategy, all[0].strategy, sizeof own.strategy) == 0) continue;
-        status = liana__fail(error, LIANA_INVALID_CONFIG,
-                             "process 0 has the strategy %.31s, and process %zu has %.31s; all need the same one",
-                             all[0].strategy, i, all[i].strategy);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "process 0 has the strategy %.31s, and process %zu has %.31s; all need the same one",
+                           all[0].strategy, i, all[i].strategy);
     }
-    free(all);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status make_copies(liana_replicas *replicas, liana__error *error)
@@ -113,7 +114,7 @@ static liana_status set_up(liana_replicas *replicas, const liana_replicas_option
     if (replicas->choice.strategy->needs_cluster) {
         const char *name = replicas->choice.strategy->name;
         LIANA_TRY(liana__cluster_require(replicas->context, name, &replicas->cluster, error));
-        /* Nobody has what the leaves of a dead process held: sums without them would be others. */
+        /* The rows of a dead process are lost: sums without them would be others. */
         liana__cluster_give_up_survival(replicas->cluster);
     }
     liana_status status = liana__device_set_open(replicas->context, options->device ? options->device : "cpu",
@@ -189,24 +190,13 @@ liana_replicas *liana_replicas_current(liana_context *context)
 
 /* ---- asking ---- */
 
-liana_strategy liana_replicas_strategy(const liana_replicas *replicas)
+liana_replicas_facts liana_replicas_info(const liana_replicas *replicas)
 {
-    return replicas ? replicas->strategy : (liana_strategy){0};
-}
-
-int64_t liana_replicas_num_in_sync(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_total(replicas) : 0;
-}
-
-int64_t liana_replicas_num_local(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_local(replicas) : 0;
-}
-
-int64_t liana_replicas_first_local(const liana_replicas *replicas)
-{
-    return replicas ? (int64_t)liana__replicas_first(replicas) : 0;
+    if (!replicas) return (liana_replicas_facts){0};
+    return (liana_replicas_facts){.num_in_sync = (int64_t)liana__replicas_total(replicas),
+                                  .num_local = (int64_t)liana__replicas_local(replicas),
+                                  .first_local = (int64_t)liana__replicas_first(replicas),
+                                  .strategy = replicas->strategy};
 }
 
 liana_device *liana_replicas_device(liana_replicas *replicas)
@@ -246,15 +236,11 @@ static liana_status copy_variable(const liana__variable *from, liana__variables 
 {
     const liana__buffer *buffer = from->buffer;
     liana__variable *known = liana__variables_find(to, from->name);
-    void *data = malloc(buffer->size + 1);
+    LIANA__SCOPED_MEMORY void *data = malloc(buffer->size + 1);
     if (!data) return liana__fail_memory(error, "the variables of another device");
-    liana_status status = liana__variable_read(from, data, error);
-    if (status == LIANA_OK) {
-        status = known ? liana__variable_write(known, data, error)
-                       : liana__variables_add(to, from->name, buffer->dtype, &buffer->shape, data, error);
-    }
-    free(data);
-    return status;
+    LIANA_TRY(liana__variable_read(from, data, error));
+    return known ? liana__variable_write(known, data, error)
+                 : liana__variables_add(to, from->name, buffer->dtype, &buffer->shape, data, error);
 }
 
 liana_status liana__replicas_copy(liana_replicas *replicas, size_t number, const size_t *places, size_t count,

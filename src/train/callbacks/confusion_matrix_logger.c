@@ -1,8 +1,7 @@
-/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes what the metric confusion_matrix has
- * counted, whatever that metric divides its numbers by: counts can be divided later. */
-#include "base/file.h"
+/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes the counts of the metric
+ * confusion_matrix, whatever that metric divides its numbers by: counts can be divided later. */
+#include "base/scoped.h"
 #include "train/callbacks/callback.h"
-#include "train/objective/chief_task.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static liana_status check(liana_check *check)
     return liana_option_refuse(check, NULL, "the folder is empty, expected the name of a folder");
 }
 
-/* The first metric that is a confusion matrix; NULL: there is none. */
+/* The first metric that is a confusion matrix; NULL: missing. */
 static const liana__objective_metric *find_matrix(const liana__objective *objective)
 {
     for (size_t i = 0; i < objective->num_metrics; i++) {
@@ -35,21 +34,23 @@ static const liana__objective_metric *find_matrix(const liana__objective *object
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     (void)item;
     if (find_matrix(context->training->objective)) return LIANA_OK;
     return liana__fail(
-        error, LIANA_INVALID_CONFIG,
+        context->error, LIANA_INVALID_CONFIG,
         "the training does not measure confusion_matrix; add it to the metrics, or remove this callback");
 }
 
 /* A row for each true class, a column for each predicted one. */
-static liana_status write_matrix(const liana__totals *totals, const char *path, liana__error *error)
+static liana_status write_matrix(const liana_callback_item *item, const liana_fit_context *context,
+                                 const liana__totals *totals, const char *part)
 {
+    if (!totals || totals->count == 0) return LIANA_OK;
+    const logger_options *options = item->options;
     const liana__objective_metric *metric = find_matrix(totals->objective);
     const double *counts = totals->sums + metric->first_sum;
     const int64_t classes = liana__metric_num_rows(metric);
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "true\\predicted");
     for (int64_t k = 0; k < classes; k++) liana__text_add(&text, ",%lld", (long long)k);
     for (int64_t row = 0; row < classes; row++) {
@@ -57,53 +58,13 @@ static liana_status write_matrix(const liana__totals *totals, const char *path, 
         for (int64_t k = 0; k < classes; k++) liana__text_add(&text, ",%.10g", counts[row * classes + k]);
     }
     liana__text_add(&text, "\n");
-    liana_status status = text.failed ? liana__fail_memory(error, "the confusion matrix")
-                                      : liana__file_replace(path, text.data, text.length, error);
-    liana__text_free(&text);
-    return status;
-}
-
-/* A file with a matrix. */
-typedef struct matrix_file {
-    const liana_callback_item *item;
-    const liana_fit_context *context;
-    const liana__totals *totals;
-    const char *part;
-} matrix_file;
-
-static liana_status write_file(void *user, bool is_chief, liana__error *error)
-{
-    const matrix_file *file = user;
-    const liana_fit_context *context = file->context;
-    const liana__totals *totals = file->totals;
-    const char *part = file->part;
-    const logger_options *options = file->item->options;
-    if (!is_chief) return LIANA_OK;
-    char name[64];
-    liana__arena arena = {0};
-    const bool inside = context->folder && options->folder[0] != '/';
-    const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
-    snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)context->epoch, part);
-    const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
-    liana_status status = path ? liana__folder_make(folder, error) : liana__fail_memory(error, "the confusion matrix");
-    if (status == LIANA_OK) status = write_matrix(totals, path, error);
-    liana__arena_free(&arena);
-    return status;
-}
-
-static liana_status write_part(const liana_callback_item *item, const liana_fit_context *context,
-                               const liana__totals *totals, const char *part)
-{
-    liana__error *error = context->error;
-    matrix_file file = {item, context, totals, part};
-    if (!totals || totals->count == 0) return LIANA_OK;
-    return liana__chief_does(context->training->cluster, write_file, &file, error);
+    return liana__fit_write_epoch(context, options->folder, part, &text);
 }
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    LIANA_TRY(write_part(item, context, context->totals, "training"));
-    return write_part(item, context, context->validation, "validation");
+    LIANA_TRY(write_matrix(item, context, context->totals, "training"));
+    return write_matrix(item, context, context->validation, "validation");
 }
 
 const liana_callback_type liana__callback_ConfusionMatrixLogger = {

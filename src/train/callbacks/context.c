@@ -1,5 +1,8 @@
-/* What callbacks see of a training, and what they ask it for. */
+/* The state of a training as callbacks see it, and their requests. */
 #include "train/callbacks/callback.h"
+
+#include "base/file.h"
+#include "base/scoped.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,16 +46,14 @@ static liana_status fail_unknown(const liana_fit_context *context, const char *n
                            "as average: macro",
                            name);
     }
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     for (size_t i = 0; i <= training->num_metrics; i++) {
         const char *one = i ? training->metric_names[i - 1] : "loss";
         liana__text_add(&names, "%s%s", i ? ", " : "", one);
         if (context->validates) liana__text_add(&names, ", %s%s", VALIDATION, one);
     }
-    liana_status status = liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s",
-                                      name, names.data ? names.data : "loss");
-    liana__text_free(&names);
-    return status;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s", name,
+                       names.data ? names.data : "loss");
 }
 
 liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,
@@ -146,4 +147,34 @@ bool liana__fit_clock_decision(const liana_fit_context *context, bool own)
     /* A cluster that has failed fails again in the next step, which says so. */
     const liana_status status = cluster ? liana__cluster_decide(cluster, &decision, NULL) : LIANA_OK;
     return status == LIANA_OK ? decision : own;
+}
+
+/* ---- files of an epoch ---- */
+
+typedef struct epoch_file {
+    const liana_fit_context *context;
+    const char *folder, *part;
+    const liana__text *text;
+} epoch_file;
+
+static liana_status write_file(void *user, bool is_chief, liana__error *error)
+{
+    const epoch_file *own = user;
+    char name[64];
+    LIANA__SCOPED(liana__arena) arena = {0};
+    if (!is_chief) return LIANA_OK;
+    const bool inside = own->context->folder && own->folder[0] != '/';
+    const char *folder = inside ? liana__path_join(&arena, own->context->folder, own->folder) : own->folder;
+    snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)own->context->epoch, own->part);
+    const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
+    if (!path || own->text->failed) return liana__fail_memory(error, "a file of an epoch");
+    LIANA_TRY(liana__folder_make(folder, error));
+    return liana__file_replace(path, own->text->data, own->text->length, error);
+}
+
+liana_status liana__fit_write_epoch(const liana_fit_context *context, const char *folder, const char *part,
+                                    const liana__text *text)
+{
+    epoch_file file = {context, folder, part, text};
+    return liana__chief_does(context->training->cluster, write_file, &file, context->error);
 }

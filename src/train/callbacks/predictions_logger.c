@@ -1,9 +1,7 @@
-/* PredictionsLogger: what the model predicts for each validation example, and for each training example if wanted, in a
- * file for each epoch. A file is written as a whole, when all is predicted; what was stopped is repeated when the training
- * goes on. */
-#include "base/file.h"
+/* PredictionsLogger: the predictions of the model for each validation example, and for each training example if wanted,
+ * in a file for each epoch. A file is written as a whole, when all is predicted; a stopped prediction is repeated when
+ * the training goes on. */
 #include "train/callbacks/callback.h"
-#include "train/objective/chief_task.h"
 #include "train/objective/prediction_rows.h"
 
 #include <stdio.h>
@@ -38,10 +36,9 @@ static liana_status check(liana_check *check)
 /* Without validation data it would write nothing. */
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const logger_options *options = item->options;
     if (context->validates || options->training) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
+    return liana__fail(context->error, LIANA_INVALID_CONFIG,
                        "there are no validation data whose predictions could be written; give some, or "
                        "training: true, or remove it");
 }
@@ -54,55 +51,25 @@ static void destroy(liana_callback_item *item)
 
 static liana_status validation_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     logger *own = item->self;
     own->rows.length = 0;
     own->validating = true;
     liana__add_prediction_header(context->training->objective, &own->rows);
-    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+    return own->rows.failed ? liana__fail_memory(context->error, "the predictions") : LIANA_OK;
 }
 
 static liana_status validation_step(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     logger *own = item->self;
     if (!own->validating || !context->outputs) return LIANA_OK;
     liana__add_prediction_rows(context->training->trainer, context->batch, context->outputs, &own->rows);
-    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
-}
-
-/* A file of rows. */
-typedef struct rows_file {
-    const liana_callback_item *item;
-    const liana_fit_context *context;
-    const char *part;
-} rows_file;
-
-static liana_status write_file(void *user, bool is_chief, liana__error *error)
-{
-    const rows_file *file = user;
-    const liana_fit_context *context = file->context;
-    const char *part = file->part;
-    const logger_options *options = file->item->options;
-    const logger *own = file->item->self;
-    char name[64];
-    liana__arena arena = {0};
-    if (!is_chief) return LIANA_OK;
-    bool inside = context->folder && options->folder[0] != '/';
-    const char *folder = inside ? liana__path_join(&arena, context->folder, options->folder) : options->folder;
-    snprintf(name, sizeof name, "epoch-%04lld-%s.csv", (long long)context->epoch, part);
-    const char *path = folder ? liana__path_join(&arena, folder, name) : NULL;
-    liana_status status = path ? liana__folder_make(folder, error) : liana__fail_memory(error, "the predictions");
-    if (status == LIANA_OK) status = liana__file_replace(path, own->rows.data, own->rows.length, error);
-    liana__arena_free(&arena);
-    return status;
+    return own->rows.failed ? liana__fail_memory(context->error, "the predictions") : LIANA_OK;
 }
 
 static liana_status write_rows(const liana_callback_item *item, const liana_fit_context *context, const char *part)
 {
-    liana__error *error = context->error;
-    rows_file file = {item, context, part};
-    return liana__chief_does(context->training->cluster, write_file, &file, error);
+    const logger_options *options = item->options;
+    return liana__fit_write_epoch(context, options->folder, part, &((const logger *)item->self)->rows);
 }
 
 static liana_status validation_end(liana_callback_item *item, liana_fit_context *context)
@@ -126,14 +93,13 @@ static liana_status add_rows(void *user, const liana__batch *batch, const float 
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const logger_options *options = item->options;
     logger *own = item->self;
     if (!options->training) return LIANA_OK;
     own->rows.length = 0;
     liana__add_prediction_header(context->training->objective, &own->rows);
     destination rows = {context->training->trainer, &own->rows};
-    LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, error));
+    LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, context->error));
     return write_rows(item, context, "training");
 }
 

@@ -1,8 +1,8 @@
-/* Tells a display what a training does. */
-#include "train/callbacks/progress.h"
+/* Tells a display how a training goes on. */
+#include "train/callbacks/standard.h"
 
 /* A stop depends on a signal or on a display, which only one process has. */
-static void report(const liana_callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
+static liana_status report(const liana_callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
 {
     const liana__progress_options *options = item->options;
     const liana__fit_event event = {.kind = kind,
@@ -20,31 +20,19 @@ static void report(const liana_callback_item *item, liana_fit_context *context, 
                                     .learning_rate = context->learning_rate};
     bool goes_on = options->on_event(options->user, &event);
     if (liana__fit_any_decision(context, !goes_on)) liana__fit_interrupt(context);
-}
-
-static liana_status step_end(liana_callback_item *own, liana_fit_context *context)
-{
-    report(own, context, LIANA__FIT_STEP);
     return LIANA_OK;
 }
 
-static liana_status validation_step(liana_callback_item *own, liana_fit_context *context)
-{
-    report(own, context, LIANA__FIT_VALIDATION);
-    return LIANA_OK;
-}
-
-static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
-{
-    report(own, context, LIANA__FIT_EPOCH);
-    return LIANA_OK;
-}
-
-static liana_status saved(liana_callback_item *own, liana_fit_context *context)
-{
-    report(own, context, LIANA__FIT_CHECKPOINT);
-    return LIANA_OK;
-}
+#define REPORT(name, kind)                                                          \
+    static liana_status name(liana_callback_item *item, liana_fit_context *context) \
+    {                                                                               \
+        return report(item, context, kind);                                         \
+    }
+REPORT(step_end, LIANA__FIT_STEP)
+REPORT(validation_step, LIANA__FIT_VALIDATION)
+REPORT(epoch_end, LIANA__FIT_EPOCH)
+REPORT(saved, LIANA__FIT_CHECKPOINT)
+#undef REPORT
 
 const liana_callback_type liana__callback_progress = {
     LIANA_PART(CALLBACK, liana_callback_type, "Progress", "Tells a display what a training does."),

@@ -1,58 +1,26 @@
-/* What callbacks of a program may see and ask for. */
+/* The functions that callbacks of a program call. */
 #include "ir/shape.h"
 #include "train/callbacks/callback.h"
 
 #include <math.h>
 #include <string.h>
 
-int64_t liana_fit_epoch(const liana_fit_context *context)
+liana_fit_facts liana_fit_info(const liana_fit_context *context)
 {
-    return context ? context->epoch : 0;
-}
-
-int64_t liana_fit_epochs(const liana_fit_context *context)
-{
-    return context ? context->epochs : 0;
-}
-
-int64_t liana_fit_step(const liana_fit_context *context)
-{
-    return context ? context->step : 0;
-}
-
-int64_t liana_fit_steps(const liana_fit_context *context)
-{
-    return context ? context->steps : 0;
-}
-
-int64_t liana_fit_iteration(const liana_fit_context *context)
-{
-    return context ? context->training->state.iteration : 0;
-}
-
-int64_t liana_fit_num_replicas_in_sync(const liana_fit_context *context)
-{
-    return context ? (int64_t)context->training->num_replicas : 0;
-}
-
-const char *liana_fit_strategy(const liana_fit_context *context)
-{
-    return context ? context->training->strategy : NULL;
-}
-
-double liana_fit_learning_rate(const liana_fit_context *context)
-{
-    return context ? context->learning_rate : 0;
-}
-
-bool liana_fit_is_resumed(const liana_fit_context *context)
-{
-    return context ? context->resumed : false;
-}
-
-bool liana_fit_is_chief(const liana_fit_context *context)
-{
-    return context ? context->is_chief : false;
+    if (!context) return (liana_fit_facts){0};
+    const liana__training *training = context->training;
+    return (liana_fit_facts){.epoch = context->epoch,
+                             .epochs = context->epochs,
+                             .step = context->step,
+                             .steps = context->steps,
+                             .iteration = training->state.iteration,
+                             .num_updates = (int64_t)context->num_each,
+                             .learning_rate = context->learning_rate,
+                             .rate_factor = training->state.rate_factor,
+                             .is_resumed = context->resumed,
+                             .is_chief = context->is_chief,
+                             .num_replicas_in_sync = (int64_t)training->num_replicas,
+                             .strategy = training->strategy};
 }
 
 bool liana_fit_metric(const liana_fit_context *context, const char *name, double *value)
@@ -69,11 +37,6 @@ bool liana_fit_metric(const liana_fit_context *context, const char *name, double
 static bool has_update(const liana_fit_context *context, int64_t update)
 {
     return context && update >= 0 && update < (int64_t)context->num_each;
-}
-
-int64_t liana_fit_num_updates(const liana_fit_context *context)
-{
-    return context ? (int64_t)context->num_each : 0;
 }
 
 bool liana_fit_update_metric(const liana_fit_context *context, int64_t update, const char *name, double *value)
@@ -123,7 +86,7 @@ liana_status liana_fit_variable_read(const liana_fit_context *context, const cha
     return liana__variable_read(found, values, error);
 }
 
-/* ---- what a callback asks for ---- */
+/* ---- requests ---- */
 
 void liana_fit_stop(liana_fit_context *context, const char *reason)
 {
@@ -133,11 +96,6 @@ void liana_fit_stop(liana_fit_context *context, const char *reason)
 void liana_fit_request_checkpoint(liana_fit_context *context)
 {
     if (context) context->wants_checkpoint = true;
-}
-
-double liana_fit_rate_factor(const liana_fit_context *context)
-{
-    return context ? context->training->state.rate_factor : 0;
 }
 
 liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor)
@@ -164,50 +122,41 @@ liana_status liana_fit_fail(liana_fit_context *context, liana_status status, con
 
 /* ---- state ---- */
 
-void liana_callback_state_put_number(liana_callback_state *state, const char *key, double number)
+void liana_callback_state_put(liana_callback_state *state, const char *key, liana_kept value)
 {
-    if (state && key) liana__keep_number(state, key, number);
+    if (!state || !key) return;
+    switch (value.kind) {
+    case LIANA_KEPT_NUMBER: liana__keep_number(state, key, value.number); break;
+    case LIANA_KEPT_INTEGER: liana__keep_count(state, key, value.integer); break;
+    case LIANA_KEPT_TEXT: liana__keep_text(state, key, value.text ? value.text : ""); break;
+    case LIANA_KEPT_ARRAY: {
+        const liana_shape shape = liana_shape_of(value.values && value.count > 0 ? value.count : 0);
+        liana__keep_array(state, key, LIANA_F32, &shape, value.values);
+        break;
+    }
+    }
 }
 
-void liana_callback_state_put_integer(liana_callback_state *state, const char *key, int64_t integer)
+bool liana_callback_state_get(const liana_callback_state *state, const char *key, liana_kept_kind kind,
+                              liana_kept *value)
 {
-    if (state && key) liana__keep_count(state, key, integer);
-}
-
-void liana_callback_state_put_text(liana_callback_state *state, const char *key, const char *text)
-{
-    if (state && key) liana__keep_text(state, key, text ? text : "");
-}
-
-void liana_callback_state_put_array(liana_callback_state *state, const char *key, const float *values, int64_t count)
-{
-    liana_shape shape = liana_shape_of(values && count > 0 ? count : 0);
-    if (state && key) liana__keep_array(state, key, LIANA_F32, &shape, values);
-}
-
-bool liana_callback_state_get_number(const liana_callback_state *state, const char *key, double *number)
-{
-    double ignored;
-    return state && key && liana__kept_number(state, key, number ? number : &ignored);
-}
-
-bool liana_callback_state_get_integer(const liana_callback_state *state, const char *key, int64_t *integer)
-{
-    int64_t ignored;
-    return state && key && liana__kept_count(state, key, integer ? integer : &ignored);
-}
-
-const char *liana_callback_state_get_text(const liana_callback_state *state, const char *key)
-{
-    return state && key ? liana__kept_text(state, key) : NULL;
-}
-
-int64_t liana_callback_state_get_array(const liana_callback_state *state, const char *key, float *values, int64_t count)
-{
-    const liana__kept_array *array = state && key ? liana__kept_array_find(state, key) : NULL;
-    if (!array || array->dtype != LIANA_F32) return -1;
-    size_t size = liana__kept_array_size(array);
-    int64_t found = (int64_t)(size / sizeof *values);
-    if (values && found == count) memcpy(values, array->data, size);
-    return found;
+    liana_kept found = {.kind = kind};
+    const liana__kept_array *array;
+    bool known = state && key;
+    if (value) *value = (liana_kept){0};
+    if (!known) return false;
+    switch (kind) {
+    case LIANA_KEPT_NUMBER: known = liana__kept_number(state, key, &found.number); break;
+    case LIANA_KEPT_INTEGER: known = liana__kept_count(state, key, &found.integer); break;
+    case LIANA_KEPT_TEXT: known = (found.text = liana__kept_text(state, key)) != NULL; break;
+    case LIANA_KEPT_ARRAY:
+        array = liana__kept_array_find(state, key);
+        known = array && array->dtype == LIANA_F32;
+        if (known) found.values = array->data;
+        if (known) found.count = (int64_t)(liana__kept_array_size(array) / sizeof *found.values);
+        break;
+    default: known = false; break;
+    }
+    if (known && value) *value = found;
+    return known;
 }

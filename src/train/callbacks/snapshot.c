@@ -1,5 +1,5 @@
 /* Copies of a training's variables. */
-#include "train/callbacks/snapshot.h"
+#include "train/callbacks/callback.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +14,10 @@ void liana__snapshot_free(liana__snapshot *snapshot)
     *snapshot = (liana__snapshot){.everything = snapshot->everything};
 }
 
-/* Weights are found by name: another stage of a training has other variables beside them. */
+/* Weights stand first: another stage of a training has other variables behind them. */
 static liana__variable *variable_of(const liana__snapshot *snapshot, size_t index)
 {
-    if (snapshot->everything) return &snapshot->variables->items[index];
-    return liana__variables_find(snapshot->variables, snapshot->model->weights[index].name);
+    return &snapshot->variables->items[index];
 }
 
 static size_t size_of(const liana__snapshot *snapshot, size_t index)
@@ -33,8 +32,7 @@ static liana_status allocate(liana__snapshot *snapshot, const liana__training *t
     snapshot->values = calloc(most, sizeof *snapshot->values);
     if (!snapshot->values) return liana__fail_memory(error, "a copy of the weights");
     snapshot->variables = &training->variables;
-    snapshot->model = training->model;
-    snapshot->count = snapshot->everything ? training->variables.count : training->model->num_weights;
+    snapshot->count = snapshot->everything ? training->variables.count : training->trainer->num_weights;
     for (size_t i = 0; i < snapshot->count; i++) {
         snapshot->values[i] = malloc(size_of(snapshot, i) + 1);
         if (!snapshot->values[i]) return liana__fail_memory(error, "a copy of the weights");

@@ -1,11 +1,11 @@
 /* Snapshots, replaying, and the policy. */
 #include "train/callbacks/watch.h"
 
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
-#include "train/objective/model_fault.h"
 #include "train/training/bundle.h"
-#include "train/training/collect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     *values = calloc(variables->count + 1, sizeof **values);
     bool enough = *values != NULL;
     for (size_t i = 0; enough && i < variables->count; i++) {
-        /* Zeroed: of what other processes hold, nothing is read, and no memory is used. */
+        /* Zeroed. Values of other processes are not read, so they use no memory. */
         (*values)[i] = calloc(1, variables->items[i].buffer->size + 1);
         enough = (*values)[i] != NULL;
     }
@@ -34,7 +34,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     return liana__fail_memory(error, "a copy of the weights");
 }
 
-/* `whole`: also what other processes hold. */
+/* `whole`: also the values of other processes. */
 static liana_status read_values(const liana__variables *variables, bool whole, void **values, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {
@@ -118,8 +118,8 @@ static liana_status retire(liana__watch *watch, liana__error *error)
     return LIANA_OK;
 }
 
-/* Saved states refer to the values (kept_values.h), so whole ones stay where they are. Others change places with the
- * old ones: copying would make memory of what others hold. */
+/* Saved states refer to the values (liana__kept_array), so whole ones stay in their place. Others change places with
+ * the old ones: a copy would need memory for the slices of other processes. */
 static liana_status keep(liana__watch *watch, const liana__variables *variables, bool whole, void **values,
                          liana__error *error)
 {
@@ -144,7 +144,7 @@ static liana_status agree(liana__watch *watch, liana__cluster *cluster, bool *ba
     return liana__cluster_follow_chief(cluster, &watch->generation, sizeof watch->generation, error);
 }
 
-/* What is not finite is no state to go back to: the snapshot before stays. */
+/* A state with bad numbers is never restored: the snapshot before it stays. */
 static liana_status take(liana__watch *watch, liana__training *training, liana__error *error)
 {
     const liana__variables *variables = &training->variables;
@@ -153,7 +153,7 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     watch->unfit = NULL;
     if (!liana__watch_fits(watch, variables)) LIANA_TRY(retire(watch, error));
     LIANA_TRY(allocate_values(variables, &values, error));
-    /* A snapshot that goes into checkpoints is whole; else each process keeps what it holds. */
+    /* A snapshot that goes into checkpoints is whole; else each process keeps its own slices. */
     const bool whole = watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE;
     liana_status status = read_values(variables, whole, values, error);
     bool bad = status == LIANA_OK && !are_finite(variables, values);
@@ -208,48 +208,31 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 /* The step as the last one whose sums can be read. */
 static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
-    return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
+    return liana__trainer_step_by_parts(step->training->trainer, batch, step->learning_rate, step->update, error);
 }
 
-/* What was found out about a bad step, as a sentence. */
+/* The finding about a bad step, as a sentence. */
 typedef struct explanation {
     liana__text text;
     const char *hint;
 } explanation;
 
+static void explanation_free(explanation *why)
+{
+    liana__text_free(&why->text);
+}
+
 static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
 static const char DIVERGED[] = "try a smaller learning rate or a warm-up";
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value ? value->string : "";
-}
-
 static const char *hint_of(const liana__incident *incident)
 {
-    const char *kind = text_of(incident->finding, "kind");
+    const char *kind = liana__value_text_of(incident->finding, "kind", "");
     const bool of_shard = incident->num_rows > 0;
     if (strcmp(kind, "variable") == 0) return "these weights were bad before this step; look at where they come from";
     if (strcmp(kind, "input") == 0 && of_shard) return "check these data, or filter them";
     return DIVERGED;
-}
-
-/* The first example whose row is bad. */
-static void add_bad_example(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *rows = liana__value_get(incident->finding, "bad_examples"),
-                       *examples = liana__value_get(incident->facts, "examples");
-    if (!rows || rows->count == 0 || !examples) return;
-    const liana__value *example = examples->items[rows->items[0]->integer],
-                       *record = liana__value_get(example, "record");
-    liana__text_add(text, "; %zu of %zu examples of the shard have them, the first is", rows->count, examples->count);
-    if (*text_of(example, "file")) liana__text_add(text, " '%s',", text_of(example, "file"));
-    if (record) liana__text_add(text, " record %lld,", (long long)record->integer);
-    if (*text_of(example, "id")) liana__text_add(text, " id '%s',", text_of(example, "id"));
-    liana__text_add(text, " position %lld", (long long)liana__value_get(example, "position")->integer);
 }
 
 static void write_bundle(const liana__watch *watch, liana__incident *incident, liana__text *text)
@@ -270,21 +253,19 @@ static void write_bundle(const liana__watch *watch, liana__incident *incident, l
 static explanation explain(const liana__bad_step *bad, const liana__fault *fault, const liana__watch *watch)
 {
     explanation made = {.hint = DIVERGED};
-    liana__incident incident = {0};
+    LIANA__SCOPED(liana__incident) incident = {0};
     liana__error error = {0};
     /* No process has all examples of a step that is shared. */
     if (bad->batch->workers) return made;
     if (liana__incident_collect(bad, fault, &incident, &error) == LIANA_OK) {
         liana__text_add(&made.text, ": ");
-        liana__incident_summary(&incident, &made.text);
-        add_bad_example(&incident, &made.text);
+        liana__incident_tell(&incident, &made.text);
         made.hint = hint_of(&incident);
         if (fault->kind == LIANA__FAULT_UPDATE && bad->learning_rate == 0) made.hint = RATE_IS_ZERO;
         write_bundle(watch, &incident, &made.text);
     } else {
         liana__text_add(&made.text, " (it could not be run again node by node: %s)", error.message);
     }
-    liana__incident_free(&incident);
     return made;
 }
 
@@ -372,17 +353,10 @@ static liana_status explain_and_apply(const liana__watched_step *step, const lia
                                       const liana__fault *fault, liana__error *error)
 {
     char text[640];
-    explanation why = explain(bad, fault, step->watch);
-    if (bad->before) { /* what the update has overwritten */
-        liana_status written = write_values(&step->training->variables, (void *const *)bad->user, error);
-        if (written != LIANA_OK) {
-            liana__text_free(&why.text);
-            return written;
-        }
-    }
-    liana_status status = apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
-    liana__text_free(&why.text);
-    return status;
+    LIANA__SCOPED(explanation) why = explain(bad, fault, step->watch);
+    /* The values that the update has overwritten. */
+    if (bad->before) LIANA_TRY(write_values(&step->training->variables, (void *const *)bad->user, error));
+    return apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
 }
 
 static const void *value_before(const void *user, size_t variable)
@@ -427,22 +401,19 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
     const liana__watch *watch = step->watch;
     const long long epoch = step->training->state.epoch + 1;
     char text[640];
-    explanation why = {.hint = DIVERGED};
+    LIANA__SCOPED(explanation) why = {.hint = DIVERGED};
     if (batch) why = explain_validation(step, batch, &fault, number);
     if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
     const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
     const char *found = why.text.data ? why.text.data : "";
     liana__fault_describe(&fault, text, sizeof text);
-    liana_status status = LIANA_OK;
     if (goes_on) {
         liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch, (long long)number,
                     found, why.hint);
-    } else {
-        status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
-                             epoch, (long long)number, found, why.hint);
+        return LIANA_OK;
     }
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch,
+                       (long long)number, found, why.hint);
 }
 
 liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
@@ -457,13 +428,11 @@ liana_status liana__watch_explain(liana__training *training, const liana__batch 
                                  .applied = training->state.iteration + 1,
                                  .learning_rate = learning_rate};
     char text[640];
-    explanation why = {.hint = "try a smaller learning rate"};
+    LIANA__SCOPED(explanation) why = {.hint = "try a smaller learning rate"};
     if (fault.kind != LIANA__FAULT_UPDATE) why = explain(&bad, &fault, NULL);
-    liana_status status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
-                                      liana__fault_describe(&fault, text, sizeof text), learning_rate,
-                                      why.text.data ? why.text.data : "", why.hint);
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
+                       liana__fault_describe(&fault, text, sizeof text), learning_rate,
+                       why.text.data ? why.text.data : "", why.hint);
 }
 
 /* ---- replaying ---- */
@@ -477,9 +446,8 @@ bool liana__watch_can_replay(const liana__watch *watch)
 static liana_status train_again(const liana__watched_step *step, const liana__batch *batch, double learning_rate,
                                 int64_t update, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
     const float *sums;
-    return liana__trainer_step(trainer, batch, learning_rate, update, &sums, error);
+    return liana__trainer_step(step->training->trainer, batch, learning_rate, update, &sums, error);
 }
 
 /* From the snapshot to the weights before the bad step. */
@@ -502,9 +470,8 @@ static liana_status go_there(const liana__watched_step *step, liana__error *erro
 static liana_status meet_again(const liana__watched_step *step, const liana__batch *batch, void **before,
                                liana__error *error)
 {
-    const liana__trainer *trainer = step->training->trainer;
     liana_status status = train_with_sums(step, batch, error);
-    const liana__fault fault = *liana__step_fault(trainer->step);
+    const liana__fault fault = *liana__step_fault(step->training->trainer->step);
     if (status == LIANA_OK || fault.kind != LIANA__FAULT_UPDATE) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "epoch %lld, step %lld: the update gave weights that are not finite, and did not when the "

@@ -1,8 +1,7 @@
 /* Tells a checkpoint from that of another step, and from that of another training. */
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 
-#include "base/file.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "base/value_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,25 +27,22 @@ bool liana__checkpoint_is_name(const char *name)
 /* Before names were recorded, the number of updates was all that a name says. */
 static bool is_named_by_iteration(const char *name, const liana__value *state)
 {
-    const liana__value *iteration = liana__value_get(state, "iteration");
-    if (!iteration || iteration->kind != LIANA__VALUE_INT) return true; /* what is missing is told elsewhere */
-    return strtoll(name + strlen(LIANA__CHECKPOINT_PREFIX), NULL, 10) == iteration->integer;
+    const int64_t number = strtoll(name + strlen(LIANA__CHECKPOINT_PREFIX), NULL, 10);
+    return number == liana__value_int_of(state, "iteration", number); /* a missing one is told elsewhere */
 }
 
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
 {
     char number[64];
     const char *name = liana__path_name(path);
-    const liana__value *recorded = liana__value_get(state, "name");
-    const bool is_recorded = recorded && recorded->kind == LIANA__VALUE_STRING;
+    const char *recorded = liana__value_text_of(state, "name", NULL);
     if (!liana__checkpoint_is_name(name)) return LIANA_OK;
-    if (is_recorded ? strcmp(recorded->string, name) == 0 : is_named_by_iteration(name, state)) return LIANA_OK;
-    const liana__value *iteration = liana__value_get(state, "iteration");
+    if (recorded ? strcmp(recorded, name) == 0 : is_named_by_iteration(name, state)) return LIANA_OK;
     snprintf(number, sizeof number, LIANA__CHECKPOINT_PREFIX "%010lld",
-             iteration ? (long long)iteration->integer : 0LL);
+             (long long)liana__value_int_of(state, "iteration", 0));
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s' is the checkpoint '%.60s' under another name; rename it back, or remove it", path,
-                       is_recorded ? recorded->string : number);
+                       recorded ? recorded : number);
 }
 
 /* The first setting that differs: its dotted key, and both values. */
@@ -72,7 +68,7 @@ static bool is_inner_section(const liana__text *key)
     return false;
 }
 
-/* `depth` levels of mappings have the keys of a version of liana. What is below them is as the user gave it. */
+/* `depth` levels of mappings have the keys of a version of liana. Mappings below them are as the user gave them. */
 static void compare(const liana__value *before, const liana__value *now, int depth, difference *first)
 {
     if (depth == 0 && is_inner_section(&first->key)) depth = 1;
@@ -96,7 +92,7 @@ static void compare(const liana__value *before, const liana__value *now, int dep
     cut(&first->now, 0);
 }
 
-/* Where two long texts are to be shown from, so that it is seen what differs. */
+/* The place from which two long texts are shown, so that the difference is seen. */
 static size_t find_part(const char *a, const char *b)
 {
     enum { LONG = 80, SAME = 24 };

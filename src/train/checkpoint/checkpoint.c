@@ -2,12 +2,10 @@
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/crc32c.h"
-#include "base/file.h"
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/belongs.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <errno.h>
@@ -33,17 +31,14 @@ static liana_status list_checkpoints(const char *folder, liana__arena *arena, li
 
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *aside = liana__arena_format(&arena, "%s%s", path, ending), *folder = liana__path_folder(&arena, path);
-    liana_status status =
-        aside && folder ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
+    LIANA_TRY(aside && folder ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint"));
     /* It may be anything: no folder at all, or one that cannot be opened. */
-    if (status == LIANA_OK && rename(path, aside) != 0) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
+    if (rename(path, aside) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
     }
-    if (status == LIANA_OK) status = liana__folder_sync(folder, error);
-    liana__arena_free(&arena);
-    return status;
+    return liana__folder_sync(folder, error);
 }
 
 /* ---- loading ---- */
@@ -92,11 +87,9 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&found).text,
                            liana__type_print(buffer->dtype, &buffer->shape).text);
     }
-    void *data;
+    LIANA__SCOPED_MEMORY void *data = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
-    liana_status status = liana__variable_write(variable, data, error);
-    free(data);
-    return status;
+    return liana__variable_write(variable, data, error);
 }
 
 /* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later: it was
@@ -119,15 +112,13 @@ static liana_status load_array(const liana__safetensors *file, const liana__safe
     memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
     bool fits = array.dtype < LIANA_NUM_DTYPES && liana__kept_array_size(&array) == tensor->size;
     if (!fits) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is of no kind that callbacks keep", tensor->name);
-    void *data;
+    LIANA__SCOPED_MEMORY void *data = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
     array.data = data;
-    liana_status status = liana__kept_values_add(kept, &array, error);
-    free(data);
-    return status;
+    return liana__kept_values_add(kept, &array, error);
 }
 
-/* What callbacks keep: those of the training may not be known yet. */
+/* The arrays of callbacks. The callbacks of the training may not be known yet. */
 static liana_status load_arrays(const liana__safetensors *file, liana__kept_values *kept, liana__error *error)
 {
     const liana__safetensors_contents *contents = &file->contents;
@@ -173,41 +164,20 @@ static liana_status read_count(const liana__value *state, const char *key, int64
     return LIANA_OK;
 }
 
-static const char *recorded_precision(const liana__value *state)
-{
-    const liana__value *precision = liana__value_get(state, "precision");
-    return precision && precision->kind == LIANA__VALUE_STRING ? precision->string : "float32";
-}
-
-static int64_t recorded_memory(const liana__value *state)
-{
-    const liana__value *memory = liana__value_get(state, "recompute_memory");
-    return memory && memory->kind == LIANA__VALUE_INT && memory->integer >= 0 ? memory->integer : -1;
-}
-
-static double number_or(const liana__value *map, const char *key, double otherwise)
-{
-    const liana__value *value = liana__value_get(map, key);
-    bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
-    return is_number ? value->number : otherwise;
-}
-
-/* What callbacks changed and keep. Checkpoints of an older liana have none of it. */
+/* The changes and the values of callbacks. Checkpoints of an older liana have none of them. */
 static liana_status read_callbacks(const liana__value *value, liana__training_state *state, liana__error *error)
 {
-    state->rate_factor = number_or(value, "rate_factor", 1);
-    state->adapted_rate = number_or(value, "adapted_rate", 0);
-    const liana__value *averaged = liana__value_get(value, "averaged");
-    state->averaged = averaged && averaged->kind == LIANA__VALUE_BOOL && averaged->boolean;
+    state->rate_factor = liana__value_number_of(value, "rate_factor", 1);
+    state->adapted_rate = liana__value_number_of(value, "adapted_rate", 0);
+    state->averaged = liana__value_true_of(value, "averaged");
     const liana__value *end = liana__value_get(value, "ended"), *kept = liana__value_get(value, "callbacks");
     state->ended = end && end->kind == LIANA__VALUE_MAP;
     if (state->ended) {
-        const liana__value *stopped_by = liana__value_get(end, "stopped_by");
-        state->ended_length = (liana__training_length){.epochs = (int64_t)number_or(end, "epochs", 0),
-                                                       .steps = (int64_t)number_or(end, "steps", 0),
-                                                       .minutes = number_or(end, "minutes", 0)};
-        bool is_text = stopped_by && stopped_by->kind == LIANA__VALUE_STRING;
-        snprintf(state->stopped_by, sizeof state->stopped_by, "%s", is_text ? stopped_by->string : "");
+        const char *stopped_by = liana__value_text_of(end, "stopped_by", "");
+        state->ended_length = (liana__training_length){.epochs = (int64_t)liana__value_number_of(end, "epochs", 0),
+                                                       .steps = (int64_t)liana__value_number_of(end, "steps", 0),
+                                                       .minutes = liana__value_number_of(end, "minutes", 0)};
+        snprintf(state->stopped_by, sizeof state->stopped_by, "%s", stopped_by);
     }
     if (!kept || kept->kind != LIANA__VALUE_MAP) return LIANA_OK;
     state->callbacks.values = liana__value_copy(&state->callbacks.arena, kept);
@@ -225,13 +195,6 @@ static liana_status check_version(const liana__value *state, liana__error *error
                              "newer one"
                            : "its version is %lld, but this liana reads version %d",
                        (long long)version, LIANA__CHECKPOINT_VERSION);
-}
-
-static void read_exchange(const liana__value *value, liana__training_state *state)
-{
-    const liana__value *exchange = liana__value_get(value, "exchange");
-    const bool is_text = exchange && exchange->kind == LIANA__VALUE_STRING;
-    snprintf(state->loaded_exchange, sizeof state->loaded_exchange, "%s", is_text ? exchange->string : "");
 }
 
 /* To those of this process. */
@@ -254,7 +217,9 @@ static liana_status read_state(const liana__value *value, liana__training_state 
                                      .running = state->running};
     memcpy(state->not_reproducible, doubts, sizeof doubts);
     memcpy(state->exchange, exchange, sizeof exchange);
-    read_exchange(value, state);
+    const char *loaded = liana__value_text_of(value, "exchange", ""), *isa = liana__value_text_of(value, "isa", ""),
+               *best = liana__value_text_of(value, "best", "");
+    snprintf(state->loaded_exchange, sizeof state->loaded_exchange, "%s", loaded);
     read_doubts(liana__value_get(value, "not_reproducible"), state);
     /* Older checkpoints are of a first fit. */
     if (liana__value_get(value, "earlier_epochs")) {
@@ -277,13 +242,9 @@ static liana_status read_state(const liana__value *value, liana__training_state 
         }
     }
     if (state->data) LIANA_TRY(liana__data_state_check(liana__value_get(value, "data"), state->data, error));
-    const liana__value *isa = liana__value_get(value, "isa");
-    if (isa && isa->kind == LIANA__VALUE_STRING) snprintf(state->isa, sizeof state->isa, "%s", isa->string);
-    snprintf(state->precision, sizeof state->precision, "%s", recorded_precision(value));
-    const liana__value *best = liana__value_get(value, "best");
-    if (best && best->kind == LIANA__VALUE_STRING) {
-        snprintf(state->best_checkpoint, sizeof state->best_checkpoint, "%s", best->string);
-    }
+    snprintf(state->isa, sizeof state->isa, "%s", isa);
+    snprintf(state->precision, sizeof state->precision, "%s", liana__value_text_of(value, "precision", "float32"));
+    snprintf(state->best_checkpoint, sizeof state->best_checkpoint, "%s", best);
     state->gradients = liana__gradient_counts_read(value);
     LIANA_TRY(liana__totals_read(liana__value_get(value, "running"), &state->running, error));
     LIANA_TRY(read_callbacks(value, state, error));
@@ -295,14 +256,22 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     return liana__decisions_read(liana__value_get(value, "decisions"), &state->decisions, error);
 }
 
-/* Writing is deterministic. So a byte that is another one is found also where it changes no value, such as 1E5 for 1e5. */
+/* Writing is deterministic. So a byte that is another one is found also where it changes no value, such as 1E5 for
+ * 1e5. */
 static bool is_as_written(const liana__value *value, const char *bytes, size_t size)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__value_write_json(value, 2, &text);
-    bool same = !text.failed && text.length == size && memcmp(text.data, bytes, size) == 0;
-    liana__text_free(&text);
-    return same;
+    return !text.failed && text.length == size && memcmp(text.data, bytes, size) == 0;
+}
+
+bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__value_write_json(state, 0, &text);
+    bool enough = !text.failed && text.data;
+    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
+    return enough;
 }
 
 static liana_status read_state_file(const char *path, liana__arena *arena, liana__value **value, liana__error *error)
@@ -353,26 +322,21 @@ liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_pl
 
 liana_status liana__checkpoint_matches(const char *path, const liana__value *matches, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *state;
-    liana_status status = read_named_state(path, &arena, &state, error);
-    if (status == LIANA_OK) status = liana__checkpoint_check_settings(path, state, matches, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(read_named_state(path, &arena, &state, error));
+    return liana__checkpoint_check_settings(path, state, matches, error);
 }
 
 bool liana__checkpoint_is_at(const char *path, int64_t epoch, int64_t step, bool ended)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *state;
     int64_t own_epoch = -1, own_step = -1;
     bool is_read = read_named_state(path, &arena, &state, NULL) == LIANA_OK &&
                    read_count(state, "epoch", &own_epoch, NULL) == LIANA_OK &&
                    read_count(state, "step", &own_step, NULL) == LIANA_OK;
-    bool same =
-        is_read && own_epoch == epoch && own_step == step && (liana__value_get(state, "ended") != NULL) == ended;
-    liana__arena_free(&arena);
-    return same;
+    return is_read && own_epoch == epoch && own_step == step && (liana__value_get(state, "ended") != NULL) == ended;
 }
 
 /* The state of the newest checkpoint that can be read, or NULL. */
@@ -390,27 +354,24 @@ static const liana__value *newest_state(const char *folder, liana__arena *arena)
 static liana_status fail_to_find(const char *folder, const char *wanted, liana__arena *arena, liana__error *error)
 {
     liana__paths all;
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     LIANA_TRY(list_checkpoints(folder, arena, &all, error));
     for (size_t i = 0; i < all.count; i++) liana__text_add(&names, "%s%s", i ? ", " : "", all.items[i]);
     const char *known = names.data ? names.data : "none";
-    liana_status status =
-        strcmp(wanted, "best") == 0
-            ? liana__fail(
-                  error, LIANA_NOT_FOUND,
-                  "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
-                  folder, known)
-            : liana__fail(error, LIANA_NOT_FOUND,
-                          "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted, folder,
-                          known);
-    liana__text_free(&names);
-    return status;
+    return strcmp(wanted, "best") == 0
+               ? liana__fail(
+                     error, LIANA_NOT_FOUND,
+                     "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
+                     folder, known)
+               : liana__fail(error, LIANA_NOT_FOUND,
+                             "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted,
+                             folder, known);
 }
 
 const char *liana__checkpoint_best(const char *folder, liana__arena *arena)
 {
-    const liana__value *state = newest_state(folder, arena), *best = liana__value_get(state, "best");
-    return best && best->kind == LIANA__VALUE_STRING && *best->string ? best->string : NULL;
+    const char *best = liana__value_text_of(newest_state(folder, arena), "best", "");
+    return *best ? best : NULL;
 }
 
 liana_status liana__checkpoint_find(const char *folder, const char *wanted, liana__arena *arena, const char **path,
@@ -431,35 +392,35 @@ liana_status liana__checkpoint_find(const char *folder, const char *wanted, lian
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena)
 {
     const liana__value *state = newest_state(folder, arena);
-    return state ? recorded_precision(state) : NULL;
+    return state ? liana__value_text_of(state, "precision", "float32") : NULL;
 }
 
 int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena)
 {
-    const liana__value *state = newest_state(folder, arena);
-    return state ? recorded_memory(state) : -1;
+    const int64_t memory = liana__value_int_of(newest_state(folder, arena), "recompute_memory", -1);
+    return memory >= 0 ? memory : -1;
 }
 
 int64_t liana__checkpoint_stage(const char *path)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *state;
     int64_t stage = -1;
     if (read_named_state(path, &arena, &state, NULL) == LIANA_OK) {
-        stage = (int64_t)number_or(liana__value_get(state, "stage"), "number", 0);
+        stage = (int64_t)liana__value_number_of(liana__value_get(state, "stage"), "number", 0);
     }
-    liana__arena_free(&arena);
     return stage;
 }
 
-static liana_status load(const char *path, liana__variables *variables, liana__training_state *state,
-                         liana__arena *arena, liana__error *error)
+liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
+                                    liana__error *error)
 {
-    const char *state_path = liana__path_join(arena, path, liana__checkpoint_state);
-    const char *variables_path = liana__path_join(arena, path, liana__checkpoint_variables);
-    if (arena->failed) return liana__fail_memory(error, "a checkpoint");
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char *state_path = liana__path_join(&arena, path, liana__checkpoint_state);
+    const char *variables_path = liana__path_join(&arena, path, liana__checkpoint_variables);
+    if (arena.failed) return liana__fail_memory(error, "a checkpoint");
     liana__value *value;
-    LIANA_TRY(read_named_state(path, arena, &value, error));
+    LIANA_TRY(read_named_state(path, &arena, &value, error));
     int64_t checksum = 0;
     liana_status status = check_version(value, error);
     if (status == LIANA_OK && state) {
@@ -480,15 +441,6 @@ static liana_status load(const char *path, liana__variables *variables, liana__t
     return status;
 }
 
-liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
-                                    liana__error *error)
-{
-    liana__arena arena = {0};
-    liana_status status = load(path, variables, state, &arena, error);
-    liana__arena_free(&arena);
-    return status;
-}
-
 static liana_status check_variables(const char *path, uint32_t checksum, liana__error *error)
 {
     liana__variables none = {0};
@@ -497,7 +449,7 @@ static liana_status check_variables(const char *path, uint32_t checksum, liana__
 
 liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *value;
     int64_t checksum = 0;
     liana_status status = read_state_file(state_path, &arena, &value, error);
@@ -508,6 +460,5 @@ liana_status liana__checkpoint_check(const char *state_path, const char *variabl
         if (status == LIANA_OK) status = read_count(value, "variables_crc32", &checksum, error);
         if (status != LIANA_OK) status = liana__fail_within(error, "'%s'", state_path);
     }
-    liana__arena_free(&arena);
     return status == LIANA_OK ? check_variables(variables_path, (uint32_t)checksum, error) : status;
 }

@@ -1,9 +1,9 @@
 /* Copies the state of a training, and writes checkpoints. */
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 
-#include "base/crc32c.h"
+#include "base/scoped.h"
+#include "formats/json.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -171,16 +171,6 @@ liana_status liana__checkpoint_image_take(liana__checkpoint_image *image, const 
 
 /* ---- writing ---- */
 
-bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum)
-{
-    liana__text text = {0};
-    liana__value_write_json(state, 0, &text);
-    bool enough = !text.failed && text.data;
-    *checksum = enough ? liana__crc32c(text.data, text.length) : 0;
-    liana__text_free(&text);
-    return enough;
-}
-
 static liana_status write_variables(const liana__checkpoint_image *image, const char *path, uint32_t *checksum,
                                     liana__error *error)
 {
@@ -208,13 +198,7 @@ static liana_status write_state(liana__checkpoint_image *image, const char *path
         return liana__fail_memory(error, "a checkpoint");
     }
     liana__value_set(arena, image->state, LIANA__CHECKPOINT_CHECKSUM, liana__value_int(arena, own));
-    liana__text text = {0};
-    liana__value_write_json(image->state, 2, &text);
-    bool enough = !text.failed && !arena->failed;
-    liana_status status =
-        enough ? liana__file_replace(path, text.data, text.length, error) : liana__fail_memory(error, "a checkpoint");
-    liana__text_free(&text);
-    return status;
+    return liana__json_write(path, arena->failed ? NULL : image->state, error);
 }
 
 /* An empty file in a checkpoint says that it is kept for good. */
@@ -224,6 +208,20 @@ static liana_status mark_kept(liana__checkpoint_image *image, const char *folder
 {
     const char *path = liana__path_join(&image->arena, folder, KEPT);
     return path ? liana__file_replace(path, "", 0, error) : liana__fail_memory(error, "a checkpoint");
+}
+
+/* Another process that has saved the same removes the outer folder when it is empty, so it may go before the inner one
+ * is made. */
+static liana_status make_both(const char *folder, const char *unfinished, const char *written, liana__error *error)
+{
+    enum { MOST_TRIES = 1000 };
+    liana_status status = LIANA_OK;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        status = liana__folder_make_in(unfinished, error);
+        if (status == LIANA_OK) status = liana__folder_make_in(written, error);
+        if (status == LIANA_OK || !liana__folder_exists(folder)) break;
+    }
+    return status;
 }
 
 static liana_status write_parts(liana__checkpoint_image *image, const char *folder, const char *unfinished,
@@ -236,8 +234,7 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *fold
     /* Each in the one before it: a run folder may be taken away at any moment, and must not be made again. It would
      * hold an end without a beginning. */
     LIANA_TRY(liana__folder_make_in(folder, error));
-    LIANA_TRY(liana__folder_make_in(unfinished, error));
-    LIANA_TRY(liana__folder_make_in(written, error));
+    LIANA_TRY(make_both(folder, unfinished, written, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
     if (image->kept) LIANA_TRY(mark_kept(image, written, error));
     return write_state(image, state_path, checksum, error);
@@ -261,13 +258,11 @@ static liana_status remove_old(const char *folder, const char *best, int64_t kee
 liana_status liana__checkpoints_remove_old(const char *folder, const liana__training_state *state, int64_t keep,
                                            liana__error *error)
 {
-    liana__arena arena = {0};
-    const liana_status status = remove_old(folder, state->best_checkpoint, keep, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return remove_old(folder, state->best_checkpoint, keep, &arena, error);
 }
 
-/* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
+/* Puts the written folder in its place. Another process may have saved the same meanwhile (see write_folder). */
 static liana_status put_in_place(const liana__checkpoint_image *image, const char *written, const char *final,
                                  liana__error *error)
 {
@@ -301,12 +296,9 @@ static liana_status write_folder(liana__checkpoint_image *image, const char *fol
 
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *unfinished = liana__path_join(&arena, folder, "unfinished");
-    const liana_status status =
-        unfinished ? liana__folder_remove(unfinished, error) : liana__fail_memory(error, "a checkpoint");
-    liana__arena_free(&arena);
-    return status;
+    return unfinished ? liana__folder_remove(unfinished, error) : liana__fail_memory(error, "a checkpoint");
 }
 
 liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const char *folder, int64_t keep,
@@ -319,10 +311,8 @@ liana_status liana__checkpoint_image_write(liana__checkpoint_image *image, const
 liana_status liana__checkpoint_save(const char *folder, const liana__variables *variables,
                                     const liana__training_state *state, int64_t keep, liana__error *error)
 {
-    liana__checkpoint_image image = {0};
-    liana_status status = liana__checkpoint_image_take(&image, variables, state, error);
-    if (status == LIANA_OK) status = liana__folder_make(folder, error);
-    if (status == LIANA_OK) status = liana__checkpoint_image_write(&image, folder, keep, error);
-    liana__checkpoint_image_free(&image);
-    return status;
+    LIANA__SCOPED(liana__checkpoint_image) image = {0};
+    LIANA_TRY(liana__checkpoint_image_take(&image, variables, state, error));
+    LIANA_TRY(liana__folder_make(folder, error));
+    return liana__checkpoint_image_write(&image, folder, keep, error);
 }

@@ -1,7 +1,7 @@
 /* Compares the data of the processes of a cluster. */
-#include "train/checkpoint/data_agreement.h"
-
 #include "train/checkpoint/data_state.h"
+
+#include "base/scoped.h"
 
 static void remove_key(liana__value *tree, const char *key)
 {
@@ -35,16 +35,15 @@ static liana_status add_parts(const liana__data_parts *parts, bool contents, lia
 static liana_status compare_data(const liana__data_parts *parts, liana__cluster *cluster, bool contents, bool *same,
                                  liana__error *error)
 {
-    liana__facts facts = {0};
-    liana_status status = liana__cluster_agree_status(cluster, add_parts(parts, contents, &facts, error), error);
-    if (status == LIANA_OK && contents) status = liana__facts_agree(&facts, cluster, error);
-    if (status == LIANA_OK && !contents) status = liana__facts_compare(&facts, cluster, same, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA__SCOPED(liana__facts) facts = {0};
+    LIANA_TRY(liana__cluster_agree_status(cluster, add_parts(parts, contents, &facts, error), error));
+    if (contents) LIANA_TRY(liana__facts_agree(&facts, cluster, error));
+    if (!contents) LIANA_TRY(liana__facts_compare(&facts, cluster, same, error));
+    return LIANA_OK;
 }
 
-/* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and what differs then is
- * named. */
+/* Times alone decide nothing: copies have other times. Where anything differs, contents are read, and the message names
+ * the contents that differ. */
 liana_status liana__agree_on_data(const liana__data_parts *parts, liana__cluster *cluster, liana__error *error)
 {
     bool same = true;

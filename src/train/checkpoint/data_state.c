@@ -3,13 +3,16 @@
 
 #include "base/crc32c.h"
 #include "base/descriptor.h"
+#include "base/value_read.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/fingerprint.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -79,9 +82,9 @@ static void add_source(void *user, const liana__source *source)
     finder *own = user;
     own->file = NULL;
     own->source = source;
-    if (source->kind->visit_files) source->kind->visit_files(source, add_other, own);
+    liana__source_visit_files(source, add_other, own);
     for (uint64_t i = 0; i < source->num_records && !own->failed; i++) {
-        liana__record_address address = source->kind->address(source, i);
+        liana_record_address address = liana__source_local_address(source, i);
         if (address.record < 0) break; /* the files are the examples, and were visited */
         bool same = own->file && (own->file == address.file || strcmp(own->file, address.file) == 0);
         if (!same) {
@@ -272,4 +275,173 @@ liana__value *liana__data_state_value(const liana__data_state *state, liana__are
     set_number(arena, map, "num_others", state->num_others);
     set_list(arena, map, "others", &state->others);
     return map;
+}
+
+/* ---- compared with the state that a checkpoint records ---- */
+
+static liana_status fail_changed(const char *what, liana__error *error)
+{
+    return liana__fail(error, LIANA_INVALID_DATA, "the training data have changed since the checkpoint: %s", what);
+}
+
+/* A time for people. */
+typedef struct time_text {
+    char text[48];
+} time_text;
+
+static time_text show_time(int64_t nanoseconds)
+{
+    time_text shown = {"another time"};
+    time_t seconds = (time_t)(nanoseconds / 1000000000);
+    struct tm fields;
+    if (nanoseconds < 0 || !gmtime_r(&seconds, &fields)) return shown;
+    if (!strftime(shown.text, sizeof shown.text, "%Y-%m-%d %H:%M:%S UTC", &fields)) shown.text[0] = 0;
+    return shown;
+}
+
+static liana_status fail_contents(const liana__value *before, const liana__data_file *now, liana__error *error)
+{
+    char what[600];
+    if (now->last) {
+        snprintf(what, sizeof what,
+                 "of the %lld files from '%.120s' to '%.120s', at least one has other contents with the same size",
+                 (long long)now->count, now->name, now->last);
+    } else if (liana__path_is_remote(liana__remote_name(now->paths[0]))) {
+        snprintf(what, sizeof what, "'%.120s' has other contents on its server, with the same %lld bytes", now->name,
+                 (long long)now->bytes);
+    } else {
+        snprintf(what, sizeof what,
+                 "'%.120s' has other contents with the same %lld bytes: it was changed at %s, the recorded one at %s",
+                 now->name, (long long)now->bytes, show_time(now->time).text,
+                 show_time(liana__value_int_of(before, "time", -1)).text);
+    }
+    return fail_changed(what, error);
+}
+
+/* How many files have other times, while nothing of them is known to differ. */
+typedef struct doubts {
+    int64_t count;
+    const char *first;
+} doubts;
+
+/* Names and sizes are the same. */
+static liana_status check_contents(const liana__value *before, liana__data_file *now, const liana__data_state *state,
+                                   bool same_way, doubts *doubt, liana__error *error)
+{
+    int64_t time = liana__value_int_of(before, "time", -1),
+            contents = same_way ? liana__value_int_of(before, "contents", -1) : -1;
+    if (time < 0) return LIANA_OK; /* an older liana's */
+    if (time == now->time) {
+        now->contents = contents;
+        return LIANA_OK;
+    }
+    liana__data_file_read_contents(now, state->samples);
+    bool known = contents >= 0 && now->contents >= 0;
+    if (known && contents != now->contents) return fail_contents(before, now, error);
+    if (known && (now->whole || !state->samples)) return LIANA_OK;
+    if (!doubt->count) doubt->first = now->name;
+    doubt->count += now->count;
+    return LIANA_OK;
+}
+
+static liana_status check_file(const liana__value *before, const liana__data_file *now, liana__error *error)
+{
+    int64_t bytes = liana__value_int_of(before, "bytes", -1), records = liana__value_int_of(before, "records", -1);
+    const char *name = liana__value_text_of(before, "name", "");
+    char what[400];
+    bool same_size = bytes == now->bytes || bytes < 0 || now->bytes < 0;
+    bool same_records = records == now->records || (records < 0 && !now->records);
+    if (strcmp(name, now->name) != 0) {
+        snprintf(what, sizeof what, "'%.120s' is in the place of '%.120s'", now->name, name);
+        return fail_changed(what, error);
+    }
+    if (now->last && (liana__value_int_of(before, "names", -1) != now->names || !same_size)) {
+        snprintf(what, sizeof what,
+                 "of the %lld files from '%.120s' to '%.120s', at least one has another name or size",
+                 (long long)now->count, now->name, now->last);
+        return fail_changed(what, error);
+    }
+    if (same_size && same_records) return LIANA_OK;
+    if (now->records) {
+        snprintf(what, sizeof what, "'%.120s' had %lld records in %lld bytes, and now has %lld in %lld", name,
+                 (long long)records, (long long)bytes, (long long)now->records, (long long)now->bytes);
+    } else {
+        snprintf(what, sizeof what, "'%.120s' had %lld bytes, and now has %lld", name, (long long)bytes,
+                 (long long)now->bytes);
+    }
+    return fail_changed(what, error);
+}
+
+static liana_status check_list(const liana__value *recorded, const liana__data_list *now, liana__data_state *state,
+                               bool same_way, doubts *doubt, liana__error *error)
+{
+    size_t count = recorded ? recorded->count : 0;
+    char what[400];
+    for (size_t i = 0; i < count && i < now->count; i++) {
+        LIANA_TRY(check_file(recorded->items[i], &now->items[i], error));
+    }
+    if (count < now->count && count) {
+        snprintf(what, sizeof what, "'%.120s' is new: there were %zu files, now there are %zu", now->items[count].name,
+                 count, now->count);
+        return fail_changed(what, error);
+    }
+    if (count > now->count && now->count) {
+        snprintf(what, sizeof what, "'%.120s' is missing: there were %zu files, now there are %zu",
+                 liana__value_text_of(recorded->items[now->count], "name", ""), count, now->count);
+        return fail_changed(what, error);
+    }
+    for (size_t i = 0; i < count && i < now->count; i++) {
+        LIANA_TRY(check_contents(recorded->items[i], &now->items[i], state, same_way, doubt, error));
+    }
+    return LIANA_OK;
+}
+
+/* Where neighbours were joined, as many were joined as the number of files says. */
+static liana_status check_number(const liana__value *recorded, const liana__data_state *now, liana__error *error)
+{
+    int64_t before = liana__value_int_of(recorded, "num_others", -1);
+    bool joined = now->others.count && now->others.items[0].last;
+    if (before < 0 || before == now->num_others || !joined) return LIANA_OK;
+    char what[120];
+    snprintf(what, sizeof what, "there were %lld files, now there are %lld", (long long)before,
+             (long long)now->num_others);
+    return fail_changed(what, error);
+}
+
+static liana_status check_state(const liana__value *recorded, liana__data_state *now, liana__error *error)
+{
+    if (!recorded || recorded->kind != LIANA__VALUE_MAP) return LIANA_OK;
+    bool same_way = strcmp(liana__value_text_of(recorded, "contents", ""), now->samples ? "samples" : "whole") == 0;
+    doubts doubt = {0};
+    LIANA_TRY(check_list(liana__value_list_of(recorded, "files"), &now->files, now, same_way, &doubt, error));
+    LIANA_TRY(check_number(recorded, now, error));
+    LIANA_TRY(check_list(liana__value_list_of(recorded, "others"), &now->others, now, same_way, &doubt, error));
+    now->note[0] = 0;
+    if (doubt.count) {
+        snprintf(now->note, sizeof now->note,
+                 "%lld files of the training data, first '%.120s', have other times than when the checkpoint was "
+                 "written; names, sizes and the compared parts of their contents are the same",
+                 (long long)doubt.count, doubt.first);
+    }
+    int64_t records = liana__value_int_of(recorded, "records", -1);
+    if (records < 0 || records == now->num_records) return LIANA_OK;
+    char what[160];
+    snprintf(what, sizeof what, "there were %lld examples, now there are %lld", (long long)records,
+             (long long)now->num_records);
+    return fail_changed(what, error);
+}
+
+liana_status liana__data_state_check(const liana__value *recorded, liana__data_state *now, liana__error *error)
+{
+    liana__error changed = {0};
+    liana_status status = check_state(recorded, now, &changed);
+    if (status == LIANA_INVALID_DATA && now->may_change) {
+        snprintf(now->note, sizeof now->note, "other training data, which is allowed: %.400s", changed.message);
+        return LIANA_OK;
+    }
+    if (status == LIANA_INVALID_DATA) {
+        return liana__fail(error, status, "%.1800s; restore the old data, or begin another run", changed.message);
+    }
+    if (status != LIANA_OK && error) *error = changed;
+    return status;
 }

@@ -2,22 +2,22 @@
 #include "train/checkpoint/lease.h"
 
 #include "base/clock.h"
+#include "base/thread_start.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* A lease is renewed so often in its time. Who waits for it looks at it so often, or after so many seconds, whatever is more
- * often: it may be left at any time. */
+/* A lease is renewed RENEWALS times in its time. A process that waits for it looks at it LOOKS times in that time, or
+ * every few seconds if that is more often: its holder may give it up at any time. */
 static const double RENEWALS = 6, LOOKS = 10, LONGEST_LOOK = 2;
-/* So many times of its lease a chief may need to hear that the others go on without it: the step that it computes, or the
- * file that it writes, is finished first. */
+/* So many times of its lease a chief may need to hear that the others go on without it: the step that it computes, or
+ * the file that it writes, is finished first. */
 enum { TIMES_TO_HEAR = 10 };
 /* How much of its time a holder goes on without having renewed it. */
 static const double TRUSTED = 2.0 / 3;
@@ -88,7 +88,7 @@ static liana_status renew(liana__lease *own, liana__error *error)
                     "taken it (%s); this process writes nothing more there",
                     own->place.folder, silent, why.message);
     } else {
-        return LIANA_OK; /* what is not known yet; writing the files will tell the same */
+        return LIANA_OK; /* not known yet; writing the files will tell it */
     }
     if (error) *error = own->error;
     return status;
@@ -122,11 +122,7 @@ static void *thread_main(void *user)
 
 static liana_status start_thread(liana__lease *own, liana__error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&own->thread, thread_main, own);
     own->has_thread = code == 0;
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread can be started for the lease: %s", strerror(code));
@@ -265,7 +261,7 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
     const int64_t enough = (int64_t)ceil(seconds / look);
     liana__note(&options->notes, "'%s' has a lease of %s; it is taken if it does not change for %g s", options->folder,
                 liana__lease_text_holder(&other, holder), seconds);
-    /* Looks are counted, not time: who was halted between two of them has seen nothing. */
+    /* Looks are counted, not time: a process that was halted between two of them has seen nothing. */
     for (int64_t looks = 0, unchanged = 0; unchanged < enough; looks++) {
         liana__lease_found now;
         pause_for(options, look);
@@ -283,8 +279,8 @@ static liana_status watch(const liana__lease_options *options, liana__lease *own
     return LIANA_OK;
 }
 
-/* Whoever takes the place of a dead chief finds the chief's lease where it was: else it does not reach that folder, or
- * another job has it. */
+/* The successor of a dead chief finds the chief's lease where it was. Otherwise it does not reach that folder, or
+ * another job has the folder. */
 static liana_status check_job(const liana__lease_options *options, const liana__lease_found *found, liana__error *error)
 {
     liana__lease_text other = {0};

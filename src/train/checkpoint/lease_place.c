@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static char *path_of(const liana__lease_place *place, liana__arena *arena, int64
 /* The highest number in the folder; all lower than `below` are removed. */
 static liana_status look_through(const liana__lease_place *place, int64_t below, int64_t *highest, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana_status status = liana__folder_list(place->folder, &arena, &names, error);
     *highest = 0;
@@ -79,7 +80,6 @@ static liana_status look_through(const liana__lease_place *place, int64_t below,
         if (number > *highest) *highest = number;
         if (path && number < below) unlink(path);
     }
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -90,7 +90,7 @@ static liana_status fail_file(const liana__lease_place *place, const char *verb,
 
 static liana_status read_file(const liana__lease_place *place, liana__lease_found *found, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     LIANA_TRY(look_through(place, 0, &found->generation, error));
     if (!found->generation) return LIANA_OK;
     const char *path = path_of(place, &arena, found->generation);
@@ -99,7 +99,7 @@ static liana_status read_file(const liana__lease_place *place, liana__lease_foun
     ssize_t got = descriptor >= 0 ? pread(descriptor, found->bytes, LIANA__LEASE_SIZE, 0) : -1;
     liana_status status = got >= 0 || gone ? LIANA_OK : fail_file(place, "read", error);
     if (descriptor >= 0) close(descriptor);
-    liana__arena_free(&arena);
+
     found->there = got >= 0;
     found->size = got > 0 ? (size_t)got : 0;
     /* Given back between the list and the reading. */
@@ -121,7 +121,7 @@ static liana_status write_file(const liana__lease_place *place, const liana__lea
 static liana_status take_file(liana__lease_place *place, const liana__lease_found *found, const liana__lease_text *own,
                               bool *taken, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *path = path_of(place, &arena, found->generation + 1);
     if (place->descriptor >= 0) close(place->descriptor);
     place->descriptor = path ? liana__open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
@@ -136,7 +136,6 @@ static liana_status take_file(liana__lease_place *place, const liana__lease_foun
     const bool late = *taken && status == LIANA_OK && highest > place->generation;
     if (late) unlink(path);
     if (late) *taken = false;
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -162,20 +161,18 @@ static liana_status renew_file(const liana__lease_place *place, const liana__lea
 {
     *held = false;
     liana_status status = write_file(place, own, error);
-    /* A server of files that knows the file no more has told who removed it. */
+    /* A server of files that knows the file no more has told the process that removed it. */
     if (status != LIANA_OK && errno == ESTALE) return LIANA_OK;
     return status == LIANA_OK ? holds_file(place, held, error) : status;
 }
 
 static liana_status give_file(const liana__lease_place *place, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     bool held = false;
-    liana_status status = holds_file(place, &held, error);
+    LIANA_TRY(holds_file(place, &held, error));
     const char *path = path_of(place, &arena, place->generation);
-    if (status == LIANA_OK && held && path && unlink(path) != 0) status = fail_file(place, "remove", error);
-    liana__arena_free(&arena);
-    return status;
+    return held && path && unlink(path) != 0 ? fail_file(place, "remove", error) : LIANA_OK;
 }
 
 /* ---- a bucket ---- */
@@ -197,7 +194,8 @@ static bool is_own(const liana__lease_found *found, const char *bytes)
     return found->there && found->size == LIANA__LEASE_SIZE && memcmp(found->bytes, bytes, LIANA__LEASE_SIZE) == 0;
 }
 
-/* Replaces what was found. An answer may have been lost: then it is there although the next attempt was refused. */
+/* Replaces the object that was found. An answer may have been lost: then it is there although the next attempt was
+ * refused. */
 static liana_status replace_object(liana__lease_place *place, const liana__lease_found *found,
                                    const liana__lease_text *own, bool *done, liana__error *error)
 {

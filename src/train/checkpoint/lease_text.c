@@ -1,7 +1,8 @@
 /* Reads and writes the text of a lease. */
-#include "train/checkpoint/lease_text.h"
+#include "train/checkpoint/lease_place.h"
 
-#include "base/wall_clock.h"
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "formats/json.h"
 
 #include <inttypes.h>
@@ -34,8 +35,8 @@ void liana__lease_text_begin(liana__lease_text *own)
 
 void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEASE_SIZE + 1])
 {
-    liana__arena arena = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__value *map = liana__value_map(&arena);
     liana__value_set(&arena, map, "lease", liana__value_int(&arena, own->version));
     liana__value_set(&arena, map, "id", liana__value_string(&arena, own->id));
@@ -60,46 +61,34 @@ void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEA
     memset(bytes, ' ', LIANA__LEASE_SIZE);
     if (length) memcpy(bytes, text.data, length);
     bytes[LIANA__LEASE_SIZE] = '\0';
-    liana__text_free(&text);
-    liana__arena_free(&arena);
 }
 
 static void take_text(const liana__value *map, const char *key, char *text, size_t size)
 {
-    const liana__value *item = liana__value_get(map, key);
-    if (item && item->kind == LIANA__VALUE_STRING) snprintf(text, size, "%s", item->string);
+    snprintf(text, size, "%s", liana__value_text_of(map, key, ""));
 }
 
 static int64_t take_int(const liana__value *map, const char *key)
 {
-    const liana__value *item = liana__value_get(map, key);
-    return item && item->kind == LIANA__VALUE_INT && item->integer >= 0 ? item->integer : 0;
+    const int64_t item = liana__value_int_of(map, key, 0);
+    return item >= 0 ? item : 0;
 }
 
 static void take_without(const liana__value *map, liana__lease_text *read)
 {
-    const liana__value *list = liana__value_get(map, "without");
-    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+    const liana__value *list = liana__value_list_of(map, "without");
+    for (size_t i = 0; list && i < list->count; i++) {
         if (read->num_without == LIANA__LEASE_WITHOUT || list->items[i]->kind != LIANA__VALUE_INT) return;
         read->without[read->num_without++] = list->items[i]->integer;
     }
 }
 
-static double take_seconds(const liana__value *map)
-{
-    const liana__value *item = liana__value_get(map, "seconds");
-    bool is_number = item && (item->kind == LIANA__VALUE_INT || item->kind == LIANA__VALUE_FLOAT);
-    return is_number && isfinite(item->number) && item->number > 0 ? item->number : 0;
-}
-
 void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *read)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *map = NULL;
     *read = (liana__lease_text){0};
-    bool is_map =
-        liana__json_parse(bytes, size, "lease", &arena, &map, NULL) == LIANA_OK && map && map->kind == LIANA__VALUE_MAP;
-    if (is_map) read->version = take_int(map, "lease");
+    if (liana__json_parse(bytes, size, "lease", &arena, &map, NULL) == LIANA_OK) read->version = take_int(map, "lease");
     if (read->version) {
         take_text(map, "id", read->id, sizeof read->id);
         take_text(map, "job", read->job, sizeof read->job);
@@ -110,12 +99,11 @@ void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *r
         read->process = take_int(map, "process");
         read->generation = take_int(map, "generation");
         read->renewals = take_int(map, "renewals");
-        read->seconds = take_seconds(map);
-        const liana__value *left = liana__value_get(map, "left");
-        read->left = left && left->kind == LIANA__VALUE_BOOL && left->boolean;
+        const double seconds = liana__value_number_of(map, "seconds", 0);
+        read->seconds = isfinite(seconds) && seconds > 0 ? seconds : 0;
+        read->left = liana__value_true_of(map, "left");
         take_without(map, read);
     }
-    liana__arena_free(&arena);
 }
 
 const char *liana__lease_text_holder(const liana__lease_text *own, char text[400])

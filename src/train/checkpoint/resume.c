@@ -2,7 +2,6 @@
 #include "train/checkpoint/resume.h"
 
 #include "remote/remote.h"
-#include "train/checkpoint/shared_checkpoint.h"
 
 #include <sys/stat.h>
 
@@ -66,7 +65,7 @@ static liana_status load_at(const char *path, liana__training *training, liana__
     return liana__checkpoint_load(path, &training->variables, &training->state, error);
 }
 
-/* The newest that can be loaded; *damage is what the newest of all failed of. */
+/* The newest that can be loaded; *damage is the error of the newest of all. */
 static liana_status load_newest(const liana__paths *all, liana__training *training, const liana__notes *notes,
                                 const char **path, liana__error *damage)
 {

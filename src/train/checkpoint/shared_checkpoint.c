@@ -1,7 +1,7 @@
 /* The chief's checkpoints for all processes. */
-#include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/resume.h"
 
-#include "train/checkpoint/checkpoint.h"
+#include "base/scoped.h"
 #include "train/checkpoint/temporary.h"
 
 #include <stdio.h>
@@ -24,13 +24,13 @@ static liana_status make_folder(const char *name, liana__arena *arena, const cha
     return liana__folder_make_in(*path, error);
 }
 
-/* Process `from` reads, the others write. What fails on one process fails on all. */
+/* Process `from` reads, the others write. A failure of one process is a failure of all. */
 static liana_status share_file(liana__cluster *cluster, size_t from, const char *path, const char *name,
                                liana__arena *arena, liana__error *error)
 {
     const bool reads = cluster->place.rank == from;
     const char *file = liana__path_join(arena, path, name);
-    char *data = NULL;
+    LIANA__SCOPED_MEMORY char *data = NULL;
     size_t size = 0;
     liana_status status = file ? LIANA_OK : liana__fail_memory(error, "the name of a checkpoint");
     if (status == LIANA_OK && reads) status = liana__file_read(file, SIZE_MAX / 2, &data, &size, error);
@@ -40,7 +40,6 @@ static liana_status share_file(liana__cluster *cluster, size_t from, const char 
         status = reads ? LIANA_OK : liana__file_replace(file, data, size, error);
         status = liana__cluster_agree_status(cluster, status, error);
     }
-    free(data);
     return status;
 }
 
@@ -61,13 +60,12 @@ liana_status liana__checkpoint_share(liana__cluster *cluster, size_t from, liana
 
 void liana__checkpoint_unshare(const liana__cluster *cluster, size_t from, const char *path)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     if (!cluster || cluster->place.rank == from || !path) return;
     const char *folder = liana__path_folder(&arena, path);
     liana__error ignored;
     liana_status status = folder ? liana__folder_remove(folder, &ignored) : LIANA_OK;
     (void)status; /* a copy that stays is in the way of nobody */
-    liana__arena_free(&arena);
 }
 
 liana_status liana__checkpoint_recorded(const char *folder, liana__cluster *cluster, liana__arena *arena,
@@ -77,5 +75,5 @@ liana_status liana__checkpoint_recorded(const char *folder, liana__cluster *clus
     const char *precision = folder ? liana__checkpoint_precision(folder, arena) : NULL;
     if (precision) snprintf(recorded->precision, sizeof recorded->precision, "%s", precision);
     if (folder) recorded->recompute_memory = liana__checkpoint_recompute_memory(folder, arena);
-    return cluster ? liana__cluster_broadcast(cluster, 0, recorded, sizeof *recorded, error) : LIANA_OK;
+    return cluster ? liana__cluster_tell(cluster, cluster->chief, recorded, sizeof *recorded, error) : LIANA_OK;
 }

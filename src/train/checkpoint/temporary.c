@@ -1,9 +1,9 @@
-/* Makes folders that are named after their process: "liana-NAMESPACE-PROCESS-START-RANDOM". Numbers of processes are used
- * again, so the name has the time when it started, and the namespace in which the number counts. */
+/* Makes folders that are named after their process: "liana-NAMESPACE-PROCESS-START-RANDOM". Numbers of processes are
+ * used again, so the name has the time when it started, and the namespace in which the number counts. */
 #include "train/checkpoint/temporary.h"
 
-#include "base/descriptor.h"
 #include "base/file.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ const char *liana__temporary_parent(void)
     return parent && *parent ? parent : "/tmp";
 }
 
-/* In ticks since the machine was started (man 5 proc: field 22, behind the name, which ends with the last parenthesis); 0: there
- * is no such process. */
+/* In ticks since the machine was started (man 5 proc: field 22, behind the name, which ends with the last parenthesis);
+ * 0: there is no such process. */
 static unsigned long long start_of(unsigned long long process)
 {
     char path[64], line[1024] = "";
@@ -62,7 +62,7 @@ static bool is_left(const char *name, const owner *own)
 
 void liana__temporary_sweep(const char *parent)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana__error ignored;
     const owner own = find_own();
@@ -73,7 +73,6 @@ void liana__temporary_sweep(const char *parent)
         if (!path || lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;
         (void)!liana__folder_remove(path, &ignored);
     }
-    liana__arena_free(&arena);
 }
 
 liana_status liana__temporary_make(const char *parent, char path[LIANA__TEMPORARY], liana__error *error)

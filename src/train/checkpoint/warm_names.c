@@ -1,6 +1,7 @@
-/* Patterns of names: matching with what each star stood for, and writing the name that a map means. */
-#include "train/checkpoint/warm_names.h"
+/* Patterns of names: matching them, and writing the name that a map means. */
+#include "train/checkpoint/warm_start.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ size_t liana__warm_count_stars(const char *pattern)
     return count;
 }
 
-/* Matches the first `length` bytes of a name. Only the last star met so far ever takes more: what stands before it has
- * matched as early as it could. */
+/* Matches the first `length` bytes of a name. Only the last star met so far ever takes more: the stars before it have
+ * matched as early as they could. */
 static bool match(const char *pattern, const char *name, size_t length, liana__warm_stars *stars)
 {
     const char *at = name, *end = name + length, *behind_star = NULL;
@@ -53,7 +54,7 @@ bool liana__warm_matches(const char *pattern, const char *name, liana__warm_star
 
 const char *liana__warm_rename(const char *to, const liana__warm_stars *stars, const char *rest, liana__arena *arena)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     size_t star = 0;
     for (; *to; to++) {
         if (*to != '*') {
@@ -64,7 +65,5 @@ const char *liana__warm_rename(const char *to, const liana__warm_stars *stars, c
         }
     }
     liana__text_add(&text, "%s", rest);
-    const char *name = text.failed ? NULL : liana__arena_string(arena, text.data ? text.data : "");
-    liana__text_free(&text);
-    return name;
+    return text.failed ? NULL : liana__arena_string(arena, text.data ? text.data : "");
 }

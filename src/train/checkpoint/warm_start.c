@@ -1,14 +1,12 @@
-/* Finds each weight of a model in a file of weights, and tells what matched. */
+/* Finds each weight of a model in a file of weights, and tells the matches. */
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
-#include "train/checkpoint/warm_names.h"
-#include "train/checkpoint/warm_source.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
 
-#include <stddef.h>
+#include <liana/train.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +25,7 @@ static const liana__field items[] = {
 };
 const liana__fields liana__warm_start_fields = LIANA__FIELD_TABLE("warm_start", liana__warm_start, items);
 
-/* ---- what a configuration says ---- */
+/* ---- the configuration ---- */
 
 static liana_status check_stars(const char *pattern, const char *key, const liana__place *place, liana__error *error)
 {
@@ -213,13 +211,13 @@ static liana_shape shape_of(const liana__source_weight *weight)
     return shape;
 }
 
-/* What an optimizer or a training keeps beside the weights of a checkpoint. */
+/* Values of an optimizer or a training in a checkpoint, which are no weights. */
 static bool is_state(const liana__source_layer *layer)
 {
     return liana__starts_with(layer->name, "optimizer/");
 }
 
-/* ---- what is wrong ---- */
+/* ---- messages ---- */
 
 static const char *nearest_in_file(const warm_run *own, const char *wanted)
 {
@@ -280,7 +278,7 @@ static size_t add_different(const warm_run *own, liana__text *text)
 
 static liana_status check_pairs(const warm_run *own)
 {
-    liana__text missing = {0}, different = {0};
+    LIANA__SCOPED(liana__text) missing = {0}, different = {0};
     size_t num_missing = add_missing(own, &missing), num_different = add_different(own, &different);
     liana_status status = LIANA_OK;
     if (missing.failed || different.failed) {
@@ -296,8 +294,6 @@ static liana_status check_pairs(const warm_run *own)
                              "%s: %s; let weights of another shape keep their initial values with skip",
                              own->source->path, different.data);
     }
-    liana__text_free(&missing);
-    liana__text_free(&different);
     return status;
 }
 
@@ -373,11 +369,10 @@ static void list_unused(const warm_run *own, liana__text *text, liana__warm_resu
 
 static liana_status tell(const warm_run *own, liana__warm_result *result)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     list_pairs(own, &text);
     list_unused(own, &text, result);
     if (!text.failed) result->listing = liana__arena_string(own->arena, text.data);
-    liana__text_free(&text);
     return result->listing && !own->arena->failed ? LIANA_OK : liana__fail_memory(own->error, "a warm start");
 }
 
@@ -401,15 +396,77 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     LIANA_TRY(check_patterns(model, warm, where, place, error));
     LIANA_TRY(liana__warm_source_fetch(remote, warm->from, arena, &result->file, error));
     warm_run own = {.model = model, .arena = arena, .error = error};
-    own.pairs = calloc(model->num_weights + 1, sizeof *own.pairs);
-    if (!own.pairs) return liana__fail_memory(error, "a warm start");
-    liana__weight_source source;
-    liana_status status = liana__weight_source_open(result->file, &source, error);
+    LIANA__SCOPED_MEMORY pairing *pairs = calloc(model->num_weights + 1, sizeof *pairs);
+    own.pairs = pairs;
+    if (!pairs) return liana__fail_memory(error, "a warm start");
+    LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     own.source = &source;
-    if (status == LIANA_OK) {
-        status = read_source(&own, warm, values, result);
-        liana__weight_source_close(&source);
+    LIANA_TRY(liana__weight_source_open(result->file, &source, error));
+    return read_source(&own, warm, values, result);
+}
+
+/* The warm start of a program's model. */
+
+typedef struct warm_call {
+    const liana__warm_start *warm;
+    liana__remote *remote;
+    liana__warm_result *result;
+} warm_call;
+
+static liana_status read_for_model(liana_model *model, const void *options, float *const *values, liana__arena *arena,
+                                   liana__error *error)
+{
+    const warm_call *call = options;
+    const liana__place place = {.file = NULL};
+    return liana__warm_start_read(model, call->warm, "warm_start", &place, call->remote, values, arena, call->result,
+                                  error);
+}
+
+static liana_status take_options(const liana_warm_start_options *options, liana__arena *arena, liana__warm_start *warm,
+                                 liana__error *error)
+{
+    const liana_warm_name *names = options->map;
+    liana__value *map = liana__value_map(arena);
+    *warm = (liana__warm_start){.from = options->from, .map = map, .skip = {.items = options->skip}};
+    if (!options->from) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "warm_start: 'from' is missing; expected a run, a checkpoint or a file of weights");
     }
-    free(own.pairs);
-    return status;
+    for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && names[i].pattern; i++) {
+        const char *in_file = names[i].in_file ? names[i].in_file : "";
+        liana__value_set(arena, map, names[i].pattern, liana__value_string(arena, in_file));
+    }
+    while (warm->skip.count < LIANA_MAX_WARM_NAMES && options->skip[warm->skip.count]) warm->skip.count++;
+    return arena->failed ? liana__fail_memory(error, "a warm start") : LIANA_OK;
+}
+
+static liana_status call_warm_start(liana_model *model, const liana_warm_start_options *options,
+                                    liana_warm_report *report)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__error *error = &model->context->error;
+    liana__warm_start warm;
+    liana__warm_result result;
+    LIANA_TRY(take_options(options, &arena, &warm, error));
+    warm_call call = {.warm = &warm, .result = &result};
+    LIANA_TRY(liana__remote_create(NULL, &call.remote, error));
+    liana_status status = liana__model_values_change(model, read_for_model, &call, &arena, error);
+    if (status != LIANA_OK) liana__remote_fail_within(call.remote, error);
+    liana__remote_destroy(call.remote);
+    LIANA_TRY(status);
+    if (report) {
+        *report =
+            (liana_warm_report){(int64_t)result.num_matched, (int64_t)result.num_skipped, (int64_t)result.num_unused};
+    }
+    const char *listing = options->listing;
+    return listing ? liana__file_replace(listing, result.listing, strlen(result.listing), error) : LIANA_OK;
+}
+
+liana_status liana_model_warm_start(liana_model *model, const liana_warm_start_options *options,
+                                    liana_warm_report *report)
+{
+    if (report) *report = (liana_warm_report){0};
+    LIANA__REQUIRE(NULL, model);
+    LIANA__REQUIRE(&model->context->error, options);
+    LIANA__CONTEXT_CALL(model->context, call_warm_start(model, options, report));
 }

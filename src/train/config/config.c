@@ -2,8 +2,8 @@
 #include "train/config/config.h"
 
 #include "backends/pjrt/device_name.h"
-#include "base/file.h"
 #include "base/plugin.h"
+#include "base/scoped.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
 #include "train/config/config_internal.h"
@@ -14,49 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The path without links, "." and ".." in its folders. A part that does not exist (patterns, a future run folder) is
- * kept as it is. */
-static const char *absolute_path(liana__arena *arena, const char *path)
-{
-    char current[PATH_MAX];
-    if (liana__path_is_remote(path)) return path;
-    if (*path != '/') {
-        if (!getcwd(current, sizeof current)) return path;
-        path = liana__path_join(arena, current, path);
-    }
-    char *head = path ? liana__arena_string(arena, path) : NULL;
-    if (!head) return NULL;
-    for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
-        *slash = 0;
-        char real[PATH_MAX];
-        if (realpath(head, real)) {
-            return liana__arena_format(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + (slash - head));
-        }
-    }
-    return path;
-}
-
-liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
-                                         liana__error *error)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        const liana__field *field = &fields->items[i];
-        void *member = (char *)object + field->offset;
-        if (field->kind == LIANA__FIELD_SECTION) {
-            LIANA_TRY(liana__config_make_absolute(field->section, arena, member, error));
-        } else if (field->kind == LIANA__FIELD_PATH && *(const char **)member) {
-            *(const char **)member = absolute_path(arena, *(const char **)member);
-        } else if (field->kind == LIANA__FIELD_PATHS) {
-            liana__strings *paths = member;
-            const char **items = liana__arena_allocate(arena, (paths->count + 1) * sizeof *items);
-            if (!items) break;
-            for (size_t j = 0; j < paths->count; j++) items[j] = absolute_path(arena, paths->items[j]);
-            paths->items = items;
-        }
-    }
-    return arena->failed ? liana__fail_memory(error, "the configuration") : LIANA_OK;
-}
 
 static liana_status resolve_sources(liana__config *config, liana__arena *arena, liana__error *error)
 {
@@ -72,26 +29,15 @@ static liana_status resolve_sources(liana__config *config, liana__arena *arena, 
     return LIANA_OK;
 }
 
-static liana__place place_of(const void *user, const char *key)
-{
-    return liana__config_place(user, key);
-}
-
-liana__job_door liana__config_door(const liana__config *config)
-{
-    return (liana__job_door){LIANA__DOOR_RUN, "train.", "run", place_of, config};
-}
-
 /* The stages say how many epochs there are. */
 static liana_status find_stages(liana__config *config, bool epochs_given, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__training_stages stages;
     const liana__job_door door = liana__config_door(config);
     if (!epochs_given) config->job.epochs = 0;
     liana_status status = liana__job_read_stages(&config->job, &door, config->context, &arena, &stages, error);
     if (status == LIANA_OK) config->job.epochs = liana__training_stages_epochs(&stages);
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -109,7 +55,7 @@ static liana_status find_length(liana__config *config, liana__error *error)
                           "train.max_minutes or train.stop_at)");
 }
 
-/* What is changed in the tree of a file, and what becomes of plugins. */
+/* Reads the changes of a file's tree, and the policy for plugins. */
 typedef struct edits {
     liana_context *context;
     liana__plugin_rule plugins;
@@ -137,11 +83,9 @@ static liana_status check_devices(const liana_context *context, const liana__val
                                   liana__error *error)
 {
     if (value && value->kind == LIANA__VALUE_STRING) {
-        liana__arena arena = {0};
+        LIANA__SCOPED(liana__arena) arena = {0};
         const char *library = liana__pjrt_library_named(value->string, &arena);
-        liana_status status = library ? liana__plugin_gate(context, &value->place, key, library, error) : LIANA_OK;
-        liana__arena_free(&arena);
-        return status;
+        return library ? liana__plugin_gate(context, &value->place, key, library, error) : LIANA_OK;
     }
     for (size_t i = 0; value && i < value->count; i++) LIANA_TRY(check_devices(context, value->items[i], key, error));
     return LIANA_OK;
@@ -226,10 +170,10 @@ liana_status liana__config_parse(liana_context *context, liana__plugin_rule plug
 static liana_status load(const char *path, const edits *made, liana__arena *arena, liana__config *config,
                          liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     *config = (liana__config){.context = made->context};
-    liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
+    const liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
         return LIANA_INVALID_CONFIG;
@@ -237,9 +181,7 @@ static liana_status load(const char *path, const edits *made, liana__arena *aren
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
-    free(text);
-    return status;
+    return shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
 }
 
 liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,
@@ -254,27 +196,6 @@ liana_status liana__config_load_changed(liana_context *context, liana__plugin_ru
                                         liana__config *config, liana__error *error)
 {
     return load(path, &(edits){context, plugins, NULL, 0, changes, num_changes}, arena, config, error);
-}
-
-liana__place liana__config_place(const liana__config *config, const char *key)
-{
-    const liana__value *value = config->root;
-    liana__place place = value ? value->place : (liana__place){0};
-    while (value && *key) {
-        size_t length = strcspn(key, ".");
-        size_t index = liana__config_find_key(value, key, length);
-        if (value->kind != LIANA__VALUE_MAP || index >= value->count) break;
-        value = value->items[index];
-        if (value->place.file) place = value->place;
-        key += length + (key[length] == '.');
-    }
-    return place;
-}
-
-bool liana__config_is_override(const liana__config *config, const char *key)
-{
-    const char *file = liana__config_place(config, key).file;
-    return file && strcmp(file, LIANA__COMMAND_LINE) == 0;
 }
 
 /* A copy in which no URL has a query: it may be a signature. */
@@ -292,7 +213,7 @@ static liana__value *without_queries(const liana__value *value, liana__arena *ar
 
 void liana__config_write(const liana__config *config, liana__text *text)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
     if (tree && !arena.failed) tree = without_queries(tree, &arena);
     liana__text_add(text, "%s: every option, every path absolute.\n", liana__config_resolved);
@@ -301,5 +222,13 @@ void liana__config_write(const liana__config *config, liana__text *text)
     } else {
         text->failed = true;
     }
-    liana__arena_free(&arena);
+}
+
+liana_status liana__config_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                liana__error *error)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__config_write(config, &text);
+    return text.failed ? liana__fail_memory(error, "the configuration")
+                       : liana__yaml_parse(text.data, text.length, "configuration", arena, tree, error);
 }

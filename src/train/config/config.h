@@ -1,17 +1,15 @@
 /* config.h - the configuration of a run: the contents of the YAML file, checked, with absolute paths.
  *
  * The structs below are filled by field tables (config_fields.c), which are also the reference of the keys. Values
- * whose keys belong to another table (an optimizer, a layer) stay values. They are checked to be what their comment
- * says, and their owner reads them with liana__fields_read, which also names file, line and column. */
+ * whose keys belong to another table (an optimizer, a layer) stay values. They are checked against their comments, and
+ * their owner reads them with liana__fields_read, which also names file, line and column. */
 #ifndef LIANA_TRAIN_CONFIG_H
 #define LIANA_TRAIN_CONFIG_H
 
-#include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
-#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 
@@ -84,7 +82,7 @@ typedef struct liana__imbalance_config {
     int64_t largest; /* examples of the first class; 0: as many as give the ratio */
 } liana__imbalance_config;
 
-/* What happens if a record cannot be used. */
+/* The policy for a record that cannot be used. */
 typedef enum liana__on_bad_record {
     LIANA__ON_BAD_RECORD_FAIL, /* the run ends */
     LIANA__ON_BAD_RECORD_SKIP, /* its place stays empty */
@@ -113,11 +111,11 @@ typedef struct liana__data_config {
     int64_t image_size[2];      /* height, width; 0, 0: size of the images */
     int64_t channels;           /* 1 or 3; 0: that of the model or the format, else 3 */
     liana__features_config features;
-    const liana__value *columns; /* as it is written; NULL: none */
-    liana__columns components;   /* the same, read; once the training data are open, with what was found in them */
-    int header;                  /* liana__header, of tables */
-    const liana__value *inputs;  /* as they are written; NULL: components are called as inputs and outputs are */
-    const liana__value *targets; /* ... */
+    const liana__value *columns;       /* as it is written; NULL: none */
+    liana__columns components;         /* the same, read; once the training data are open, completed from them */
+    int header;                        /* liana__header, of tables */
+    const liana__value *inputs;        /* as they are written; NULL: components are called as inputs and outputs are */
+    const liana__value *targets;       /* ... */
     liana__component_map model_inputs; /* the same, read */
     liana__component_map model_targets;
     const char *example_weight; /* a component with a weight for each example; NULL: each counts 1 */
@@ -194,13 +192,13 @@ typedef struct liana__config {
 
 /* config_older.c: whether the file or an override gives this dotted key. */
 bool liana__config_gives(const liana__config *config, const char *key);
-/* config_older.c: hard_sigmoid in model.layers means what it meant in Keras 2. Changes the tree. */
+/* config_older.c: hard_sigmoid in model.layers keeps its meaning of Keras 2. Changes the tree. */
 void liana__config_keep_keras2(const liana__value *root);
 
 /* The table of the whole configuration, for lists of keys. */
 const liana__fields *liana__config_fields(void);
 
-/* What becomes of plugins that a configuration names. */
+/* The policy for plugins that a configuration names. */
 typedef enum liana__plugin_rule {
     LIANA__PLUGINS_IGNORED, /* own parts are those that the context has; no device of the configuration is opened */
     LIANA__PLUGINS_LOADED, /* if liana__plugin_gate lets them in; PJRT plugins too, which devices name by their paths */
@@ -245,8 +243,8 @@ liana_status liana__config_files(const liana__source_config *source, liana__aren
 /* The options for opening a source of the configuration, without those for labels. */
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
-/* Keeps what was found for the columns of the training data (a source's `columns`): the configuration then names dtypes
- * and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
+/* Keeps the facts found for the columns of the training data (a source's `columns`): the configuration then names
+ * dtypes and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
 liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model
@@ -273,5 +271,8 @@ bool liana__config_is_override(const liana__config *config, const char *key);
 /* Writes the whole configuration as YAML. It loads to the same configuration from any folder, except for the queries of
  * https:// URLs (liana__path_shown). */
 void liana__config_write(const liana__config *config, liana__text *text);
+/* The same as a tree, in the arena: one that an older liana wrote lacks some keys, which are at their defaults here. */
+liana_status liana__config_tree(const liana__config *config, liana__arena *arena, liana__value **tree,
+                                liana__error *error) LIANA_MUST_USE;
 
 #endif

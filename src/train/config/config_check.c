@@ -1,7 +1,7 @@
-/* Checks what the parts of a configuration say together. */
+/* Checks the parts of a configuration against each other. */
+#include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "optimizers/optimizer.h"
-#include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "base/format.h"
@@ -235,20 +235,13 @@ static liana_status check_train(const liana__config *config, liana__error *error
     if (!train->loss) return refuse(config, error, "train.loss", "found null, expected the name of a loss");
     const liana__job_door door = liana__config_door(config);
     LIANA_TRY(liana__job_check(train, &door, error));
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__optimizer_choice choice;
-    liana__callback_list callbacks = {0};
-    liana_status status =
-        liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error);
-    if (status == LIANA_OK) status = liana__job_check_decay(train, &choice.learning_rate, &door, error);
-    if (status == LIANA_OK) status = liana__control_read(&callbacks, train->control, "train.control", &arena, error);
-    if (status == LIANA_OK) {
-        status =
-            liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);
-    }
-    liana__callback_list_free(&callbacks);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__callback_list) callbacks = {0};
+    LIANA_TRY(liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error));
+    LIANA_TRY(liana__job_check_decay(train, &choice.learning_rate, &door, error));
+    LIANA_TRY(liana__control_read(&callbacks, train->control, "train.control", &arena, error));
+    return liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);
 }
 
 liana_status liana__config_check(const liana__config *config, liana__error *error)

@@ -1,17 +1,15 @@
 /* The tables of all options of a configuration. */
-#include "train/callbacks/monitor.h"
 #include "train/config/config_internal.h"
 
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
 #include "models/preprocessing.h"
-#include "step/precision.h"
-#include "train/objective/recompute.h"
 
+#include <limits.h>
 #include <math.h>
-#include <stddef.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { MAX_SIDE = 16384, MAX_THREADS = 1024 };
 
@@ -20,7 +18,7 @@ static const liana__field shard_items[] = {
     ROW(count, INT, .maximum = INFINITY, .doc = "number of shards (0: one shard with everything)"),
     ROW(index, INT, .maximum = INFINITY, .doc = "number of the shard to use, from 0"),
 };
-static const liana__fields shard_fields = {"shard", sizeof(liana__shard_config), COUNT(shard_items), shard_items};
+static const liana__fields shard_fields = LIANA__FIELD_TABLE("shard", liana__shard_config, shard_items);
 #undef ROW
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__interleave_config, member, kind, __VA_ARGS__)
@@ -32,8 +30,8 @@ static const liana__field interleave_items[] = {
     ROW(block_length, INT, .default_text = "1", .minimum = 1, .maximum = INFINITY,
         .doc = "number of examples taken from each in turn"),
 };
-static const liana__fields interleave_fields = {"interleave", sizeof(liana__interleave_config), COUNT(interleave_items),
-                                                interleave_items};
+static const liana__fields interleave_fields =
+    LIANA__FIELD_TABLE("interleave", liana__interleave_config, interleave_items);
 #undef ROW
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__source_config, member, kind, __VA_ARGS__)
@@ -57,14 +55,14 @@ static const liana__field source_items[] = {
                "shuffle, the order is random anyway)"),
     ROW(weight, FLOAT, .default_text = "1.0", .maximum = INFINITY,
         .doc = "in sample_from: how often this source is drawn, relative to the others"),
-    ROW(filter, STRING, .doc = "a function of the program that chooses the examples to keep (liana_filter_register)"),
-    ROW(map, STRING, .doc = "a function of the program that changes examples (liana_map_register)"),
+    ROW(filter, STRING, .doc = "a function of the program that chooses the examples to keep (liana_stage_type)"),
+    ROW(map, STRING, .doc = "a function of the program that changes examples (liana_stage_type)"),
     ROW(shard, SECTION, .section = &shard_fields,
         .doc = "use only every count-th example, beginning with example `index`"),
     ROW(skip, INT, .maximum = INFINITY, .doc = "number of examples to leave out at the beginning"),
     ROW(take, INT, .maximum = INFINITY, .doc = "number of examples to use after `skip` (0: all)"),
 };
-static const liana__fields source_fields = {"source", sizeof(liana__source_config), COUNT(source_items), source_items};
+static const liana__fields source_fields = LIANA__FIELD_TABLE("source", liana__source_config, source_items);
 #undef ROW
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__features_config, member, kind, __VA_ARGS__)
@@ -76,8 +74,7 @@ static const liana__field features_items[] = {
     ROW(id, STRING,
         .doc = "the feature with the name of the example (null: id, image/filename, ..., else the record's number)"),
 };
-static const liana__fields features_fields = {"features", sizeof(liana__features_config), COUNT(features_items),
-                                              features_items};
+static const liana__fields features_fields = LIANA__FIELD_TABLE("features", liana__features_config, features_items);
 #undef ROW
 
 static const char *const resize_methods[] = {"bilinear", NULL};
@@ -92,7 +89,7 @@ static const liana__field resize_items[] = {
         .doc = "round resized pixels to whole numbers, which takes a quarter of the memory in caches and batches; "
                "TensorFlow and Keras keep fractions"),
 };
-static const liana__fields resize_fields = {"resize", sizeof(liana__resize_config), COUNT(resize_items), resize_items};
+static const liana__fields resize_fields = LIANA__FIELD_TABLE("resize", liana__resize_config, resize_items);
 #undef ROW
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__imbalance_config, member, kind, __VA_ARGS__)
@@ -103,8 +100,7 @@ static const liana__field imbalance_items[] = {
     ROW(largest, INT, .maximum = 1e9,
         .doc = "the number of examples of the first class (0: the most with which every class has its share)"),
 };
-static const liana__fields imbalance_fields = {"imbalance", sizeof(liana__imbalance_config), COUNT(imbalance_items),
-                                               imbalance_items};
+static const liana__fields imbalance_fields = LIANA__FIELD_TABLE("imbalance", liana__imbalance_config, imbalance_items);
 #undef ROW
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__oversample_config, member, kind, __VA_ARGS__)
@@ -113,8 +109,8 @@ static const liana__field oversample_items[] = {
         .doc = "an example of a rare class is repeated until its class has about this many examples an epoch (0: no "
                "oversampling)"),
 };
-static const liana__fields oversample_fields = {"oversample", sizeof(liana__oversample_config), COUNT(oversample_items),
-                                                oversample_items};
+static const liana__fields oversample_fields =
+    LIANA__FIELD_TABLE("oversample", liana__oversample_config, oversample_items);
 #undef ROW
 
 static const char *const cache_kinds[] = {"none", "memory", "file", "device", NULL};
@@ -206,7 +202,7 @@ static const liana__field data_items[] = {
         .doc = "with skip: the largest number of different bad records; one more ends the run (0: no limit)"),
     ROW(quarantine, PATH, .doc = "a list of records to leave out, as 'liana check --quarantine' writes it"),
 };
-static const liana__fields data_fields = {"data", sizeof(liana__data_config), COUNT(data_items), data_items};
+static const liana__fields data_fields = LIANA__FIELD_TABLE("data", liana__data_config, data_items);
 #undef ROW
 
 static const char *const imagenet_rescalings[] = {"auto", "yes", "no", NULL};
@@ -242,7 +238,7 @@ static const liana__field model_items[] = {
     ROW(outputs, VALUE,
         .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"),
 };
-static const liana__fields model_fields = {"model", sizeof(liana__model_config), COUNT(model_items), model_items};
+static const liana__fields model_fields = LIANA__FIELD_TABLE("model", liana__model_config, model_items);
 #undef ROW
 
 #define AT(member) .offset = offsetof(liana__config, member)
@@ -274,7 +270,7 @@ static const liana__field config_items[] = {
 #include "train/job/options.def"
     {.name = "output", .kind = LIANA__FIELD_PATH, AT(output), .doc = "the folder that the run is written to"},
 };
-static const liana__fields config_fields = {"configuration", sizeof(liana__config), COUNT(config_items), config_items};
+static const liana__fields config_fields = LIANA__FIELD_TABLE("configuration", liana__config, config_items);
 #undef AT
 
 const liana__fields *liana__config_source_fields(void)
@@ -285,4 +281,49 @@ const liana__fields *liana__config_source_fields(void)
 const liana__fields *liana__config_fields(void)
 {
     return &config_fields;
+}
+
+/* ---- absolute paths ---- */
+
+/* The path without links, "." and ".." in its folders. A part that does not exist (patterns, a future run folder) is
+ * kept as it is. */
+static const char *absolute_path(liana__arena *arena, const char *path)
+{
+    char current[PATH_MAX];
+    if (liana__path_is_remote(path)) return path;
+    if (*path != '/') {
+        if (!getcwd(current, sizeof current)) return path;
+        path = liana__path_join(arena, current, path);
+    }
+    char *head = path ? liana__arena_string(arena, path) : NULL;
+    if (!head) return NULL;
+    for (char *slash = strrchr(head, '/'); slash && slash > head; slash = strrchr(head, '/')) {
+        *slash = 0;
+        char real[PATH_MAX];
+        if (realpath(head, real)) {
+            return liana__arena_format(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + (slash - head));
+        }
+    }
+    return path;
+}
+
+liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
+                                         liana__error *error)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const liana__field *field = &fields->items[i];
+        void *member = (char *)object + field->offset;
+        if (field->kind == LIANA__FIELD_SECTION) {
+            LIANA_TRY(liana__config_make_absolute(field->section, arena, member, error));
+        } else if (field->kind == LIANA__FIELD_PATH && *(const char **)member) {
+            *(const char **)member = absolute_path(arena, *(const char **)member);
+        } else if (field->kind == LIANA__FIELD_PATHS) {
+            liana__strings *paths = member;
+            const char **items = liana__arena_allocate(arena, (paths->count + 1) * sizeof *items);
+            if (!items) break;
+            for (size_t j = 0; j < paths->count; j++) items[j] = absolute_path(arena, paths->items[j]);
+            paths->items = items;
+        }
+    }
+    return arena->failed ? liana__fail_memory(error, "the configuration") : LIANA_OK;
 }

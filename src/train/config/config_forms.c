@@ -1,7 +1,8 @@
-/* Spells short forms of options out, and reads lists of class names. */
+/* The tree of a configuration: spells short forms of options out, reads lists of class names, finds where keys
+ * stand. */
 #include "train/config/config_internal.h"
 
-#include "base/file.h"
+#include "base/plugin.h"
 #include "base/utf8.h"
 #include "formats/yaml.h"
 #include "remote/remote.h"
@@ -160,4 +161,49 @@ liana_status liana__config_read_class_names(liana__value *root, liana__arena *ar
     for (size_t i = 0; i < names->count; i++) names->items[i]->place = value->place;
     data->items[liana__config_find_key(data, "class_names", strlen("class_names"))] = names;
     return LIANA_OK;
+}
+
+/* ---- where keys stand ---- */
+
+/* The value at a dotted key, or NULL. *place is where it stands, or the nearest key before it that is there. */
+static const liana__value *find_value(const liana__config *config, const char *key, liana__place *place)
+{
+    const liana__value *value = config->root;
+    *place = value ? value->place : (liana__place){0};
+    while (value && *key) {
+        const size_t length = strcspn(key, "."), index = liana__config_find_key(value, key, length);
+        value = index < value->count ? value->items[index] : NULL;
+        if (value && value->place.file) *place = value->place;
+        key += length + (key[length] == '.');
+    }
+    return value;
+}
+
+bool liana__config_gives(const liana__config *config, const char *key)
+{
+    liana__place place;
+    return find_value(config, key, &place) != NULL;
+}
+
+liana__place liana__config_place(const liana__config *config, const char *key)
+{
+    liana__place place;
+    find_value(config, key, &place);
+    return place;
+}
+
+static liana__place place_of(const void *user, const char *key)
+{
+    return liana__config_place(user, key);
+}
+
+liana__job_door liana__config_door(const liana__config *config)
+{
+    return (liana__job_door){LIANA__DOOR_RUN, "train.", "run", place_of, config};
+}
+
+bool liana__config_is_override(const liana__config *config, const char *key)
+{
+    const char *file = liana__config_place(config, key).file;
+    return file && strcmp(file, LIANA__COMMAND_LINE) == 0;
 }

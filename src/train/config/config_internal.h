@@ -4,8 +4,8 @@
 
 #include "train/config/config.h"
 
-/* config_override.c: sets what "dotted.key=value" says in the tree. Copies what it changes first, so an alias in YAML
- * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
+/* config_override.c: sets "dotted.key=value" in the tree. Copies a changed branch first, so an alias in YAML keeps its
+ * value. Errors: INVALID_CONFIG, "command line: ...". */
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
@@ -27,8 +27,8 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
 /* config_check.c: checks keys that exclude or need each other. */
 liana_status liana__config_check(const liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of a
- * component. */
+/* config_columns.c: reads data.columns, data.inputs and data.targets. Errors: INVALID_CONFIG, with the nearest name of
+ * a component. */
 liana_status liana__config_read_columns(liana__config *config, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* config_older.c: how the file of a run's configuration begins. */

@@ -35,18 +35,6 @@ void liana__config_keep_keras2(const liana__value *root)
     if (layers) keep_activations(layers);
 }
 
-bool liana__config_gives(const liana__config *config, const char *key)
-{
-    const liana__value *value = config->root;
-    while (value && *key) {
-        size_t length = strcspn(key, "."), index = liana__config_find_key(value, key, length);
-        bool found = value->kind == LIANA__VALUE_MAP && index < value->count;
-        value = found ? value->items[index] : NULL;
-        key += length + (key[length] == '.');
-    }
-    return value != NULL;
-}
-
 liana_status liana__config_keep_older(const char *text, size_t size, liana__value *root, liana__arena *arena,
                                       bool *is_older, liana__error *error)
 {

@@ -1,6 +1,8 @@
 /* Compares configurations key by key. */
 #include "train/config/differences.h"
 
+#include "formats/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +44,7 @@ static bool are_maps(const search *own, const liana__value *const *values)
 
 static const char *text_of(const liana__value *value, liana__arena *arena)
 {
-    liana__text text = {0};
-    if (!value) return "-";
-    liana__value_write_json(value, 0, &text);
-    const char *copy = text.failed ? NULL : liana__arena_string(arena, text.data);
-    liana__text_free(&text);
-    return copy;
+    return value ? liana__json_line(value, arena) : "-";
 }
 
 static liana_status add(const search *own, const char *key, const liana__value *const *values)

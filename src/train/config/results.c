@@ -1,9 +1,9 @@
-/* Reads what the runs of a sweep measured. */
-#include "train/config/results.h"
+/* Reads the measurements of the runs of a sweep. */
+#include "train/config/sweep.h"
 
 #include "base/file.h"
+#include "base/value_read.h"
 #include "formats/json.h"
-#include "train/callbacks/monitor.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,24 +12,8 @@ static liana_status read_epochs(const liana__sweep_run *run, liana__arena *arena
                                 liana__error *error)
 {
     const char *path = liana__path_join(arena, run->folder, "history.json");
-    liana__value *history;
     if (!path) return liana__fail_memory(error, run->folder);
-    LIANA_TRY(liana__json_read(path, arena, &history, error));
-    *epochs = history->kind == LIANA__VALUE_MAP ? liana__value_get(history, "epochs") : NULL;
-    bool is_list = *epochs && (*epochs)->kind == LIANA__VALUE_LIST;
-    for (size_t i = 0; is_list && i < (*epochs)->count; i++) {
-        is_list = (*epochs)->items[i]->kind == LIANA__VALUE_MAP;
-    }
-    if (is_list && (*epochs)->count) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "'%s': expected {\"epochs\": [{...}, ...]} with at least one epoch",
-                       path);
-}
-
-static double number_of(const liana__value *epoch, const char *key)
-{
-    const liana__value *value = liana__value_get(epoch, key);
-    bool is_number = value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT);
-    return is_number ? value->number : NAN;
+    return liana__history_file_epochs(path, 1, arena, epochs, error);
 }
 
 /* The last epoch may not be validated: its last value is an earlier one. */
@@ -38,7 +22,7 @@ static void find_values(const liana__value *epochs, const char *metric, double *
     const liana__monitor_options monitor = {.monitor = metric, .mode = LIANA__MONITOR_AUTO};
     *last = *best = NAN;
     for (size_t i = 0; i < epochs->count; i++) {
-        double value = number_of(epochs->items[i], metric);
+        double value = liana__value_number_of(epochs->items[i], metric, NAN);
         if (!isfinite(value)) continue;
         *last = value;
         if (isnan(*best) || liana__monitor_improves(&monitor, value, *best)) *best = value;
@@ -54,7 +38,7 @@ static size_t list_metrics(const liana__value *epochs, bool validation, const ch
     for (size_t i = 0; i < epoch->count; i++) {
         const char *key = epoch->keys[i];
         if (!liana__history_is_measure(key) || liana__starts_with(key, "val_") != validation ||
-            isnan(number_of(epoch, key)))
+            isnan(liana__value_number_of(epoch, key, NAN)))
             continue;
         names[count++] = key;
     }

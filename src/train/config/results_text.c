@@ -1,8 +1,9 @@
 /* Writes the tables of a sweep. */
-#include "train/config/results.h"
+#include "train/config/sweep.h"
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/scoped.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +117,7 @@ static void add_field(liana__text *text, const char *field)
     liana__text_add(text, strpbrk(field, ",\"\r\n") ? "\"%s\"" : "%s", field);
 }
 
-void liana__sweep_results_csv(const liana__sweep_results *results, liana__text *text)
+static void add_csv(const liana__sweep_results *results, liana__text *text)
 {
     const liana__sweep *sweep = results->sweep;
     liana__text_add(text, "setting,seed,finished");
@@ -175,9 +176,9 @@ static liana__value *run_value(const liana__sweep_results *results, size_t index
     return map;
 }
 
-void liana__sweep_results_json(const liana__sweep_results *results, liana__text *text)
+static void add_json(const liana__sweep_results *results, liana__text *text)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *root = liana__value_map(&arena), *settings = liana__value_list(&arena),
                  *runs = liana__value_list(&arena);
     liana__value_set(&arena, root, "value", liana__value_string(&arena, label_of(results)));
@@ -192,7 +193,6 @@ void liana__sweep_results_json(const liana__sweep_results *results, liana__text 
     } else {
         text->failed = true;
     }
-    liana__arena_free(&arena);
 }
 
 liana_status liana__sweep_results_write(const liana__sweep_results *results, liana__error *error)
@@ -200,19 +200,15 @@ liana_status liana__sweep_results_write(const liana__sweep_results *results, lia
     static const struct {
         const char *name;
         void (*write)(const liana__sweep_results *results, liana__text *text);
-    } files[] = {{"results.csv", liana__sweep_results_csv},
-                 {"results.json", liana__sweep_results_json},
-                 {"results.md", liana__sweep_results_markdown}};
-    liana__arena arena = {0};
+    } files[] = {{"results.csv", add_csv}, {"results.json", add_json}, {"results.md", liana__sweep_results_markdown}};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < sizeof files / sizeof *files && status == LIANA_OK; i++) {
-        liana__text text = {0};
+        LIANA__SCOPED(liana__text) text = {0};
         const char *path = liana__path_join(&arena, results->sweep->folder, files[i].name);
         files[i].write(results, &text);
         status = path && !text.failed ? liana__file_replace(path, text.data, text.length, error)
                                       : liana__fail_memory(error, files[i].name);
-        liana__text_free(&text);
     }
-    liana__arena_free(&arena);
     return status;
 }

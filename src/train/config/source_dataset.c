@@ -1,7 +1,9 @@
-/* Makes a dataset of what a configuration says of a source. */
+/* Makes a dataset of a source of a configuration. */
 #include "train/config/source_dataset.h"
 
+#include "base/scoped.h"
 #include "data/source/class_list.h"
+#include "data/source/source_open.h"
 #include "formats/yaml.h"
 #include "train/config/config_internal.h"
 
@@ -54,7 +56,7 @@ static liana_dataset *join(const liana__source_request *request, const liana__so
 static liana_status open_list(const liana__source_request *request, const liana__source_config *where,
                               const liana__value *list, const char *key, liana_dataset **dataset, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_dataset **inputs = liana__arena_allocate(&arena, list->count * sizeof *inputs);
     double *weights = liana__arena_allocate(&arena, list->count * sizeof *weights);
     liana_status status = arena.failed ? liana__fail_memory(error, key) : LIANA_OK;
@@ -71,36 +73,36 @@ static liana_status open_list(const liana__source_request *request, const liana_
     }
     if (status == LIANA_OK) *dataset = join(request, where, inputs, weights, count);
     for (size_t i = 0; status != LIANA_OK && inputs && i < count; i++) liana_dataset_close(inputs[i]);
-    liana__arena_free(&arena);
     return status == LIANA_OK ? hand_on(request, *dataset, error) : status;
 }
 
-static liana_status find_function(const liana__source_request *request, const char *kind, const char *name,
-                                  const char *key, const liana__registered **found, liana__error *error)
+/* The stage of that name; NULL: none is asked for. */
+static const liana_stage_type *find_stage(const liana__source_request *request, const char *name)
 {
-    *found = name ? liana__context_registered(request->context, kind, name) : NULL;
-    if (!name || *found) return LIANA_OK;
+    return name ? liana__part_find(request->context, &liana__stage_kind, name, NULL) : NULL;
+}
+
+static liana_status fail_function(const char *key, const char *use, const char *name, liana__error *error)
+{
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "%s.%s: there is no function '%.100s'; a C program registers it with liana_%s_register", key,
-                       kind, name, kind);
+                       "%s.%s: there is no function '%.100s'; a C program registers it with liana_register", key, use,
+                       name);
 }
 
 static liana_status choose(const liana__source_request *request, const liana__source_config *where, const char *key,
                            liana_dataset **dataset, liana__error *error)
 {
-    const liana__registered *filter, *map;
-    LIANA_TRY(find_function(request, "filter", where->filter, key, &filter, error));
-    LIANA_TRY(find_function(request, "map", where->map, key, &map, error));
+    const liana_stage_type *filter = find_stage(request, where->filter), *map = find_stage(request, where->map);
+    if (where->filter && !(filter && filter->keep)) return fail_function(key, "filter", where->filter, error);
+    if (where->map && !(map && map->map)) return fail_function(key, "map", where->map, error);
     liana_dataset *made = *dataset;
     *dataset = NULL;
     if (filter) {
-        liana_filter_options options = {where->filter, (liana_filter_function)filter->function, filter->user};
+        const liana_filter_options options = {where->filter, filter->keep, filter->user};
         made = liana_dataset_filter(made, &options);
     }
     if (map) {
-        liana_map_options options = {.name = where->map,
-                                     .function = (liana_map_function)map->function,
-                                     .user = map->user};
+        const liana_map_options options = {.name = where->map, .function = map->map, .user = map->user};
         made = liana_dataset_map(made, &options);
     }
     if (where->shard.count) made = liana_dataset_shard(made, where->shard.count, where->shard.index);
@@ -199,29 +201,26 @@ static liana_status configure_dataset(liana_context *context, const char *text, 
     if (!options) options = &defaults;
     *dataset = NULL;
     liana__error *error = &context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__source_config where;
     opener own = {.context = context, .options = options};
     liana__source_request request = {.context = context,
                                      .open = open_source,
                                      .user = &own,
                                      .label_offset = options->label_offset};
-    liana_status status = LIANA_OK;
-    if (options->take < 0) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
+    if (options->take < 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
     liana__source_options classes = {0};
-    if (status == LIANA_OK) status = liana__dataset_ask_classes(options, &classes, error);
-    if (status == LIANA_OK) status = liana__dataset_ask_columns(options, &arena, &own.written, &classes, error);
+    LIANA_TRY(liana__dataset_ask_classes(options, &classes, error));
+    LIANA_TRY(liana__dataset_ask_columns(options, &arena, &own.written, &classes, error));
     own.columns = classes.columns;
     own.class_names = classes.class_names;
     own.labels_are_names = classes.labels_are_names;
-    if (status == LIANA_OK) status = read_text(text, &arena, &where, error);
-    if (status == LIANA_OK) status = liana__source_dataset(&request, &where, "dataset", dataset, error);
-    liana__arena_free(&arena);
-    if (*dataset) status = liana__dataset_keep_options(*dataset, options, error);
-    if (*dataset && status != LIANA_OK) {
-        liana_dataset_close(*dataset);
-        *dataset = NULL;
-    }
+    LIANA_TRY(read_text(text, &arena, &where, error));
+    LIANA_TRY(liana__source_dataset(&request, &where, "dataset", dataset, error));
+    const liana_status status = liana__dataset_keep_options(*dataset, options, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana_dataset_close(*dataset);
+    *dataset = NULL;
     return status;
 }
 

@@ -3,10 +3,13 @@
 
 #include "base/context_plugins.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "formats/yaml.h"
 #include "train/config/differences.h"
 
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
                                  liana__arena *arena, liana__config *config, liana__error *error)
@@ -48,13 +51,8 @@ static liana_status read_before(const liana__sweep_run *run, liana_context *cont
                                 liana__value **tree, liana__error *error)
 {
     liana__config config;
-    liana__text text = {0};
     LIANA_TRY(liana__config_load(context, LIANA__PLUGINS_IGNORED, run->config, NULL, 0, arena, &config, error));
-    liana__config_write(&config, &text);
-    liana_status status = text.failed ? liana__fail_memory(error, run->config)
-                                      : liana__yaml_parse(text.data, text.length, run->config, arena, tree, error);
-    liana__text_free(&text);
-    return status;
+    return liana__config_tree(&config, arena, tree, error);
 }
 
 /* Names the first key that differs. */
@@ -65,59 +63,49 @@ static liana_status compare_before(const liana__sweep_run *run, const liana__tex
     LIANA_TRY(read_before(run, context, arena, &old, error));
     LIANA_TRY(liana__yaml_parse(now->data, now->length, "the sweep", arena, &new, error));
     const liana__value *const trees[] = {old, new};
-    liana__differences found;
-    liana_status status = liana__differences_find(trees, 2, NULL, arena, &found, error);
-    if (status == LIANA_OK && found.count) {
-        const liana__difference *first = &found.items[0];
-        status = liana__fail(error, LIANA_INVALID_CONFIG,
-                             "'%s' was trained with other settings: %s was %.200s, and is %.200s now; choose another "
-                             "folder with --out, or remove this run",
-                             run->folder, first->key, first->values[0], first->values[1]);
-    }
-    liana__differences_free(&found);
-    return status;
+    LIANA__SCOPED(liana__differences) found = {0};
+    LIANA_TRY(liana__differences_find(trees, 2, NULL, arena, &found, error));
+    if (!found.count) return LIANA_OK;
+    const liana__difference *first = &found.items[0];
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "'%s' was trained with other settings: %s was %.200s, and is %.200s now; choose another folder "
+                       "with --out, or remove this run",
+                       run->folder, first->key, first->values[0], first->values[1]);
 }
 
 /* A run that has not begun may still change. */
 static liana_status check_run(const liana__sweep *sweep, const liana__sweep_run *run, liana__arena *arena,
                               liana__error *error)
 {
-    liana__text now = {0};
-    liana_context *context = NULL;
-    liana_status status = make_context(sweep, &context, error);
-    if (status == LIANA_OK) status = write_text(sweep, run, context, &now, arena, error);
+    LIANA__SCOPED(liana__text) now = {0};
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA_TRY(make_context(sweep, &context, error));
+    LIANA_TRY(write_text(sweep, run, context, &now, arena, error));
     bool begun = liana__file_exists(run->done) || liana__folder_exists(run->folder);
-    if (status == LIANA_OK && begun && liana__file_exists(run->config)) {
-        status = compare_before(run, &now, context, arena, error);
+    if (begun && liana__file_exists(run->config)) {
+        LIANA_TRY(compare_before(run, &now, context, arena, error));
     }
-    liana_context_destroy(context);
-    liana__text_free(&now);
-    return status;
+    return LIANA_OK;
 }
 
 liana_status liana__sweep_check(const liana__sweep *sweep, liana__error *error)
 {
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < sweep->num_runs && status == LIANA_OK; i++) {
-        liana__arena arena = {0};
+        LIANA__SCOPED(liana__arena) arena = {0};
         status = check_run(sweep, &sweep->runs[i], &arena, error);
-        liana__arena_free(&arena);
     }
     return status;
 }
 
 liana_status liana__sweep_write_config(const liana__sweep *sweep, const liana__sweep_run *run, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     const char *folder = liana__path_folder(&arena, run->config);
-    liana_context *context = NULL;
-    liana_status status = folder ? liana__folder_make(folder, error) : liana__fail_memory(error, run->config);
-    if (status == LIANA_OK) status = make_context(sweep, &context, error);
-    if (status == LIANA_OK) status = write_text(sweep, run, context, &text, &arena, error);
-    if (status == LIANA_OK) status = liana__file_replace(run->config, text.data, text.length, error);
-    liana_context_destroy(context);
-    liana__text_free(&text);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA_TRY(folder ? liana__folder_make(folder, error) : liana__fail_memory(error, run->config));
+    LIANA_TRY(make_context(sweep, &context, error));
+    LIANA_TRY(write_text(sweep, run, context, &text, &arena, error));
+    return liana__file_replace(run->config, text.data, text.length, error);
 }

@@ -1,10 +1,10 @@
-/* Estimators: making one, and what all its calls share. */
+/* Estimators: making one, and the common part of its calls. */
 #include "train/estimator/estimator.h"
 
+#include "distribute/strategies/strategies.h"
 #include "program/device.h"
-#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/estimator/own_update.h"
+#include "train/checkpoint/temporary.h"
 #include "train/objective/shared_loader.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void copy_warm_start(liana_estimator *own)
     }
 }
 
-/* Copies what the options point to. */
+/* Copies the texts and lists of the options. */
 static liana_status keep_options(liana_estimator *own, const liana_estimator_options *given, liana__error *error)
 {
     liana_estimator_options *options = &own->options;
@@ -75,6 +75,7 @@ static liana_status keep_options(liana_estimator *own, const liana_estimator_opt
     for (size_t i = 0; i < LIANA_MAX_OUTPUTS; i++) options->labels[i] = copy(own, options->labels[i]);
     options->config.model_dir = copy(own, given->config.model_dir);
     options->config.device = copy(own, given->config.device);
+    options->config.bad_numbers_folder = copy(own, given->config.bad_numbers_folder);
     copy_warm_start(own);
     own->fn = (liana__fn){given->model_fn, given->params, options->name, given->config.seed};
     if (own->arena.failed) return liana__fail_memory(error, "an estimator");
@@ -168,7 +169,7 @@ liana_status liana_estimator_create(liana_context *context, const liana_estimato
 void liana_estimator_destroy(liana_estimator *own)
 {
     if (!own) return;
-    /* What cannot be removed stays: there is nobody to tell. */
+    /* A folder that cannot be removed stays: there is nobody to tell. */
     if (own->is_temporary && liana__folder_remove(own->folder, NULL) != LIANA_OK) own->is_temporary = false;
     liana_variables_destroy(own->variables);
     liana_device_close(own->device);
@@ -198,30 +199,22 @@ liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_m
 {
     liana_estimator *estimator = own->estimator;
     const liana_run_config *config = &estimator->options.config;
-    liana__trainer_input inputs[LIANA_MAX_COMPONENTS];
+    liana__function_model *model = &own->model;
     bool fractions = false;
-    LIANA_TRY(liana__function_model_make(estimator->context, &estimator->fn, &first->offered, modes, &own->arena,
-                                         &own->model, error));
-    if (modes->train && modes->train->update) {
-        LIANA_TRY(liana__own_update_make(&own->model, estimator->context, error));
+    LIANA_TRY(liana__function_model_make(estimator->context, &estimator->fn, &first->offered, modes, &own->arena, model,
+                                         error));
+    if (modes->train && modes->train->update) LIANA_TRY(liana__own_update_make(model, error));
+    for (size_t i = 0; i < model->function.num_inputs; i++) {
+        fractions |= model->arrivals[i].is_image && model->arrivals[i].dtype == LIANA_F32;
     }
-    for (size_t i = 0; i < own->model.model->num_inputs; i++) {
-        const liana__fn_component *component = &first->offered.items[own->model.ports[i]];
-        inputs[i] = (liana__trainer_input){component->dtype, component->is_image};
-        fractions = fractions || (component->is_image && component->dtype == LIANA_F32);
-    }
-    liana__trainer_input *kept =
-        liana__arena_copy(&own->arena, inputs, (own->model.model->num_inputs + 1) * sizeof *inputs);
-    if (!kept) return liana__fail_memory(error, "an estimator");
     own->job = estimator->job;
     own->job.precision = (int)liana__estimator_precision(estimator, &own->arena);
     if (!modes->train) own->job.batch_size = own->job.validation_batch_size;
     liana__training_options options = {.strategy = estimator->strategy,
                                        .optimizer = modes->train ? &modes->train->optimizer : NULL,
-                                       .trainer = {.model = own->model.model,
-                                                   .function = &own->model.function,
-                                                   .objective = &own->model.objective,
-                                                   .inputs = kept,
+                                       .trainer = {.function = &model->function,
+                                                   .objective = &model->objective,
+                                                   .inputs = model->arrivals,
                                                    .scale = first->offered.scale,
                                                    .fractions = fractions},
                                        .data_memory = data_bytes(config),
@@ -246,7 +239,7 @@ void liana__fn_session_close(liana__fn_session *own)
     liana__fn_input_close(&own->train);
     liana__fn_input_close(&own->measured);
     if (own->training.context) liana__training_close(&own->training);
-    liana__function_model_destroy(&own->model);
+    liana__user_update_free(&own->model.update);
     liana__arena_free(&own->arena);
 }
 

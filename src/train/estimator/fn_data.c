@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- what a dataset offers ---- */
+/* ---- the components of a dataset ---- */
 
 static bool is_named(const char *const *names, const char *name)
 {
@@ -72,9 +72,10 @@ liana_status liana__fn_input_describe(const liana_estimator_input *given, const 
                            "%s.input.image_shape[%d] is %lld, expected height, width and channels of at least 1", key,
                            i, (long long)given->image_shape[i]);
     }
-    const liana_component *components;
+    const liana_dataset_facts facts = liana_dataset_info(given->dataset);
+    const liana_component *components = facts.components;
     liana__fn_data *offered = &input->offered;
-    offered->count = liana_dataset_components(given->dataset, &components);
+    offered->count = facts.num_components;
     offered->scale = given->dataset->scale ? given->dataset->scale : LIANA_SCALE_ZERO_ONE;
     for (size_t i = 0; i < offered->count; i++) {
         liana__fn_component *made = &offered->items[i];
@@ -153,12 +154,12 @@ liana_status liana__fn_input_load(liana__fn_input *input, const liana__function_
                                   liana__loader_options options, liana__error *error)
 {
     const liana_dataset *dataset = input->given->dataset;
-    const size_t count = model->model->num_inputs;
+    const size_t count = model->function.num_inputs;
     for (size_t i = 0; i < count; i++) {
-        const liana__fn_component *wanted = &model->data->items[model->ports[i]];
+        const liana__fn_component *wanted = &model->data->items[model->components[i]];
         const liana__fn_component *found = find(input, wanted->data.name);
         LIANA_TRY(check_component(wanted, found, error));
-        input->names[i] = liana__input_component(model->model, i);
+        input->names[i] = liana__port_component(&model->inputs[i]);
         add_component(input, i, found);
         input->items[i].dtype = wanted->dtype;
         if (found->is_image) {
@@ -169,7 +170,7 @@ liana_status liana__fn_input_load(liana__fn_input *input, const liana__function_
                                                     .fractions = wanted->dtype == LIANA_F32};
         }
         if (input->items[i].maker == LIANA__MAKE_LABEL) {
-            options.num_classes = liana__model_input(model->model, i).num_ids;
+            options.num_classes = model->inputs[i].num_ids;
         }
     }
     options.components = input->items;

@@ -1,12 +1,14 @@
-/* Makes a model and an objective of what a model function gives. */
+/* A model function as a shard builder: its objective, the inputs of its shards, and their graphs. */
 #include "train/estimator/function_model.h"
 
-#include "ir/graph.h"
+#include "ir/device_scope.h"
+#include "passes/autodiff.h"
 #include "train/estimator/model_fn_internal.h"
+#include "train/objective/step_graphs.h"
 
 #include <string.h>
 
-/* ---- what the modes have in common ---- */
+/* ---- all modes ---- */
 
 static const liana__fn_built *main_mode(const liana__function_model *own)
 {
@@ -128,7 +130,7 @@ static liana_status join_variables(liana__function_model *own, size_t *count, li
     return LIANA_OK;
 }
 
-/* What a variable belongs to: "dense" of "dense/kernel". Moving averages of one owner are updated together. */
+/* The owner of a variable: "dense" of "dense/kernel". Moving averages of one owner are updated together. */
 static const char *owner_of(const liana__fn_variable *variable, liana__arena *arena)
 {
     if (variable->model) {
@@ -138,124 +140,81 @@ static const char *owner_of(const liana__fn_variable *variable, liana__arena *ar
     return slash ? liana__arena_format(arena, "%.*s", (int)(slash - variable->name), variable->name) : variable->name;
 }
 
-/* ---- the model ---- */
+/* ---- inputs of shards ---- */
 
-/* Whole numbers that are looked up, as the user of an input. */
-typedef struct id_options {
-    int64_t count;
-} id_options;
-
-static int64_t count_ids(const void *options)
+static liana_status add_input(liana__function_model *own, size_t component, int64_t num_ids, liana__error *error)
 {
-    return ((const id_options *)options)->count;
-}
-
-static const liana_layer_type ids_type = {LIANA_PART(LAYER, liana_layer_type, "Ids", "What is looked up."),
-                                          .max_inputs = 1, .num_ids = count_ids};
-static const liana_layer_type variables_type = {
-    LIANA_PART(LAYER, liana_layer_type, "Variables", "Variables of a model function.")};
-
-static liana_status add_layer(liana_model *model, const liana_layer_type *type, const char *name, void *options,
-                              size_t *index, liana__error *error)
-{
-    if (!name || !liana__grow(&model->layers, model->num_layers, &model->layer_capacity, sizeof *model->layers)) {
-        return liana__fail_memory(error, "a model function");
-    }
-    *index = model->num_layers++;
-    model->layers[*index] = (liana__layer){
-        .type = type, .name = name, .options = options, .trainable = true, .within = LIANA__NONE, .where = LIANA_HERE};
-    return LIANA_OK;
-}
-
-static liana_status add_node(liana_model *model, liana__layer_node node, liana__error *error)
-{
-    if (!liana__grow(&model->nodes, model->num_nodes, &model->node_capacity, sizeof *model->nodes)) {
-        return liana__fail_memory(error, "a model function");
-    }
-    node.within = LIANA__NONE;
-    model->nodes[model->num_nodes++] = node;
-    return LIANA_OK;
-}
-
-static liana_status add_port(liana__function_model *own, size_t component, int64_t num_ids, liana__error *error)
-{
-    liana_model *model = own->model;
     const liana__fn_component *data = &own->data->items[component];
-    liana_dtype dtype = data->is_image ? LIANA_F32 : data->dtype;
-    size_t layer = 0, node = model->num_nodes;
-    LIANA_TRY(add_layer(model, &liana__layer_input_layer, liana__arena_string(&model->arena, data->data.name), NULL,
-                        &layer, error));
-    LIANA_TRY(add_node(model, (liana__layer_node){.layer = layer, .shape = data->shape, .dtype = dtype}, error));
-    own->ports[model->num_inputs] = component;
-    model->inputs[model->num_inputs++] = node;
-    if (!num_ids) return LIANA_OK;
-    id_options *options = liana__arena_allocate(&model->arena, sizeof *options);
-    size_t *inputs = liana__arena_allocate(&model->arena, sizeof *inputs);
-    if (!options || !inputs) return liana__fail_memory(error, "a model function");
-    options->count = num_ids;
-    *inputs = node;
-    LIANA_TRY(add_layer(model, &ids_type, "ids", options, &layer, error));
-    return add_node(model, (liana__layer_node){.layer = layer, .inputs = inputs, .num_inputs = 1, .shape = data->shape},
-                    error);
+    own->components[own->function.num_inputs] = component;
+    own->arrivals[own->function.num_inputs] = (liana__trainer_input){data->dtype, data->is_image};
+    own->inputs[own->function.num_inputs++] =
+        (liana__model_port){.name = liana__arena_string(own->arena, data->data.name),
+                            .dtype = data->is_image ? LIANA_F32 : data->dtype,
+                            .shape = data->shape,
+                            .num_ids = num_ids};
+    return own->arena->failed ? liana__fail_memory(error, "a model function") : LIANA_OK;
 }
 
-static liana_status add_ports(liana__function_model *own, liana__error *error)
+static liana_status find_inputs(liana__function_model *own, liana__error *error)
 {
     const liana__fn_built *train = own->modes.train, *other = own->modes.evaluate;
     for (size_t i = 0; i < own->data->count; i++) {
         bool used = (train && train->used[i]) || (other && other->used[i]);
         int64_t ids = train ? train->num_ids[i] : 0, others = other ? other->num_ids[i] : 0;
         if (!ids || (others && others < ids)) ids = others;
-        if (used) LIANA_TRY(add_port(own, i, ids, error));
+        if (used) LIANA_TRY(add_input(own, i, ids, error));
     }
-    if (own->model->num_inputs) return LIANA_OK;
+    if (own->function.num_inputs) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s: the model function asks for no feature of the data",
                        own->fn->name);
 }
 
-/* What a model says of its weight. What is only evaluated has penalties too: the loss is the same. */
-static void add_rules(const liana__function_model *own, const liana__fn_variable *variable, liana__weight *weight)
+/* The first of the variables that have its owner. */
+static size_t find_owner(const liana__function_model *own, size_t count, const char *owner)
 {
-    const liana_model *model = variable->model;
-    if (!model || main_mode(own)->kind == LIANA_MODE_PREDICT) return;
-    weight->regularizer = model->weights[variable->weight].regularizer;
-    weight->constraint = model->weights[variable->weight].constraint;
-    if (!own->modes.train) weight->trainable = liana__weight_trainable(model, variable->weight);
+    size_t found = 0;
+    while (found < count && strcmp(own->weights[found].owner_name, owner) != 0) found++;
+    return found;
 }
 
-static liana_status add_weight(liana__function_model *own, const liana__fn_variable *variable, liana__error *error)
+static liana_status add_weight(liana__function_model *own, size_t index, liana__error *error)
 {
-    liana_model *model = own->model;
-    const char *owner = owner_of(variable, &model->arena);
-    int found = owner ? liana__model_find_layer(model, owner) : -1;
-    size_t layer = (size_t)found;
-    if (found < 0 || model->layers[layer].type != &variables_type) {
-        LIANA_TRY(add_layer(model, &variables_type, owner, NULL, &layer, error));
-    }
-    if (!liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
-        return liana__fail_memory(error, "a model function");
-    }
-    liana__weight *weight = &model->weights[model->num_weights++];
-    *weight = (liana__weight){.name = variable->name,
-                              .short_name = variable->name,
-                              .shape = variable->shape,
-                              .layer = layer,
-                              .trainable = variable->trained};
-    add_rules(own, variable, weight);
-    return liana__initializer_parse(NULL, "zeros", &weight->initializer, error);
+    const liana__fn_variable *variable = &own->variables[index];
+    const liana_model *model = main_mode(own)->kind == LIANA_MODE_PREDICT ? NULL : variable->model;
+    const char *owner = owner_of(variable, own->arena);
+    if (!owner) return liana__fail_memory(error, "a model function");
+    liana__updated_variable *weight = &own->weights[index];
+    /* An evaluation has penalties too: the loss is the same. */
+    const bool by_model = model && !own->modes.train;
+    *weight = (liana__updated_variable){.name = variable->name,
+                                        .shape = variable->shape,
+                                        .is_average = by_model ? !liana__weight_trainable(model, variable->weight)
+                                                               : !variable->trained,
+                                        .about = LIANA__NO_VARIABLE,
+                                        .owner = find_owner(own, index, owner),
+                                        .owner_name = owner};
+    if (!model) return LIANA_OK;
+    const liana__weight *rules = &model->weights[variable->weight];
+    weight->constraint = &rules->constraint;
+    if (rules->regularizer.type && !weight->is_average) weight->regularizer = &rules->regularizer;
+    weight->whole = (weight->regularizer && !weight->regularizer->type->is_by_element) ||
+                    (rules->constraint.type && !rules->constraint.type->is_by_element);
+    return LIANA_OK;
 }
 
-static liana_status make_model(liana__function_model *own, liana_context *context, liana__error *error)
+static liana_status find_weights(liana__function_model *own, liana__error *error)
 {
     size_t count = 0;
     bool learns = false;
     LIANA_TRY(join_variables(own, &count, error));
-    LIANA_TRY(liana_model_create(context, own->fn->name, &own->model));
-    LIANA_TRY(add_ports(own, error));
+    own->weights = liana__arena_allocate(own->arena, (count + 1) * sizeof *own->weights);
+    if (!own->weights) return liana__fail_memory(error, "the variables");
     for (size_t i = 0; i < count; i++) {
-        LIANA_TRY(add_weight(own, &own->variables[i], error));
+        LIANA_TRY(add_weight(own, i, error));
         learns |= own->variables[i].trained;
     }
+    own->function.weights = own->weights;
+    own->function.num_weights = count;
     if (learns || !own->modes.train) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s: the loss depends on no variable that could be trained; make one with liana_graph_variable, "
@@ -263,7 +222,7 @@ static liana_status make_model(liana__function_model *own, liana_context *contex
                        own->fn->name);
 }
 
-/* ---- leaves ---- */
+/* ---- shards ---- */
 
 static bool same_results(const liana__fn_built *first, const liana__fn_built *built)
 {
@@ -276,67 +235,105 @@ static bool same_results(const liana__fn_built *first, const liana__fn_built *bu
     return same;
 }
 
-static bool take_updates(const liana__function_model *own, const liana__fn_call *made, liana__function_call *call)
+/* Calls the model function for a shard, whose inputs are there. */
+static void call_function(const liana__function_model *own, liana__fn_call *call)
 {
-    call->updates = liana__arena_allocate(&call->graph->arena, (made->num_updates + 1) * sizeof *call->updates);
-    if (!call->updates) return false;
-    for (size_t i = 0; i < made->num_updates; i++) {
-        const liana_variable_update *update = &made->updates[i];
-        const char *about = liana_tensor_name(update->about);
-        call->updates[i] =
-            (liana__model_update){.weight =
-                                      (size_t)liana__model_find_weight(own->model, liana_tensor_name(update->variable)),
-                                  .statistic = update->statistic,
-                                  .momentum = update->momentum,
-                                  .about =
-                                      about ? (size_t)liana__model_find_weight(own->model, about) : LIANA__NO_WEIGHT};
-    }
-    call->num_updates = made->num_updates;
-    return true;
+    const liana__fn_built *first = call->kind == LIANA_MODE_TRAIN ? own->modes.train : own->modes.evaluate;
+    call->fn = own->fn;
+    call->data = own->data;
+    call->given = true;
+    call->arena = &call->graph->arena;
+    if (liana_graph_status(call->graph) != LIANA_OK || liana__fn_run(call, NULL) != LIANA_OK) return;
+    if (same_results(first, &call->built)) return;
+    liana__fn_fail(call, (liana_tensor){0},
+                   "the model function gives other sums, predictions or variables for %lld examples than before; they "
+                   "must not depend on the size",
+                   (long long)call->size);
 }
 
-static bool take_weights(const liana__function_model *own, liana__function_call *call)
+/* Gradients of the trained variables, in their order. */
+static void add_gradients(const liana__function_model *own, const liana__fn_call *call, liana__shard_sums *sums)
 {
-    const size_t count = own->model->num_weights;
-    call->weights = liana__arena_allocate(&call->graph->arena, (count + 1) * sizeof *call->weights);
-    for (size_t i = 0; call->weights && i < count; i++) {
-        int found = liana__graph_find_variable(call->graph, own->model->weights[i].name);
-        if (found >= 0) call->weights[i] = liana__node_tensor(call->graph, call->graph->variables[found]);
-    }
-    return call->weights != NULL;
-}
-
-static void build_leaf(void *user, liana__function_call *call)
-{
-    const liana__function_model *own = user;
-    const liana__fn_built *first = call->training ? own->modes.train : own->modes.evaluate;
-    liana__fn_call made = {.fn = own->fn,
-                           .kind = first->kind,
-                           .data = own->data,
-                           .graph = call->graph,
-                           .size = call->size,
-                           .positions = call->positions,
-                           .present = call->present,
-                           .given = true,
-                           .scales = call->scales,
-                           .arena = &call->graph->arena};
-    for (size_t i = 0; i < own->model->num_inputs; i++) made.inputs[own->ports[i]] = call->inputs[i];
-    if (liana__fn_run(&made, NULL) != LIANA_OK) return;
-    if (!same_results(first, &made.built)) {
-        liana__fn_fail(&made, (liana_tensor){0},
-                       "the model function gives other sums, predictions or variables for %lld examples than before; "
-                       "they must not depend on the size",
-                       (long long)call->size);
+    liana_graph *graph = call->graph;
+    liana_tensor *wrt = liana__arena_allocate(&graph->arena, (own->function.num_weights + 1) * sizeof *wrt);
+    size_t count = 0;
+    if (!wrt) {
+        liana__graph_fail(graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a model function");
         return;
     }
-    call->counts = made.counts;
-    if (call->counting) return;
-    call->loss = made.loss;
-    call->sums = made.sums;
-    call->rows = made.rows;
-    if (!take_updates(own, &made, call) || !take_weights(own, call)) {
-        liana__graph_fail(call->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for a model function");
+    for (size_t i = 0; i < own->function.num_weights; i++) {
+        const int found = liana__graph_find_variable(graph, own->weights[i].name);
+        if (found < 0 || own->weights[i].is_average) continue;
+        wrt[count++] = liana__node_tensor(graph, graph->variables[found]);
     }
+    if (!liana__require_gradient(LIANA_HERE, call->loss, wrt, count)) return;
+    liana__shard_sums_add_gradients(LIANA_HERE, sums, call->loss, wrt, count);
+}
+
+static void finish_training(liana__function_model *own, const liana__fn_call *call, liana__shard_sums *sums)
+{
+    const liana_tensor examples = liana__count_examples(LIANA_HERE, call->graph, call->present, call->size);
+    liana__shard_sums_add_statistics(LIANA_HERE, sums, examples, call->updates, call->num_updates);
+    add_gradients(own, call, sums);
+    if (liana_graph_status(call->graph) != LIANA_OK) return;
+    liana__shard_sums_finish(sums, call->sums);
+    if (liana__shard_sums_keep(sums, own->arena, &own->sums) && !own->arena->failed) return;
+    liana__graph_fail(call->graph, LIANA_HERE, LIANA_INVALID_ARGUMENT,
+                      "%s: the model function gives other gradients or averages for %lld examples than before",
+                      own->fn->name, (long long)call->size);
+}
+
+static void build_inputs(const liana__function_model *own, const liana__trainer_options *options, liana__step_kind kind,
+                         const liana__shard_rows *rows, liana__fn_call *call)
+{
+    liana_graph *graph = call->graph;
+    const liana_shape column = liana_shape_of(call->size);
+    for (size_t i = 0; i < own->function.num_inputs; i++) {
+        call->inputs[own->components[i]] = liana__build_input(options, graph, &own->inputs[i], i, call->size);
+    }
+    const bool counts = kind == LIANA__STEP_COUNTING;
+    if (counts && rows->masked) call->present = liana_graph_input(graph, "present", LIANA_F32, column);
+    call->positions = liana_graph_input(graph, "positions", LIANA_U64, column);
+    if (counts) return;
+    if (kind == LIANA__STEP_TRAINING && own->objective.num_masked) {
+        call->scales = liana_graph_input(graph, LIANA__SCALES, LIANA_F32, liana_shape_of(call->size, 1));
+    }
+    if (rows->masked) call->present = liana_graph_input(graph, "present", LIANA_F32, column);
+}
+
+static liana_status build_shards(void *user, const liana__trainer_options *options, liana__step_kind kind,
+                                 const liana__shard_rows *rows, liana_graph **out, liana__error *error)
+{
+    liana__function_model *own = user;
+    liana_context *context = own->function.context;
+    const bool evaluates = kind == LIANA__STEP_EVALUATION;
+    liana_graph *graph;
+    *out = NULL;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    liana__fn_call call = {.graph = graph,
+                           .kind = evaluates ? own->modes.evaluate->kind : LIANA_MODE_TRAIN,
+                           .size = rows->size * rows->shards};
+    liana__shard_sums sums = {.graph = graph};
+    if (kind != LIANA__STEP_COUNTING) {
+        liana__scopes_forbid(graph, LIANA__SCOPES_OF_STRATEGY);
+        graph->mixed_precision = options->mixed_precision && !(evaluates && options->evaluates_in_float32);
+    }
+    build_inputs(own, options, kind, rows, &call);
+    call_function(own, &call);
+    const bool is_good = liana_graph_status(graph) == LIANA_OK;
+    if (is_good && kind == LIANA__STEP_COUNTING) liana_graph_output(graph, "counts", call.counts);
+    if (is_good && kind == LIANA__STEP_TRAINING) finish_training(own, &call, &sums);
+    if (is_good && evaluates) liana_graph_output(graph, "sums", call.sums);
+    if (is_good && evaluates && call.rows.id) liana_graph_output(graph, "output", call.rows);
+    liana__shard_sums_free(&sums);
+    const liana_status status = liana_graph_status(graph);
+    if (status == LIANA_OK) {
+        *out = graph;
+        return LIANA_OK;
+    }
+    liana_graph_destroy(graph);
+    if (error && error != &context->error) *error = context->error;
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -346,15 +343,15 @@ liana_status liana__function_model_make(liana_context *context, const liana__fn 
                                         liana__error *error)
 {
     *made = (liana__function_model){.fn = fn, .data = data, .arena = arena, .modes = *modes};
-    made->function = (liana__leaf_function){.build = build_leaf, .user = made};
-    made->function.gives_rows = modes->evaluate && modes->evaluate->kind == LIANA_MODE_PREDICT;
+    made->function =
+        (liana__trained_function){.context = context,
+                                  .name = fn->name,
+                                  .build = build_shards,
+                                  .sums = &made->sums,
+                                  .inputs = made->inputs,
+                                  .gives_rows = modes->evaluate && modes->evaluate->kind == LIANA_MODE_PREDICT,
+                                  .user = made};
     LIANA_TRY(find_objective(made, error));
-    return make_model(made, context, error);
-}
-
-void liana__function_model_destroy(liana__function_model *made)
-{
-    liana__user_update_free(&made->update);
-    liana_model_destroy(made->model);
-    made->model = NULL;
+    LIANA_TRY(find_inputs(made, error));
+    return find_weights(made, error);
 }

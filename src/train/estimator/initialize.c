@@ -1,14 +1,16 @@
 /* The first values of an estimator's variables. */
 #include "base/named.h"
-#include "formats/safetensors.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/warm_source.h"
+#include "train/checkpoint/warm_start.h"
 #include "train/estimator/estimator.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_variables_destroy, liana_variables)
 
 /* ---- the set ---- */
 
@@ -16,7 +18,7 @@ static liana_status declare_weights(const liana__fn_session *own, liana_variable
 {
     const liana__function_model *model = &own->model;
     size_t place;
-    for (size_t i = 0; i < model->model->num_weights; i++) {
+    for (size_t i = 0; i < model->function.num_weights; i++) {
         const liana__fn_variable *variable = &model->variables[i];
         LIANA_TRY(
             liana__variables_declare(set, variable->name, LIANA_F32, &variable->shape, variable->initializer, &place));
@@ -79,11 +81,9 @@ static liana_status warm_variable(const liana__safetensors *file, const char *pr
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&shape).text,
                            variable->name, liana__type_print(variable->buffer->dtype, &variable->buffer->shape).text);
     }
-    void *copy;
+    LIANA__SCOPED_MEMORY void *copy = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &copy, error));
-    liana_status status = liana__variables_set(set, place, copy);
-    free(copy);
-    return status;
+    return liana__variables_set(set, place, copy);
 }
 
 /* Names that the model function does not have are mistakes. */
@@ -91,14 +91,16 @@ static liana_status check_names(const liana_warm_start *warm, const liana__fn_se
 {
     for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->names[i].variable; i++) {
         const char *name = warm->names[i].variable;
-        if (liana__model_find_weight(own->model.model, name) >= 0) continue;
-        const liana__named list = LIANA__NAMED(liana__fn_variable, own->model.variables, own->model.model->num_weights);
+        const char *nearest = NULL;
+        const liana__named list =
+            LIANA__NAMED(liana__fn_variable, own->model.variables, own->model.function.num_weights);
+        if (liana__named_find(list, name, &nearest) < own->model.function.num_weights) continue;
         return liana__fail(error, LIANA_NOT_FOUND, "the model function has no variable '%.200s'%s", name,
-                           liana__hint(liana__named_nearest(list, name)).text);
+                           liana__hint(nearest).text);
     }
     for (size_t i = 0; i < LIANA_MAX_WARM_NAMES && warm->variables[i]; i++) {
         bool found = false;
-        for (size_t k = 0; k < own->model.model->num_weights && !found; k++) {
+        for (size_t k = 0; k < own->model.function.num_weights && !found; k++) {
             found = fnmatch(warm->variables[i], own->model.variables[k].name, 0) == 0;
         }
         if (!found) return liana__fail(error, LIANA_NOT_FOUND, "no variable matches '%.200s'", warm->variables[i]);
@@ -112,7 +114,7 @@ static liana_status warm_from(const liana_warm_start *warm, const char *path, co
     liana__safetensors file;
     LIANA_TRY(liana__safetensors_open(path, &file, error));
     liana_status status = LIANA_OK;
-    for (size_t i = 0; i < own->model.model->num_weights && status == LIANA_OK; i++) {
+    for (size_t i = 0; i < own->model.function.num_weights && status == LIANA_OK; i++) {
         const char *name = own->model.variables[i].name;
         if (is_wanted(warm, name)) status = warm_variable(&file, previous_name(warm, name), set, i, error);
     }
@@ -199,10 +201,8 @@ static liana_status hand_over(const liana_variables *set, liana__variables *vari
 
 liana_status liana__estimator_initialize(liana__fn_session *own, liana__error *error)
 {
-    liana_variables *set;
+    LIANA__SCOPED_BY(liana_variables_destroy_scoped) liana_variables *set = NULL;
     LIANA_TRY(liana_variables_create(own->estimator->device, &set));
-    liana_status status = fill(own, set, error);
-    if (status == LIANA_OK) status = hand_over(set, &own->training.variables, error);
-    liana_variables_destroy(set);
-    return status;
+    LIANA_TRY(fill(own, set, error));
+    return hand_over(set, &own->training.variables, error);
 }

@@ -1,44 +1,19 @@
 /* Calls of a model function: features and labels by name, the models that it calls, and the spec that it returns. */
 #include "train/estimator/model_fn.h"
 
-#include "base/named.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
-#include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "train/estimator/model_fn_internal.h"
 
 #include <string.h>
 
-/* ---- failing ---- */
-
-liana_status liana__fn_fail(liana__fn_call *call, liana_tensor about, const char *format, ...)
-{
-    liana_graph *graph = call->graph;
-    if (graph->status != LIANA_OK) return graph->status;
-    liana__error *error = &graph->context->error;
-    const liana__node *node = about.graph == graph ? liana__tensor_node(about) : NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    liana__fail_list(error, LIANA_INVALID_ARGUMENT, format, arguments);
-    va_end(arguments);
-    graph->status = node && node->where.line > 0
-                        ? liana__fail_within(error, "%s:%d: %s", node->where.file, node->where.line, call->fn->name)
-                        : liana__fail_within(error, "%s", call->fn->name);
-    return graph->status;
-}
-
-liana__shape_text liana__fn_type(const liana__fn_call *call, liana_tensor tensor)
-{
-    const liana__node *node = tensor.graph == call->graph ? liana__tensor_node(tensor) : NULL;
-    if (node) return liana__type_print(node->dtype, &node->shape);
-    return (liana__shape_text){"no tensor of the graph"};
-}
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 /* ---- features and labels ---- */
 
-/* What the state of liana_features is. */
+/* The state of liana_features. */
 typedef struct side {
     liana__fn_call *call;
     bool labels;
@@ -253,5 +228,20 @@ liana_status liana__fn_run(liana__fn_call *call, liana__error *error)
     liana_status status = call_function(call, &models);
     if (status == LIANA_OK) status = finish(call, &models);
     if (status != LIANA_OK && error && error != &context->error) *error = context->error;
+    return status;
+}
+
+liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_mode_kind kind,
+                             const liana__fn_data *data, liana__arena *arena, liana__fn_built *built,
+                             liana__error *error)
+{
+    enum { SIZE = 2 };
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
+    LIANA_TRY(liana_graph_create(context, &graph));
+    liana__fn_call call = {.fn = fn, .kind = kind, .data = data, .graph = graph, .size = SIZE, .arena = arena};
+    call.positions = liana_graph_input(graph, "positions of examples", LIANA_U64, liana_shape_of(SIZE));
+    const liana_status status = liana__fn_run(&call, error);
+    *built = call.built;
+
     return status;
 }

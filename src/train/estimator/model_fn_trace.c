@@ -1,5 +1,5 @@
-/* What a call of a model function shows: the variables, which of them are trained, and which whole numbers are looked
- * up. */
+/* The facts that a call of a model function shows: the variables, which of them are trained, and which whole numbers
+ * are looked up. */
 #include "ir/graph.h"
 #include "program/optimizer.h"
 #include "train/estimator/model_fn_internal.h"
@@ -121,7 +121,7 @@ static size_t find_component(const liana__fn_call *call, liana_tensor tensor)
         for (size_t i = 0; i < call->data->count; i++) {
             if (call->inputs[i].id && call->inputs[i].id == tensor.id) return i;
         }
-        const char *op = liana_tensor_op(tensor);
+        const char *op = liana_tensor_info(tensor).op;
         if (!op || (strcmp(op, "cast") != 0 && strcmp(op, "reshape") != 0)) return call->data->count;
         tensor = liana_tensor_input(tensor, 0);
     }
@@ -133,10 +133,10 @@ static int64_t last_dimension(liana_tensor tensor)
     return shape.rank ? shape.dims[shape.rank - 1] : 0;
 }
 
-/* The ops that look numbers up: *indices is what they look up, and the result is how many there are. 0: another op. */
+/* The ops that look numbers up: *indices are those numbers, and the result is the size of the table. 0: another op. */
 static int64_t count_looked_up(liana_tensor tensor, liana_tensor *indices)
 {
-    const char *op = liana_tensor_op(tensor);
+    const char *op = liana_tensor_info(tensor).op;
     *indices = liana_tensor_input(tensor, 1);
     if (strcmp(op, "sparse_softmax_cross_entropy") == 0 || strcmp(op, "in_top_k") == 0) {
         return last_dimension(liana_tensor_input(tensor, 0));
@@ -151,9 +151,9 @@ static int64_t count_looked_up(liana_tensor tensor, liana_tensor *indices)
 
 static void find_ids(liana__fn_call *call)
 {
-    for (size_t i = 0; i < liana_graph_num_nodes(call->graph); i++) {
+    for (size_t i = 0; i < liana_graph_count(call->graph, LIANA_GRAPH_NODES); i++) {
         liana_tensor indices;
-        int64_t count = count_looked_up(liana_graph_node(call->graph, i), &indices);
+        int64_t count = count_looked_up(liana_graph_nth(call->graph, LIANA_GRAPH_NODES, i).tensor, &indices);
         size_t component = count ? find_component(call, indices) : call->data->count;
         if (component == call->data->count || call->data->items[component].dtype != LIANA_S32) continue;
         int64_t *least = &call->built.num_ids[component];
@@ -198,20 +198,4 @@ liana_status liana__fn_find_variables(liana__fn_call *call, const liana_model *c
     LIANA_TRY(add_averages(call));
     find_ids(call);
     return read_optimizer(call);
-}
-
-liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_mode_kind kind,
-                             const liana__fn_data *data, liana__arena *arena, liana__fn_built *built,
-                             liana__error *error)
-{
-    enum { SIZE = 2 };
-    liana_graph *graph;
-    liana_status status = liana_graph_create(context, &graph);
-    if (status != LIANA_OK) return status;
-    liana__fn_call call = {.fn = fn, .kind = kind, .data = data, .graph = graph, .size = SIZE, .arena = arena};
-    call.positions = liana_graph_input(graph, "positions of examples", LIANA_U64, liana_shape_of(SIZE));
-    status = liana__fn_run(&call, error);
-    *built = call.built;
-    liana_graph_destroy(graph);
-    return status;
 }

@@ -1,5 +1,5 @@
 /* An update of a model function's own. */
-#include "train/estimator/own_update.h"
+#include "train/estimator/function_model.h"
 
 #include "ir/graph.h"
 
@@ -28,38 +28,15 @@ static liana_status name_sums(liana__function_model *own, liana__error *error)
     return own->arena->failed ? liana__fail_memory(error, "an update") : LIANA_OK;
 }
 
-static liana__step_sum *add_item(liana__function_model *own, const char *variable)
-{
-    liana__step_sum *item = &own->sums.items[own->sums.count++];
-    size_t weight = (size_t)liana__model_find_weight(own->model, variable);
-    *item = (liana__step_sum){.variable = own->model->weights[weight].name,
-                              .dtype = LIANA_F32,
-                              .shape = own->model->weights[weight].shape};
-    return item;
-}
-
-/* In the order of a training shard's sums: gradients, then moving averages. */
-static liana_status list_sums(liana__function_model *own, liana__error *error)
-{
-    const liana__fn_built *built = own->modes.train;
-    const liana_model *model = own->model;
-    const size_t most = model->num_weights + built->num_averages + 1;
-    own->sums.items = liana__arena_allocate(own->arena, most * sizeof *own->sums.items);
-    if (!own->sums.items) return liana__fail_memory(error, "an update");
-    for (size_t i = 0; i < model->num_weights; i++) {
-        if (!liana__weight_trainable(model, i)) continue;
-        add_item(own, model->weights[i].name)->is_gradient = true;
-        own->sums.num_gradients++;
-    }
-    for (size_t i = 0; i < built->num_averages; i++) {
-        liana__step_sum *item = add_item(own, built->averages[i].variable);
-        item->momentum = built->averages[i].momentum;
-        item->about = built->averages[i].about;
-    }
-    return name_sums(own, error);
-}
-
 /* ---- variables that only the update has ---- */
+
+static bool is_weight(const liana__function_model *own, const char *name)
+{
+    for (size_t i = 0; i < own->function.num_weights; i++) {
+        if (strcmp(own->weights[i].name, name) == 0) return true;
+    }
+    return false;
+}
 
 static liana_status list_variables(liana__function_model *own, const liana_graph *graph, liana__error *error)
 {
@@ -69,7 +46,7 @@ static liana_status list_variables(liana__function_model *own, const liana_graph
     if (!own->update_variables || !own->update_initializers) return liana__fail_memory(error, "an update");
     for (size_t i = 0; i < graph->num_variables; i++) {
         const liana__node *node = graph->variables[i];
-        if (liana__model_find_weight(own->model, node->name) >= 0) continue;
+        if (is_weight(own, node->name)) continue;
         own->update_initializers[count] = liana__arena_string(own->arena, node->initializer);
         own->update_variables[count++] =
             (liana__update_variable){liana__arena_string(own->arena, node->name), node->dtype, node->shape, 0};
@@ -81,10 +58,10 @@ static liana_status list_variables(liana__function_model *own, const liana_graph
 /* These are applied by the optimizer's update. */
 static liana_status check_rules(const liana__function_model *own, liana__error *error)
 {
-    const liana_model *model = own->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__weight *weight = &model->weights[i];
-        if (!weight->regularizer.type && !weight->constraint.type) continue;
+    for (size_t i = 0; i < own->function.num_weights; i++) {
+        const liana_model *model = own->variables[i].model;
+        const liana__weight *weight = model ? &model->weights[own->variables[i].weight] : NULL;
+        if (!weight || (!weight->regularizer.type && !weight->constraint.type)) continue;
         return liana__fail(
             error, LIANA_INVALID_ARGUMENT,
             "%s: the weight '%s' has a %s, which an update of one's own does not apply; use an optimizer",
@@ -93,19 +70,30 @@ static liana_status check_rules(const liana__function_model *own, liana__error *
     return LIANA_OK;
 }
 
-liana_status liana__own_update_make(liana__function_model *made, liana_context *context, liana__error *error)
+/* The sums that the update reads are those of a shard. */
+static liana_status find_sums(liana__function_model *own, liana__error *error)
+{
+    liana_graph *graph;
+    const liana__trainer_options options = {.objective = &own->objective, .inputs = own->arrivals};
+    const liana__shard_rows rows = {2, 1, false};
+    LIANA_TRY(own->function.build(own, &options, LIANA__STEP_TRAINING, &rows, &graph, error));
+    liana_graph_destroy(graph);
+    return name_sums(own, error);
+}
+
+liana_status liana__own_update_make(liana__function_model *made, liana__error *error)
 {
     static const char *const scalars[] = {"learning_rate", "iteration"};
     liana_graph *graph;
-    made->update = (liana__user_update){.context = context,
+    made->update = (liana__user_update){.context = made->function.context,
                                         .function = made->modes.train->update,
                                         .user = made->fn->params,
                                         .name = made->fn->name,
                                         .sums = &made->sums};
     LIANA_TRY(check_rules(made, error));
-    LIANA_TRY(list_sums(made, error));
+    LIANA_TRY(find_sums(made, error));
     liana__user_update_init(&made->update, scalars, sizeof scalars / sizeof *scalars);
-    LIANA_TRY(made->update.builder.build(&made->update, LIANA__WHOLE_UPDATE, &graph, error));
+    LIANA_TRY(made->update.builder.functions.build(&made->update, LIANA__WHOLE_UPDATE, &graph, error));
     const liana_status status = list_variables(made, graph, error);
     liana_graph_destroy(graph);
     made->update.builder.variables = made->update_variables;

@@ -35,7 +35,7 @@ static liana_status tell_own(evaluation *own, const liana__batch *batch, liana__
     return own->on_outputs(own->user, &own->gathered.batch, own->gathered.outputs, error);
 }
 
-/* What ends it in one process - a signal, or an error - ends it in all, after the same batch. */
+/* A signal or an error in one process ends the evaluation in all, after the same batch. */
 static liana_status tell(evaluation *own, const liana__batch *batch, liana__error *error)
 {
     if (!own->on_outputs) return LIANA_OK;
@@ -55,7 +55,7 @@ static liana_status measure_batch(evaluation *own, const liana__batch *batch, li
     const int64_t count = liana__batch_step_count(batch);
     const float *sums;
     LIANA_TRY(reserve(own, batch->count, error));
-    LIANA_TRY(liana__batch_check(own->trainer, batch, liana__loader_source(own->loader), error));
+    LIANA_TRY(liana__batch_check(own->trainer, batch, own->loader, error));
     LIANA_TRY(liana__step_measure(own->trainer->step, batch, own->wants_outputs ? own->outputs : NULL, &sums, error));
     LIANA_TRY(gather_rows(own, batch, error));
     LIANA_TRY(liana__cluster_section_end(liana__step_cluster(own->trainer->step), error));

@@ -3,38 +3,12 @@
 
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
-#include "train/callbacks/standard.h"
-#include "train/objective/chief_task.h"
-#include "train/objective/model_fault.h"
-#include "train/training/averaged_weights.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-static const liana__totals NO_TOTALS;
-
 /* ---- callbacks ---- */
-
-static liana_status call(liana__fit_run *fit, liana_callback_event event)
-{
-    fit->context.epoch = fit->state->epoch + 1;
-    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
-    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
-}
-
-liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
-{
-    liana_fit_context *context = &fit->context;
-    context->step = fit->state->step;
-    context->steps = fit->end_step;
-    context->seconds = fit->timing.seconds;
-    context->wait = fit->timing.wait;
-    context->images = fit->timing.images;
-    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
-    context->validation = validated ? &fit->validation : &NO_TOTALS;
-    return call(fit, event);
-}
 
 static liana_status keep_states(liana__fit_run *fit)
 {
@@ -42,27 +16,40 @@ static liana_status keep_states(liana__fit_run *fit)
     return liana__callback_list_save(fit->options->callbacks, &fit->state->callbacks, fit->error);
 }
 
-/* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
+typedef struct saving {
+    liana__training *training;
+    liana_status (*save)(void *user, liana__error *error);
+    void *user;
+} saving;
+
+/* The chief writes. It gets the slices of the others, also those that it did not ask for because it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
-    const liana__fit_run *fit = user;
-    liana__cluster *cluster = fit->training->cluster;
+    const saving *own = user;
+    liana__cluster *cluster = own->training->cluster;
     liana__phase_part("save");
-    if (!cluster) return fit->options->save(fit->options->user, error);
+    if (!cluster) return own->save(own->user, error);
     liana__error unread = {0};
     const uint64_t before = cluster->held_reads, failures = cluster->held_failures;
-    liana_status status = is_chief ? fit->options->save(fit->options->user, error) : LIANA_OK;
+    liana_status status = is_chief ? own->save(own->user, error) : LIANA_OK;
     /* The others have failed to read the same: another try would have nobody to talk to. */
     if (cluster->held_failures != failures) return status;
     const size_t done = (size_t)(cluster->held_reads - before);
-    LIANA_TRY(liana__held_attend(&fit->training->variables, done, status == LIANA_OK ? error : &unread));
+    LIANA_TRY(liana__held_attend(&own->training->variables, done, status == LIANA_OK ? error : &unread));
     return status;
+}
+
+liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
+                             void *user, liana__error *error)
+{
+    saving own = {training, save, user};
+    return liana__chief_does(training->cluster, save_or_attend, &own, error);
 }
 
 static liana_status save(const liana__fit_run *fit, liana__error *error)
 {
-    return liana__chief_does(fit->training->cluster, save_or_attend, (void *)(uintptr_t)fit, error);
+    return liana__fit_save(fit->training, fit->options->save, fit->options->user, error);
 }
 
 /* Puts the averages in the place of the weights; *swapped: it did. */
@@ -73,7 +60,7 @@ static liana_status begin_averages(liana__fit_run *fit, bool wanted, bool *swapp
     return liana__averaged_weights_take(fit->training, error);
 }
 
-/* Takes that back. Returns the status of what was done meanwhile, or the failure to do so. */
+/* Takes that back. Returns the status of the work meanwhile, or the failure to take it back. */
 static liana_status end_averages(liana__fit_run *fit, bool swapped, liana_status status, liana__error *error)
 {
     if (!swapped) return status;
@@ -93,18 +80,17 @@ static liana_status save_state(liana__fit_run *fit, liana__error *error)
 
 static liana_status save_checkpoint(liana__fit_run *fit)
 {
-    const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
     context->wants_checkpoint = false;
-    if (!options->save) return LIANA_OK;
+    if (!fit->options->save) return LIANA_OK;
     LIANA_TRY(save_state(fit, fit->error));
     context->step = fit->state->step;
     context->steps = fit->end_step;
     context->seconds = context->wait = 0;
     context->images = 0;
-    context->validation = &NO_TOTALS;
+    context->validation = &liana__no_totals;
     fit->state->keeps_checkpoint = false;
-    return call(fit, LIANA_ON_CHECKPOINT);
+    return liana__fit_call(fit, LIANA_ON_CHECKPOINT);
 }
 
 /* Of a training that ends: the weights of the last update, before a callback puts others in their place. The states are
@@ -122,13 +108,13 @@ liana_status liana__fit_save_update(liana_fit_context *context, liana__error *er
 
 /* ---- validations ---- */
 
-/* What an evaluation in the middle of a fit tells callbacks. */
+/* Tells callbacks the values of an evaluation in the middle of a fit. */
 typedef struct validation {
     liana__fit_run *fit;
     double begin;
     bool wants_outputs;
     bool is_bad; /* its loss is not finite, which was told */
-    /* Of training examples: who gets the predictions. NULL: it is a validation. */
+    /* Of training examples: the receiver of the predictions. NULL: it is a validation. */
     liana__on_predictions on_predictions;
     void *user;
 } validation;
@@ -160,7 +146,7 @@ static liana_status report_validation(void *user, const liana__batch *batch, con
     context->images = context->validation->count;
     context->batch = batch;
     context->outputs = outputs;
-    liana_status status = call(own->fit, LIANA_ON_VALIDATION_STEP);
+    liana_status status = liana__fit_call(own->fit, LIANA_ON_VALIDATION_STEP);
     context->batch = NULL;
     context->outputs = NULL;
     LIANA_TRY(status);
@@ -171,7 +157,8 @@ static int64_t validation_steps(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(options->validation, 0);
-    return options->validation_steps && options->validation_steps < steps ? options->validation_steps : steps;
+    const int64_t most = options->job->validation_steps;
+    return most && most < steps ? most : steps;
 }
 
 /* The totals are those of the context. */
@@ -199,14 +186,13 @@ static void begin_validation(liana_fit_context *context, const liana__totals *to
 
 static liana_status validate(liana__fit_run *fit)
 {
-    liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
-    begin_validation(context, &fit->validation, validation_steps(fit));
-    LIANA_TRY(call(fit, LIANA_ON_VALIDATION_BEGIN));
+    begin_validation(&fit->context, &fit->validation, validation_steps(fit));
+    LIANA_TRY(liana__fit_call(fit, LIANA_ON_VALIDATION_BEGIN));
     validation progress = {
         .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
-    return call(fit, LIANA_ON_VALIDATION_END);
+    return liana__fit_call(fit, LIANA_ON_VALIDATION_END);
 }
 
 /* An evaluation that a callback asks for, at another event. */
@@ -299,7 +285,7 @@ static liana_status train_epoch(liana__fit_run *fit)
 
 /* ---- the end of an epoch, and of the fit ---- */
 
-/* Whether the fit is as long as it was to be, after so many epochs. */
+/* Whether the fit is as long as its options say, after a number of epochs. */
 static bool is_long_enough(const liana__fit_run *fit, int64_t epochs)
 {
     const int64_t most = liana__fit_most_epochs(fit->state, &fit->options->length);
@@ -311,7 +297,7 @@ static liana_status validate_epoch(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     const liana__training_state *state = fit->state;
-    const int64_t every = options->validation_freq ? options->validation_freq : 1;
+    const int64_t every = options->job->validation_freq;
     bool whole = state->step >= fit->steps_per_epoch,
          ends = fit->context.stopping || is_long_enough(fit, state->epoch + whole),
          is_due = options->validation_freq_steps ? validates_by_steps(fit) || ends : (state->epoch + 1) % every == 0;
@@ -367,7 +353,7 @@ static liana_status end_updates(liana__fit_run *fit)
     return status;
 }
 
-/* Calls what may put weights of its own in place of those that training came to. */
+/* Calls the callbacks that may replace the trained weights by others. */
 static liana_status call_end(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;
@@ -443,7 +429,7 @@ static liana_status finish_epoch(liana__fit_run *fit)
     return save_checkpoint(fit);
 }
 
-/* A stop on request: what was done is kept. `validating`: the states are those from before the validation. */
+/* A stop on request: the work so far is kept. `validating`: the states are those from before the validation. */
 static liana_status interrupt(liana__fit_run *fit, bool validating)
 {
     if (validating) {
@@ -469,7 +455,7 @@ static liana_status prepare_epoch(liana__fit_run *fit)
     const liana__training_state *state = fit->state;
     uint64_t epoch = liana__fit_data_epoch(state, state->epoch),
              length = liana__loader_epoch_length(options->training, epoch);
-    int64_t left = (int64_t)(length % (uint64_t)options->batch_size),
+    int64_t left = (int64_t)(length % (uint64_t)options->job->batch_size),
             rest = fit->plan.last_iteration - state->iteration;
     fit->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(options->training, epoch);
     fit->end_step = rest < fit->steps_per_epoch - state->step ? state->step + rest : fit->steps_per_epoch;
@@ -481,7 +467,8 @@ static liana_status prepare_validation(const liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
     if (!options->validation) return LIANA_OK;
-    int64_t size = options->validation_batch_size ? options->validation_batch_size : options->batch_size;
+    const liana__job_options *job = options->job;
+    int64_t size = job->validation_batch_size ? job->validation_batch_size : job->batch_size;
     int64_t length = (int64_t)liana__loader_epoch_length(options->validation, 0);
     int64_t left = length % size;
     if (left) LIANA_TRY(liana__step_prepare(fit->training->trainer->step, left, false, fit->error));
@@ -607,7 +594,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                           .error = error,
                           .context = {.training = training,
                                       .totals = &training->state.running,
-                                      .validation = &NO_TOTALS,
+                                      .validation = &liana__no_totals,
                                       .validates = options->validation != NULL,
                                       .folder = options->folder,
                                       .notes = options->notes,

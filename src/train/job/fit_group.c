@@ -1,5 +1,4 @@
 /* Groups of updates (steps_per_execution). */
-#include "step/optimizer_builder.h"
 #include "train/job/fit_internal.h"
 #include "train/objective/batch_components.h"
 
@@ -10,7 +9,7 @@
 
 static int64_t batch_room(const liana__fit_run *fit)
 {
-    return fit->options->seen_classes ? fit->options->batch_size : 0;
+    return fit->options->seen_classes ? fit->options->job->batch_size : 0;
 }
 
 static liana_status make_updates(liana__fit_run *fit, int which)
@@ -30,7 +29,7 @@ liana_status liana__fit_group_create(liana__fit_run *fit)
 {
     liana__fit_group *own = &fit->group;
     const size_t num_sums = fit->training->objective->num_sums;
-    own->most = fit->options->steps_per_execution > 1 ? (size_t)fit->options->steps_per_execution : 1;
+    own->most = (size_t)fit->options->job->steps_per_execution;
     if (own->most > 1 && fit->span.span_steps) {
         return liana__fail(
             fit->error, LIANA_INVALID_CONFIG,
@@ -58,7 +57,7 @@ static bool is_program(const liana__fit_run *fit)
 
 /* ---- filling ---- */
 
-/* What is filled and not launched is taken again later. */
+/* Updates that are filled and not launched are taken again later. */
 static liana_status drop(liana__fit_run *fit, liana__error *error)
 {
     liana__fit_group *own = &fit->group;
@@ -90,7 +89,7 @@ static liana_status add_batch(liana__fit_run *fit, const liana__batch *batch, li
 {
     liana__fit_group *own = &fit->group;
     liana__trainer *trainer = fit->training->trainer;
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(fit->options->training), error));
+    LIANA_TRY(liana__batch_check(trainer, batch, fit->options->training, error));
     liana__group_update *update = &own->filled[own->next].updates[own->filled[own->next].count];
     update->made = (liana__update_sums){.count = batch->count, .bad_records = batch->num_positions - batch->count};
     update->wait = batch->wait_seconds;
@@ -153,13 +152,13 @@ static void take_update(liana__fit_run *fit, const liana__group_update *update, 
     liana__fit_count_update(fit, &made, update->wait);
 }
 
-/* Counts what was done of the launched group. *bad: the first update that was not; NULL: all were. */
+/* Counts the updates of the launched group that were done. *bad: the first one that was not; NULL: all were. */
 static liana_status collect(liana__fit_run *fit, const liana__group_update **bad, const float **bad_sums, int *status)
 {
     liana__fit_group *own = &fit->group;
     const liana__group_update *updates = own->filled[own->next ^ 1].updates;
     const size_t count = own->filled[own->next ^ 1].count, num_sums = fit->training->objective->num_sums;
-    /* Behind the sums of what was launched: those of updates without examples. */
+    /* Behind the sums of the launched updates: those of updates without examples. */
     const float *nothing = own->launched + own->most * num_sums, *sums = own->launched;
     const int *next = own->statuses;
     *bad = NULL;
@@ -178,8 +177,8 @@ static liana_status collect(liana__fit_run *fit, const liana__group_update **bad
     return LIANA_OK;
 }
 
-/* Takes the batch of an update that went bad again. Where its sums were bad nothing has changed, and it is done again as
- * the only one, which tells what is wrong. */
+/* Takes the batch of an update that went bad again. Where its sums were bad nothing has changed, and it is done again
+ * as the only one, which finds the fault. */
 static liana_status meet_bad_update(liana__fit_run *fit, const liana__group_update *bad, const float *sums, int status)
 {
     liana__loader *loader = fit->options->training;

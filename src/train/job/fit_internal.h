@@ -4,8 +4,43 @@
 
 #include "train/callbacks/watch.h"
 #include "train/job/fit.h"
-#include "train/job/fit_plan.h"
-#include "train/job/fit_span.h"
+
+/* ---- fit span ---- */
+
+/* The updates of a fit between two points at which all processes of a cluster meet, where its workers are not in
+ * step (distribute/cluster/span.h).
+ *
+ * An epoch has the updates that it has anywhere. Asynchronously, step s of an epoch is worker s modulo the workers'
+ * own, and its batch gives one update. With first arrivals a step is shared out as in step, and the update is of
+ * the shares that came first. Either way a schedule counts updates. */
+
+typedef struct liana__fit_span {
+    liana__training *training;
+    liana__loader *loader;
+    bool *seen_classes; /* by class; NULL: nobody asks */
+    liana_learning_rate *schedule;
+    size_t span_steps;    /* 0: the workers are in step */
+    uint64_t generation;  /* of the cluster, in which the loader was begun */
+    liana__notes notes;   /* zeros: nobody reads them */
+    float *sums;          /* of the last span: loss and metrics, of all its examples */
+    liana__totals totals; /* the same */
+    double wait;          /* seconds for input in it */
+} liana__fit_span;
+
+/* Call it before the loader begins: it tells the loader which batches are whose. In step: only span_steps, 0. Free it
+ * in any case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and options
+ * that need workers in step; OUT_OF_MEMORY. */
+liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana_learning_rate *schedule,
+                                    bool recovers, liana__fit_span *own, liana__error *error) LIANA_MUST_USE;
+void liana__fit_span_free(liana__fit_span *own);
+
+/* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts
+ * of gradients. After a death the other workers do the remaining updates, where no applied gradient is repeated; else
+ * the lost examples are counted. Errors: those of liana__loader_next and liana__step_run_span, the same on all
+ * processes. */
+liana_status liana__fit_span_run(liana__fit_span *own, size_t num_steps, liana__error *error) LIANA_MUST_USE;
+
+/* ---- fit internal ---- */
 
 /* An update of a group. */
 typedef struct liana__group_update {
@@ -21,7 +56,7 @@ typedef struct liana__group_update {
 typedef struct liana__fit_group {
     size_t most;              /* updates */
     float *sums;              /* [most, sums of the objective], of the last group */
-    liana__update_sums *made; /* [most]: what callbacks see of them */
+    liana__update_sums *made; /* [most]: the same for callbacks */
     size_t num_made;
     /* Of executions: two groups, of which one is being filled. */
     struct {
@@ -61,7 +96,10 @@ struct liana__fit_run {
 };
 typedef struct liana__fit_run liana__fit_run;
 
-/* Calls the callbacks about the training of the epoch, not about its validation. */
+extern const liana__totals liana__no_totals;
+
+liana_status liana__fit_call(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
+/* The same about the training of the epoch, not about its validation. */
 liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event) LIANA_MUST_USE;
 
 /* ---- fit_step.c ---- */
@@ -76,7 +114,7 @@ liana_status liana__fit_take_step(liana__fit_run *fit) LIANA_MUST_USE;
 liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch) LIANA_MUST_USE;
 /* An update is done: the state, the running sums and the group know it. `sums` are copied. */
 void liana__fit_count_update(liana__fit_run *fit, const liana__update_sums *made, double wait);
-/* An update whose numbers went bad. What is replayed needs the loader, when it has all batches back: fit->replays. */
+/* An update whose numbers went bad. A replay needs the loader, when it has all batches back: fit->replays. */
 liana_status liana__fit_meet_bad_numbers(liana__fit_run *fit, const liana__batch *batch) LIANA_MUST_USE;
 /* The updates to where workers that are not in step meet. */
 liana_status liana__fit_train_span(liana__fit_run *fit) LIANA_MUST_USE;

@@ -1,5 +1,5 @@
 /* Counts the updates of a fit. */
-#include "train/job/fit_plan.h"
+#include "train/job/fit.h"
 
 /* Beyond this many epochs, a fit with a number of updates does not say how many epochs it has. */
 enum { MOST_COUNTED = 1000000 };
@@ -28,7 +28,7 @@ static int64_t count_updates(const liana__training_state *state, const liana__lo
     return count_from(state, loader, state->history.first_epoch, end);
 }
 
-/* The epoch with the last of so many updates, counted from 1. */
+/* The epoch that has the last of a number of updates, counted from 1. */
 static int64_t find_epochs(const liana__training_state *state, const liana__loader *loader, int64_t updates)
 {
     const int64_t first = state->history.first_epoch;

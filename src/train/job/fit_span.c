@@ -1,8 +1,7 @@
 /* Updates of workers that are not in step. */
-#include "train/job/fit_span.h"
+#include "train/job/fit_internal.h"
 
 #include "step/spans.h"
-#include "train/job/fit_plan.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/shared_loader.h"
 
@@ -107,7 +106,7 @@ static liana_status next_batch(void *user, const liana__span_try *attempt, size_
     LIANA_TRY(take_step(own, step, error));
     *batch = own->batch;
     if (own->batch->count == 0) return LIANA_OK;
-    return liana__batch_check(span->training->trainer, own->batch, liana__loader_source(span->loader), error);
+    return liana__batch_check(span->training->trainer, own->batch, span->loader, error);
 }
 
 static void see_classes(void *user, const liana__batch *batch)

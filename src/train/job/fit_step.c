@@ -4,6 +4,30 @@
 
 #include <string.h>
 
+/* ---- callbacks ---- */
+
+const liana__totals liana__no_totals;
+
+liana_status liana__fit_call(liana__fit_run *fit, liana_callback_event event)
+{
+    fit->context.epoch = fit->state->epoch + 1;
+    fit->context.is_chief = liana__cluster_is_chief(fit->training->cluster);
+    return liana__callback_list_call(fit->options->callbacks, event, &fit->context, fit->error);
+}
+
+liana_status liana__fit_call_training(liana__fit_run *fit, liana_callback_event event)
+{
+    liana_fit_context *context = &fit->context;
+    context->step = fit->state->step;
+    context->steps = fit->end_step;
+    context->seconds = fit->timing.seconds;
+    context->wait = fit->timing.wait;
+    context->images = fit->timing.images;
+    bool validated = event == LIANA_ON_EPOCH_END || event == LIANA_ON_LAST_STEP || event == LIANA_ON_TRAIN_END;
+    context->validation = validated ? &fit->validation : &liana__no_totals;
+    return liana__fit_call(fit, event);
+}
+
 /* ---- an update ---- */
 
 void liana__fit_set_rate(liana__fit_run *fit, int64_t applied)
@@ -84,11 +108,10 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
 {
     liana__cluster *cluster = fit->training->cluster;
     const liana__fit_options *options = fit->options;
-    const liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->training), fit->error));
+    LIANA_TRY(liana__batch_check(trainer, batch, options->training, fit->error));
     const float *sums;
-    const int64_t applied = liana__training_state_applied(state);
+    const int64_t applied = liana__training_state_applied(fit->state);
     liana__fit_set_rate(fit, applied);
     liana_status status =
         liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums, fit->error);
@@ -106,7 +129,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     return LIANA_OK;
 }
 
-/* After a death others have the leaves of the dead: from the step on that is to be done. */
+/* After a death others have the shards of the dead: from the step on that is to be done. */
 static liana_status follow_cluster(liana__fit_run *fit)
 {
     const liana__training_state *state = fit->state;

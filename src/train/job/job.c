@@ -1,13 +1,12 @@
-/* What all jobs do alike. */
+/* The parts that all jobs have alike. */
 #include "train/job/job.h"
 
 #include "base/wall_clock.h"
 #include "distribute/cluster/cluster.h"
-#include "train/callbacks/user.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
-#include "train/training/tile_advice.h"
+#include "train/training/tile_plan.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -166,11 +165,7 @@ liana_status liana__job_fit(liana__job *job, const liana__job_watch *watch, lian
     const liana__numbers_options numbers = {(liana__on_bad_numbers)options->on_bad_numbers, options->max_bad_numbers,
                                             options->bad_numbers_factor, watch->numbers_folder};
     liana_status status = finish_callbacks(job, watch, &numbers, error);
-    wanted->batch_size = options->batch_size;
-    wanted->validation_batch_size = options->validation_batch_size;
-    wanted->validation_steps = options->validation_steps;
-    wanted->validation_freq = options->validation_freq;
-    wanted->steps_per_execution = options->steps_per_execution;
+    wanted->job = options;
     wanted->length = liana__job_length(job);
     wanted->resumed = job->resumed;
     wanted->callbacks = &job->callbacks;

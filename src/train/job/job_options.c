@@ -1,14 +1,13 @@
-/* The table of a job's options, and what follows from it. */
+/* The table of a job's options, and all that follows from it. */
 #include "train/job/job_options.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/wall_clock.h"
 #include "data/source/source.h"
+#include "distribute/strategies/strategies.h"
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
-#include "step/precision.h"
-#include "step/step.h"
-#include "train/objective/recompute.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ static const liana__field top_items[] = {
 #undef MEMBER
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-/* What comes behind the members of `train` is not its own. */
+/* Members behind those of `train` are not its own. */
 const liana__fields liana__job_train_fields = {"train", offsetof(liana__job_options, checkpoint), COUNT(train_items),
                                                train_items};
 const liana__fields liana__job_checkpoint_fields = {"checkpoint", sizeof(liana__checkpointing_options),
@@ -201,7 +200,7 @@ static liana_status take_enum(const liana__job_door *door, const option *one, in
 {
     const char *const *names = one->field->names;
     char found[32];
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     int count = 0;
     while (names[count]) count++;
     if (number >= 0 && number < count) {
@@ -212,10 +211,8 @@ static liana_status take_enum(const liana__job_door *door, const option *one, in
         liana__text_add(&known, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
     }
     snprintf(found, sizeof found, "%d", number);
-    const liana_status status = liana__job_refuse(door, error, one->row->doors[door->kind].name, found, "%s",
-                                                  known.data ? known.data : "another");
-    liana__text_free(&known);
-    return status;
+    return liana__job_refuse(door, error, one->row->doors[door->kind].name, found, "%s",
+                             known.data ? known.data : "another");
 }
 
 static liana_status take_member(const liana__job_door *door, const option *one, const void *from, void *to,
@@ -421,11 +418,10 @@ void liana__job_add_facts(const liana__job_options *options, liana__job_door_kin
         snprintf(name, sizeof name, "class_weights[%lld]", (long long)i);
         liana__facts_add_number(facts, name, options->weights[i]);
     }
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__describe_objective(&options->objective, &text);
     if (text.failed) facts->message.failed = true;
     liana__facts_add(facts, "loss and metrics", text.data);
-    liana__text_free(&text);
 }
 
 static void add_text(liana__text *text, const char *added)

@@ -1,17 +1,14 @@
 /* job_options.h - the options of a job: a training with its length, its validation, its callbacks and its checkpoints.
  *
- * There is one struct and one table (options.def), whoever fills it in: a configuration reads it with liana__fields_read,
- * programs give one of the public structs of a door. Defaults, bounds, checks, comparisons between processes, the key of
- * what is compiled, and what a run may change when it goes on follow from the table. */
+ * There is one struct and one table (options.def) for all doors: a configuration reads it with liana__fields_read,
+ * programs give one of the public structs of a door. Defaults, bounds, checks, comparisons between processes, the key
+ * of compiled trainings, and the changes that a run may make when it goes on follow from the table. */
 #ifndef LIANA_TRAIN_JOB_OPTIONS_H
 #define LIANA_TRAIN_JOB_OPTIONS_H
 
-#include "base/field.h"
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
-#include "step/agreement.h"
 #include "train/callbacks/standard.h"
-#include "train/objective/named_objective.h"
 
 #include <liana/estimator.h>
 
@@ -25,7 +22,7 @@ typedef struct liana__job_options {
     int64_t steps_per_epoch;       /* updates; 0: as many as the data give */
     int64_t steps_per_execution;   /* updates between two times that callbacks look */
     int64_t batch_size;            /* examples of one update */
-    int64_t validation_freq;       /* every so many epochs are validated */
+    int64_t validation_freq;       /* epochs from one validation to the next */
     int64_t validation_batch_size; /* 0: batch_size */
     int64_t validation_steps;      /* batches of a validation, at most; 0: all */
     int64_t prediction_batch_size; /* 0: validation_batch_size */
@@ -37,8 +34,8 @@ typedef struct liana__job_options {
     /* Values are as in a configuration; those of a program are its texts, which are read with liana__job_value. */
     const liana__value *control;   /* as liana__control_read takes it, or NULL */
     const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
-    /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text) and
-     * the schedule's options. NULL: nothing is trained. */
+    /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
+     * and the schedule's options. NULL: nothing is trained. */
     const liana__value *optimizer;
     const liana__value *loss;          /* of train/objective/objective.h, as are the next two */
     const liana__value *loss_weights;  /* NULL: all 1 */
@@ -51,11 +48,11 @@ typedef struct liana__job_options {
     const liana__value *strategy; /* of distribute/strategy.h; NULL: one_device */
     int precision;                /* liana_precision */
     int recompute;                /* liana_recompute */
-    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of what there is */
+    int64_t memory;  /* MiB that training may take where `recompute` is auto; 0: three quarters of the memory */
     int64_t threads; /* threads that compute; 0: LIANA_THREADS, else the number of cores of the process */
     liana__checkpointing_options checkpoint;
     const liana__value *stages; /* a list as liana__training_stages_read takes it, or NULL */
-    /* What programs say in structs of their own in place of loss, metrics, class_weights and strategy. */
+    /* Loss, metrics, class_weights and strategy of programs, which have structs of their own for them. */
     bool is_of_program;
     liana__named_objective objective;
     const double *weights; /* of the loss, by class; NULL: all 1 */
@@ -76,11 +73,11 @@ typedef enum liana__job_door_kind {
     LIANA__DOOR_RUN = LIANA__NUM_DOORS, /* a configuration, whose keys are called as the table says */
 } liana__job_door_kind;
 
-/* Who fills in the options, and how its user calls them. */
+/* The door that fills in the options, and their names there. */
 typedef struct liana__job_door {
     liana__job_door_kind kind;
     const char *prefix; /* before the names of options in messages: "train.", "config."; "": nothing */
-    const char *noun;   /* what it makes of a job: "run", "fit" */
+    const char *noun;   /* its name for a job: "run", "fit" */
     /* Of a configuration: where a key was written. NULL: in a program. */
     liana__place (*place)(const void *user, const char *key);
     const void *user;
@@ -88,16 +85,17 @@ typedef struct liana__job_door {
 
 extern const liana__job_door liana__job_fit_door, liana__job_evaluate_door;
 
-/* Fills in the options from the struct of a program's door; 0 and NULL are the defaults (liana__job_defaults; NULL: made
- * anew). Texts are borrowed. Errors: INVALID_ARGUMENT with the option, its value and what is expected. */
+/* Fills in the options from the struct of a program's door; 0 and NULL are the defaults (liana__job_defaults; NULL:
+ * made anew). Texts are borrowed. Errors: INVALID_ARGUMENT with the option, its value and the expected one. */
 liana_status liana__job_take(const liana__job_door *door, const void *given, const liana__job_options *defaults,
                              liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
-/* What programs begin with; values in the arena. Errors: OUT_OF_MEMORY. */
+/* The options that programs begin with; values in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__job_defaults(liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
-/* Checks what the options say together. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
+/* Checks the options against each other. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
 liana_status liana__job_check(const liana__job_options *options, const liana__job_door *door, liana__error *error)
     LIANA_MUST_USE;
-/* Fails with "NAME is FOUND, expected ..."; of a configuration with "file:line:column: NAME: found FOUND, expected ...". */
+/* Fails with "NAME is FOUND, expected ..."; of a configuration with "file:line:column: NAME: found FOUND, expected
+ * ...". */
 liana_status liana__job_refuse(const liana__job_door *door, liana__error *error, const char *name, const char *found,
                                const char *format, ...) LIANA__PRINTF(5, 6);
 
@@ -118,29 +116,28 @@ liana_status liana__job_optimizer_value(const liana__job_options *options, liana
 /* Examples of the largest batch that is not trained on. */
 int64_t liana__job_evaluation_batch_size(const liana__job_options *options);
 
-/* ---- what follows from the table ---- */
+/* ---- derived from the table ---- */
 
 /* The options that processes must have in common, as a door calls them; of an evaluation those that it gives. */
 void liana__job_add_facts(const liana__job_options *options, liana__job_door_kind door, liana__facts *facts);
-/* Everything of them that what is compiled depends on, as bytes that can be compared. */
+/* All options that the compiled training depends on, as bytes that can be compared. */
 void liana__job_describe(const liana__job_options *options, liana__text *text);
 
 typedef enum liana__resume_rule {
-    LIANA__RESUME_SAME, /* what a run goes on with is what it began with */
+    LIANA__RESUME_SAME, /* a run goes on with the value that it began with */
     LIANA__RESUME_SAFE,
     LIANA__RESUME_FREE,
 } liana__resume_rule;
 
-/* What is asked about an option: its dotted key in a configuration, whether processes of one run may differ in it, and
- * whether a run that goes on may change it. */
+/* One option: its dotted key in a configuration, whether processes of one run may differ in it, and whether a run that
+ * goes on may change it. */
 typedef struct liana__job_key {
     char name[64];
     bool own;
     liana__resume_rule resume;
 } liana__job_key;
 
-/* What programs call the option of a key: "liana_fit_options.epochs, ..."; NULL: it is none, or they do not have it. In the
- * arena. */
+/* The names of a key's option in programs: "liana_fit_options.epochs, ..."; NULL: they do not have it. In the arena. */
 const char *liana__job_names_in_c(const char *key, liana__arena *arena);
 
 size_t liana__job_num_keys(void);

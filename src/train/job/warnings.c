@@ -1,9 +1,10 @@
-/* Finds what looks like a mistake and says it once. */
+/* Finds probable mistakes and says each once. */
 #include "train/job/warnings.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "layers/model.h"
-#include "train/job/fit_plan.h"
+#include "train/job/fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static void name_class(const liana__warnings *own, int64_t number, liana__text *
 /* "2 of 5 classes have no training example: 'a' (0), 'b' (3)". */
 static void warn_of_classes(const liana__warnings *own, const char *where)
 {
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     int64_t missing = 0;
     for (int64_t c = 0; c < own->num_classes; c++) {
         if (own->seen[c]) continue;
@@ -43,7 +44,6 @@ static void warn_of_classes(const liana__warnings *own, const char *where)
         liana__note(&own->notes, "%lld of %lld classes %s no training example%s: %s", (long long)missing,
                     (long long)own->num_classes, missing == 1 ? "has" : "have", where, names.data);
     }
-    liana__text_free(&names);
 }
 
 liana_status liana__warn_find_classes(liana__warnings *own, const liana__source *source, liana__arena *arena,
@@ -86,20 +86,19 @@ void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *load
 
 /* ---- batch normalisation ---- */
 
-/* More than this share of the initial values in a moving average spoils what is computed with it. */
+/* More than this share of the initial values in a moving average spoils the results computed with it. */
 static const double GREATEST_SHARE = 0.1;
 
 static liana_status is_initial(const liana__warnings *own, size_t weight, bool *initial, liana__error *error)
 {
     const liana__weight *item = &own->training->model->weights[weight];
     const liana__buffer *buffer = liana__variables_find(&own->training->variables, item->name)->buffer;
-    float *values = malloc(2 * buffer->size + 1);
+    LIANA__SCOPED_MEMORY float *values = malloc(2 * buffer->size + 1);
     if (!values) return liana__fail_memory(error, item->name);
     float *first = values + buffer->size / sizeof *values;
     liana_status status = buffer->device->backend->download(buffer, values, error);
     liana__model_initialize(own->training->model, own->training->seed, weight, first);
     *initial = status == LIANA_OK && memcmp(values, first, buffer->size) == 0;
-    free(values);
     return status;
 }
 
@@ -153,12 +152,12 @@ static void warn_of_averages(liana__warnings *own)
                 own->configured ? "model.batch_norm_momentum" : "liana_model_set_batch_norm_momentum");
 }
 
-/* A class is seen if any process of a cluster saw it. What cannot be told is taken as seen here only: the next step says
- * that the cluster has failed. */
+/* A class is seen if any process of a cluster saw it. If the cluster has failed, the next step says so: then the
+ * classes of this process count. */
 static void share_classes(const liana__warnings *own)
 {
     liana__cluster *cluster = own->training->cluster;
-    liana__gathered all = {0};
+    LIANA__SCOPED(liana__gathered) all = {0};
     const size_t count = (size_t)own->num_classes;
     if (!cluster) return;
     if (liana__cluster_gather_sized(cluster, own->seen, count * sizeof *own->seen, &all, NULL) == LIANA_OK) {
@@ -166,7 +165,6 @@ static void share_classes(const liana__warnings *own)
         const size_t told = all.offsets[liana__cluster_size(cluster)];
         for (size_t i = 0; i < told; i++) own->seen[i % count] |= all.data[i] != 0;
     }
-    liana__gathered_free(&all);
 }
 
 void liana__warn_after_epoch(liana__warnings *own)

@@ -1,5 +1,6 @@
 /* Where a program finds the best checkpoint. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <liana/train.h>
@@ -29,7 +30,7 @@ liana_status liana_checkpoint_best(liana_context *context, const char *folder, c
     liana__error *error = &context->error;
     LIANA__REQUIRE(error, folder);
     LIANA__REQUIRE(error, path);
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *found = NULL;
     if (size > 0) *path = 0;
     liana_status status = find(folder, &arena, &found, error);
@@ -39,6 +40,5 @@ liana_status liana_checkpoint_best(liana_context *context, const char *folder, c
                              length + 1, size);
     }
     if (status == LIANA_OK) memcpy(path, found, length + 1);
-    liana__arena_free(&arena);
     return status;
 }

@@ -1,11 +1,10 @@
 /* Compiles a model for fit, evaluate and predict, and keeps the results. */
 #include "train/model/compiled.h"
 
-#include "base/text.h"
-#include "train/checkpoint/model_values.h"
+#include "distribute/strategies/strategies.h"
+#include "train/checkpoint/weights.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
-#include "train/training/averaged_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 enum { OF_FIT, OF_EVALUATION, NUM_KEPT };
 
 typedef struct kept {
-    liana__text key; /* what was asked for; empty: nothing is kept */
+    liana__text key; /* the requested listing; empty: nothing is kept */
     liana__arena arena;
     liana__training training;
     liana__objective_request asked; /* values in the arena */
@@ -63,13 +62,13 @@ void liana__compiled_put_back(liana_model *model, void *aside)
     model->compiled = aside;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static void describe_match(const liana__compile_request *request, liana__text *text)
 {
     const liana__data_match *match = request->match;
     liana__text_add(text, "\n%d %d %d", request->predicts, match && match->has_image, match && match->weight);
-    /* Losses that take classes and values look at what the data have. */
+    /* Losses that take classes and values look at the targets of the data. */
     for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) {
         const liana_component *target = &match->targets[i];
         bool values = target->name && (target->dtype == LIANA_F32 || target->shape.rank > 0);
@@ -78,7 +77,7 @@ static void describe_match(const liana__compile_request *request, liana__text *t
     liana__text_add(text, "\n");
 }
 
-/* Everything that what is compiled depends on, as bytes. */
+/* Everything that the compiled training depends on, as bytes. */
 static liana__text make_key(const liana__compile_request *request)
 {
     liana__text text = {0};
@@ -94,7 +93,7 @@ static liana__text make_key(const liana__compile_request *request)
 
 /* ---- compiling ---- */
 
-/* What reading, decoding and batches made ahead may take besides, and the cache of decoded images. */
+/* The memory for reading, decoding, batches made ahead, and the cache of decoded images. */
 static size_t data_bytes(int64_t mebibytes)
 {
     return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
@@ -110,11 +109,12 @@ static liana_status find_optimizer(const liana__compile_request *request, liana_
     return liana__optimizer_read(request->model->context, map, "optimizer", arena, choice, error);
 }
 
-/* What the training borrows is the item's. */
+/* The item owns the memory that the training borrows. */
 static liana_status compile(const liana__compile_request *request, kept *item, liana__error *error)
 {
     liana__arena *arena = &item->arena;
     liana__optimizer_choice optimizer;
+    if (request->job->optimizer) LIANA_TRY(liana__model_check_used(request->model, error));
     liana__job_options job = *request->job;
     job.device = liana__arena_string(arena, job.device);
     if (job.weights) job.weights = liana__arena_copy(arena, job.weights, (size_t)job.num_weights * sizeof *job.weights);

@@ -1,9 +1,9 @@
 /* Compares the fits and evaluations of the processes of a cluster. Paths, callbacks that are told something, and limits
  * of memory may differ. */
-#include "train/model/fit_agreement.h"
+#include "train/model/model_fit.h"
 
-#include "train/checkpoint/data_agreement.h"
-#include "train/training/training_agreement.h"
+#include "base/scoped.h"
+#include "train/checkpoint/data_state.h"
 
 /* Which component of the data is which input or output; the first one without a component ends them. */
 static void add_bindings(const char *kind, const liana_binding *bindings, liana__facts *facts)
@@ -15,7 +15,7 @@ static void add_bindings(const char *kind, const liana_binding *bindings, liana_
     }
 }
 
-/* The options of the data, and of who calls. */
+/* The options of the data and of the caller. */
 static void add_fit(const liana_fit_options *options, liana__facts *facts)
 {
     const bool resumes = options->resume || options->resume_from;
@@ -40,7 +40,7 @@ static liana_status add_model(const liana_model *model, liana__facts *facts, lia
     return LIANA_OK;
 }
 
-/* What is compared before the options: the version, and which function was called. */
+/* Compared before the options: the version, and the called function. */
 static void add_call(const char *call, liana__facts *facts)
 {
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
@@ -64,14 +64,12 @@ liana_status liana__fit_agree(const liana__job_options *job, const liana_fit_opt
     const liana__data_parts parts = {{data->fitted.source, data->measured.source},
                                      {"the training data", "the validation data"},
                                      2};
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     add_call("liana_fit", &facts);
     liana__job_add_facts(job, LIANA__DOOR_FIT, &facts);
     add_fit(options, &facts);
-    liana_status status = liana__cluster_agree_status(cluster, add_model(model, &facts, error), error);
-    if (status == LIANA_OK) status = agree(model->context, &facts, &parts, cluster, &notes, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA_TRY(liana__cluster_agree_status(cluster, add_model(model, &facts, error), error));
+    return agree(model->context, &facts, &parts, cluster, &notes, error);
 }
 
 /* ---- evaluations and predictions ---- */
@@ -88,7 +86,7 @@ static void add_measured(const liana__measured_call *own, liana__facts *facts)
     liana__facts_add(facts, "example_weight", options->example_weight);
     add_bindings("inputs", options->inputs, facts);
     add_bindings("targets", options->targets, facts);
-    /* Without a loss or metrics, what counts is what the model was fitted with. */
+    /* Without a loss or metrics, those that the model was fitted with count. */
     if (!is_named && request->model->objective) {
         liana__facts_add_tree(facts, "what the model was fitted with", request->model->objective);
     }
@@ -103,11 +101,9 @@ liana_status liana__measured_agree(const liana__measured_call *own, liana__clust
     if (!cluster) return LIANA_OK;
     liana_model *model = own->request->model;
     const liana__data_parts parts = {{own->data->measured.source}, {"the data"}, 1};
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     add_call(own->predicts ? "liana_predict" : "liana_evaluate", &facts);
     add_measured(own, &facts);
-    liana_status status = liana__cluster_agree_status(cluster, add_model(model, &facts, error), error);
-    if (status == LIANA_OK) status = agree(model->context, &facts, &parts, cluster, &own->request->notes, error);
-    liana__facts_free(&facts);
-    return status;
+    LIANA_TRY(liana__cluster_agree_status(cluster, add_model(model, &facts, error), error));
+    return agree(model->context, &facts, &parts, cluster, &own->request->notes, error);
 }

@@ -1,9 +1,10 @@
 /* liana_layer_adapt: a Normalization gets the mean and variance of a dataset. */
 #include "train/model/model_adapt.h"
 
+#include "base/scoped.h"
 #include "ir/shape.h"
 
-#include <liana/iterator.h>
+#include <liana/dataset.h>
 #include <liana/train.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,10 +116,11 @@ static liana_status choose_component(const liana_model *model, size_t node, cons
 static liana_status check_component(const liana_dataset *dataset, const char *name, int64_t channels,
                                     liana__error *error)
 {
-    const liana_component *components;
-    size_t count = liana_dataset_components(dataset, &components), index = 0;
-    while (index < count && strcmp(components[index].name, name) != 0) index++;
-    if (index == count) {
+    const liana_dataset_facts facts = liana_dataset_info(dataset);
+    const liana_component *components = facts.components;
+    size_t index = 0;
+    while (index < facts.num_components && strcmp(components[index].name, name) != 0) index++;
+    if (index == facts.num_components) {
         return liana__fail(error, LIANA_NOT_FOUND, "the dataset has no component '%.60s'", name);
     }
     const liana_shape *shape = &components[index].shape;
@@ -133,21 +135,16 @@ static liana_status check_component(const liana_dataset *dataset, const char *na
                                : liana_dtype_name((liana_dtype)components[index].dtype),
                            (long long)channels);
     }
-    if (liana_dataset_num_examples(dataset) != LIANA_INFINITE) return LIANA_OK;
+    if (facts.num_examples != LIANA_INFINITE) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "the dataset does not end; take a part of it");
 }
 
 static liana_status add_element(liana__moments *moments, const liana_element *element, const char *name,
                                 uint64_t position, liana__error *error)
 {
-    liana_shape shape = liana_element_shape(element, name);
-    int dtype = LIANA_STRING;
-    for (size_t i = 0; i < liana_element_num_components(element); i++) {
-        const liana_component *component = liana_element_component(element, i);
-        if (strcmp(component->name, name) == 0) dtype = component->dtype;
-    }
-    liana_status status = liana__moments_add(moments, (liana_dtype)dtype, liana_element_data(element, name),
-                                             liana_shape_size(&shape), error);
+    const liana_array array = liana_element_array(element, name);
+    const liana_status status =
+        liana__moments_add(moments, (liana_dtype)array.dtype, array.data, liana_shape_size(&array.shape), error);
     if (status == LIANA_OK) return status;
     return liana__fail_within(error, "element %llu, component '%s'", (unsigned long long)position, name);
 }
@@ -180,12 +177,10 @@ static liana_status adapt_layer(liana_layer layer, const liana_dataset *dataset,
     LIANA_TRY(count_channels(model, index, &channels, error));
     LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
     LIANA_TRY(check_component(dataset, component, channels, error));
-    liana__moments moments;
+    LIANA__SCOPED(liana__moments) moments = {0};
     LIANA_TRY(liana__moments_create(channels, &moments, error));
-    liana_status status = add_dataset(model->context, &moments, dataset, component);
-    if (status == LIANA_OK) status = liana__model_adapt(model, index, &moments, error);
-    liana__moments_free(&moments);
-    return status;
+    LIANA_TRY(add_dataset(model->context, &moments, dataset, component));
+    return liana__model_adapt(model, index, &moments, error);
 }
 
 liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, const char *component)

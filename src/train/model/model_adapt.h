@@ -28,7 +28,7 @@ liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__m
 /* Whether a channel's values differ so little that a Normalization of them is no use: all are the same, or their
  * deviation is lost in the rounding of float32 numbers of this size. Other data are then far outside. */
 bool liana__moments_constant(const liana__moments *moments, int64_t channel);
-/* What a Normalization divides such a channel by: its deviation, at least Keras's backend.epsilon(). */
+/* The divisor of a Normalization for such a channel: its deviation, at least Keras's backend.epsilon(). */
 double liana__moments_divisor(const liana__moments *moments, int64_t channel);
 
 #endif

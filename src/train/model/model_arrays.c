@@ -1,14 +1,9 @@
 /* A model's weights as arrays, by name. */
 #include "ir/shape.h"
-#include "train/checkpoint/model_values.h"
+#include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
 #include <string.h>
-
-const char *liana_model_weight_name(const liana_model *model, size_t index)
-{
-    return model && index < model->num_weights ? model->weights[index].name : NULL;
-}
 
 /* The index of a weight; the nearest name otherwise. */
 static liana_status find_weight(const liana_model *model, const char *name, size_t *index, liana__error *error)

@@ -1,14 +1,12 @@
-/* What a model reads of datasets. */
+/* Datasets as a model reads them. */
 #include "train/model/model_data.h"
 #include "data/dataset/dataset_source.h"
 #include "data/source/part.h"
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 #include "train/objective/shared_loader.h"
-#include "train/training/training.h"
 
 #include <string.h>
 
@@ -84,7 +82,7 @@ void liana__model_data_close(liana__model_data *own)
     liana__arena_free(&own->arena);
 }
 
-/* What of its memory a part of the data may take besides a cache. */
+/* Bytes that a part of the data may take, without a cache. */
 static size_t part_bytes(const liana__model_data *own, const liana__data_part *data)
 {
     if (!own->fitted.source) return own->bytes;
@@ -179,7 +177,7 @@ static liana_status find_image(const liana__model_data *own, const liana_dataset
     return LIANA_OK;
 }
 
-/* What the model reads of a dataset. `fit`: NULL to measure only. */
+/* Makes the loader of a dataset. `fit`: NULL to measure only. */
 static liana_status start_loader(liana__model_data *own, const liana_dataset *data, const liana_fit_options *fit,
                                  const liana__data_match *match, const liana__trainer *trainer,
                                  liana__data_part *opened, liana__error *error)
@@ -199,23 +197,19 @@ static liana_status start_loader(liana__model_data *own, const liana_dataset *da
     if (match->has_image) LIANA_TRY(find_image(own, data, &options.image, error));
     LIANA_TRY(liana__batch_plan_make(trainer, match, &opened->plan, &options, error));
     liana__share_loader(trainer, &own->workers, &options);
-    const liana__augment *augment = fit ? own->augment : NULL;
-    if (augment) options.augmenter = &own->augmenter;
-    if (augment && liana__augment_mixes(augment)) {
-        own->mixer = liana__augment_mixer(augment, liana__trainer_microbatch(trainer));
-        options.mixer = &own->mixer;
-    }
+    options.augment = fit ? own->augment : NULL;
+    options.microbatch = liana__trainer_microbatch(trainer);
     return liana__loader_create(opened->source, &options, &opened->loader, error);
 }
 
 /* ---- fitting ---- */
 
-/* What liana_fit_options.augment says. */
+/* Reads liana_fit_options.augment. */
 static liana_status find_augmentation(liana__model_data *own, const char *text, liana__error *error)
 {
     liana__value *list;
     liana_shape input = liana__model_input_shape(own->model);
-    liana__augment_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
+    liana_image_shape shape = {input.dims[1], input.dims[2], (int)input.dims[3]};
     if (!text) return LIANA_OK;
     if (input.rank != 4) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -223,9 +217,7 @@ static liana_status find_augmentation(liana__model_data *own, const char *text, 
                            liana__model_input(own->model, 0).name, liana__shape_print(&input).text);
     }
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &own->arena, &list, error));
-    LIANA_TRY(liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error));
-    own->augmenter = liana__augmenter_of(own->augment);
-    return LIANA_OK;
+    return liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error);
 }
 
 /* Divides the training data, before they are read. */
@@ -272,7 +264,7 @@ liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit
 
 /* ---- measuring ---- */
 
-/* Predictions are compared with nothing, whatever the data have. */
+/* Predictions are compared with nothing, even if the data have targets. */
 static void forget_targets(liana__data_match *match)
 {
     memset(match->targets, 0, sizeof match->targets);

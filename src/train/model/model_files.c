@@ -1,20 +1,16 @@
 /* A model in a folder, and weights from files. */
-#include "base/file.h"
+#include "base/scoped.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
-#include "remote/outlet.h"
-#include "step/precision.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/folder_name.h"
-#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/remote_checkpoints.h"
+#include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__outlet_close, liana__outlet)
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
@@ -44,51 +40,34 @@ static liana_status save_weights(const liana_model *model, const char *path, lia
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 
-static liana_status save_architecture(const liana_model *model, const char *path, liana__arena *arena,
-                                      liana__error *error)
-{
-    const liana__value *architecture = liana__model_to_keras(model, arena);
-    if (!architecture) return liana__fail_memory(error, path);
-    liana__text text = {0};
-    liana__value_write_json(architecture, 2, &text);
-    liana_status status =
-        text.failed ? liana__fail_memory(error, path) : liana__file_replace(path, text.data, text.length, error);
-    liana__text_free(&text);
-    return status;
-}
-
 static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
     LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
     LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
     LIANA_TRY(liana__model_values_complete(model, error));
     const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
     const char *weights = liana__path_join(arena, folder, WEIGHTS);
     if (!architecture || !weights) return liana__fail_memory(error, folder);
     LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(save_weights(model, weights, arena, error));
-    return save_architecture(model, architecture, arena, error);
+    return liana__json_write(architecture, liana__model_to_keras(model, arena), error);
 }
 
 /* model.json comes last: a folder without it is not read. */
 static liana_status send_model(liana_model *model, const char *url, liana__arena *arena, liana__error *error)
 {
-    liana__outlet *outlet;
+    LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;
     LIANA_TRY(
         liana__outlet_open(&(liana__outlet_options){.url = url, .last = ARCHITECTURE, .fresh = true}, &outlet, error));
-    liana_status status = save(model, liana__outlet_folder(outlet), arena, error);
-    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
-    liana__outlet_close(outlet);
-    return status;
+    LIANA_TRY(save(model, liana__outlet_folder(outlet), arena, error));
+    return liana__outlet_flush(outlet, error);
 }
 
 static liana_status save_model(liana_model *model, const char *folder)
 {
-    liana__arena arena = {0};
-    liana_status status =
-        (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
 }
 
 liana_status liana_model_save(liana_model *model, const char *folder)
@@ -119,11 +98,9 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
 
 static liana_status load_own_weights(liana_model *model, const char *path, bool partial)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     size_t num_required = partial ? 0 : model->num_layers;
-    liana_status status = load_weights(model, path, num_required, &arena, &model->context->error);
-    liana__arena_free(&arena);
-    return status;
+    return load_weights(model, path, num_required, &arena, &model->context->error);
 }
 
 liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
@@ -133,7 +110,7 @@ liana_status liana_model_load_weights(liana_model *model, const char *path, bool
     LIANA__CONTEXT_CALL(model->context, load_own_weights(model, path, partial));
 }
 
-/* Those that liana_model_save wrote, or a run's; and what these were trained in, where that is recorded. */
+/* The weights of liana_model_save, or of a run, and the precision that they were trained in, where it is recorded. */
 static liana_status find_weights(const char *folder, const char *checkpoint, liana__arena *arena, const char **path,
                                  liana_precision *precision, bool *is_run, liana__error *error)
 {
@@ -186,7 +163,7 @@ static bool split_checkpoint(const char *path, liana__arena *arena, const char *
     return *folder && **checkpoint;
 }
 
-/* `checkpoint` NULL: what liana_model_save wrote, else the newest checkpoint of a run. */
+/* `checkpoint` NULL: the weights of liana_model_save, else the newest checkpoint of a run. */
 static liana_status load_local_model(liana_model *model, const char *folder, const char *checkpoint,
                                      liana__arena *arena, liana__error *error)
 {
@@ -203,7 +180,7 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     return load_weights(model, path, model->num_layers, arena, error);
 }
 
-/* On a server: what liana_model_save wrote, else a run. */
+/* On a server: the weights of liana_model_save, else a run. */
 static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, liana__arena *arena,
                               liana__error *error)
 {
@@ -240,20 +217,19 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
     return load_local_model(model, folder, NULL, arena, error);
 }
 
-static liana_status make_from_folder(liana_context *context, const char *folder, liana_model **out)
+/* Fills an empty model from a file or folder. */
+typedef liana_status (*loader)(liana_model *model, const char *path, liana__arena *arena, liana__error *error);
+
+static liana_status make_model(liana_context *context, const char *path, loader load, liana_model **out)
 {
-    *out = NULL;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_model *model;
+    *out = NULL;
     LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_status status = load_model(model, folder, &arena, &context->error);
-    liana__arena_free(&arena);
-    if (status != LIANA_OK) {
-        liana_model_destroy(model);
-        return status;
-    }
-    *out = model;
-    return LIANA_OK;
+    liana_status status = load(model, path, &arena, &context->error);
+    if (status == LIANA_OK) *out = model;
+    if (status != LIANA_OK) liana_model_destroy(model);
+    return status;
 }
 
 liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
@@ -262,7 +238,7 @@ liana_status liana_model_load(liana_context *context, const char *folder, liana_
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE(&context->error, folder);
-    LIANA__CONTEXT_CALL(context, make_from_folder(context, folder, out));
+    LIANA__CONTEXT_CALL(context, make_model(context, folder, load_model, out));
 }
 
 static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
@@ -273,27 +249,11 @@ static liana_status load_architecture(liana_model *model, const char *path, lian
     return liana__model_check(model, error);
 }
 
-static liana_status make_from_keras(liana_context *context, const char *path, liana_model **out)
-{
-    *out = NULL;
-    liana__arena arena = {0};
-    liana_model *model;
-    LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_status status = load_architecture(model, path, &arena, &context->error);
-    liana__arena_free(&arena);
-    if (status != LIANA_OK) {
-        liana_model_destroy(model);
-        return status;
-    }
-    *out = model;
-    return LIANA_OK;
-}
-
 liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)
 {
     LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
     LIANA__REQUIRE(&context->error, path);
-    LIANA__CONTEXT_CALL(context, make_from_keras(context, path, out));
+    LIANA__CONTEXT_CALL(context, make_model(context, path, load_architecture, out));
 }

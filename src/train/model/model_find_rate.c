@@ -1,10 +1,9 @@
 /* liana_find_learning_rate. */
 #include "base/context.h"
-#include "train/model/compiled.h"
 #include "train/model/model_fit.h"
 #include "train/training/rate_finder.h"
 
-#include <liana/learning_rate.h>
+#include <liana/train.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +56,7 @@ static liana_status find(liana_model *model, const liana_find_learning_rate_opti
 {
     liana__error *error = &model->context->error;
     liana_fit_options fit = options->fit;
-    /* What would come after updates. */
+    /* A sweep of rates has no validations and no checkpoints. */
     fit.validation = NULL;
     fit.checkpoints = NULL;
     fit.resume = false;

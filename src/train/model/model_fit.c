@@ -1,19 +1,14 @@
 /* fit of the public interface: a thin user of the training core. */
 #include "train/model/model_fit.h"
+#include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
-#include "train/checkpoint/belongs.h"
+#include "distribute/strategies/strategies.h"
 #include "train/checkpoint/folder_hold.h"
-#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/model/compiled.h"
-#include "train/model/epoch_values.h"
-#include "train/model/fit_agreement.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_data.h"
-#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <string.h>
@@ -45,7 +40,7 @@ static liana_status check_checkpoints(const liana_fit_options *options, liana__e
                        options->resume_from);
 }
 
-/* What the table of the job does not check. */
+/* Checks that the table of the job does not make. */
 static liana_status check_fit(const liana_model *model, const liana_fit_options *options, liana__error *error)
 {
     if (options->max_bad_records < 0) {
@@ -64,7 +59,7 @@ static liana_status check_fit(const liana_model *model, const liana_fit_options 
     return LIANA_OK;
 }
 
-/* What is resumed keeps its precision. */
+/* A fit that goes on keeps its precision. */
 static liana_status find_precision(const char *resumed_from, const liana__recorded *recorded,
                                    liana__job_options *options, liana__error *error)
 {
@@ -76,7 +71,7 @@ static liana_status find_precision(const char *resumed_from, const liana__record
                        liana__precision_names[before]);
 }
 
-/* And so with what it recomputes, unless it may now take another amount of memory. */
+/* A fit that goes on recomputes the same nodes, unless it may now take another amount of memory. */
 static void find_recomputation(const liana__recorded *recorded, liana__job_options *options)
 {
     if (options->recompute != LIANA_RECOMPUTE_AUTO || options->memory) return;
@@ -105,12 +100,10 @@ static bool watch(void *user, const liana__fit_event *event)
                          .validation = liana__results_of(event->validation),
                          .learning_rate = event->learning_rate,
                          .seconds = event->seconds};
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     epoch.num_training_values = liana__epoch_values(event->training, &arena, &epoch.training_values);
     epoch.num_validation_values = liana__epoch_values(event->validation, &arena, &epoch.validation_values);
-    const bool goes_on = options->on_epoch(options->user, &epoch);
-    liana__arena_free(&arena);
-    return goes_on;
+    return options->on_epoch(options->user, &epoch);
 }
 
 /* Without augmentation, and with the examples in their order. */
@@ -173,7 +166,7 @@ static liana_status open_checkpoints(session *own, const liana_fit_options *opti
     return liana__checkpoints_fetch(own->outlet, "", &names, own->options.checkpoint.keep, &newest, error);
 }
 
-/* What a checkpoint records of the data, and the newest one if the fit goes on from it. */
+/* Reads the state of the data for checkpoints, and the newest checkpoint if the fit goes on from it. */
 static liana_status prepare_checkpoints(session *own, const liana_fit_options *options, liana__error *error)
 {
     liana__job *job = &own->job;
@@ -278,7 +271,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     return compile_fit(own, options, error);
 }
 
-/* The model trains again what it says itself, so that the next fit compiles it again. */
+/* Restores the model's own settings after stages, so that the next fit compiles it anew. */
 static void end_stages(session *own, liana_status status)
 {
     bool kept = status == LIANA_OK || status == LIANA_CANCELLED;
@@ -319,8 +312,8 @@ static void close_session(session *own)
     liana__arena_free(&own->arena);
 }
 
-/* A fit makes batches itself. Who comes from tf.data gives it batches: they are taken apart, and their size is what
- * batch_size was not given for. */
+/* A fit makes batches itself. A program that was written for tf.data may give it batches: they are taken apart, and
+ * their size stands in for a batch_size that was not given. */
 typedef struct taken_apart {
     liana_fit_options options; /* with single examples */
     liana_dataset *training, *validation;
@@ -353,20 +346,20 @@ static liana_status take_apart(const liana_fit_options *options, taken_apart *ow
 {
     *own = (taken_apart){.options = *options};
     liana_fit_options *made = &own->options;
-    liana_status status = take_data_apart(options->training, "training", &made->batch_size, options, &own->training);
-    if (status == LIANA_OK) {
-        status =
-            take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation);
-    }
+    LIANA_TRY(take_data_apart(options->training, "training", &made->batch_size, options, &own->training));
+    LIANA_TRY(
+        take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation));
     if (own->training) made->training = own->training;
     if (own->validation) made->validation = own->validation;
-    if (status != LIANA_OK) close_apart(own);
-    return status;
+    return LIANA_OK;
 }
 
-static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                            liana__error *error)
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
 {
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     session own;
     liana_status status = begin_session(&own, model, options, error);
     void *aside = liana__compiled_set_aside(model);
@@ -379,18 +372,11 @@ static liana_status try_fit(liana_model *model, const liana_fit_options *options
     return status;
 }
 
-liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                              liana__error *error)
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
-    taken_apart own;
-    LIANA_TRY(take_apart(options, &own));
-    liana_status status = try_fit(model, &own.options, run, user, error);
-    close_apart(&own);
-    return status;
-}
-
-static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
-{
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     liana__error *error = &model->context->error;
     session own;
     liana_status status = begin_session(&own, model, options, error);
@@ -402,15 +388,6 @@ static liana_status fit_examples(liana_model *model, const liana_fit_options *op
     }
     if (own.job.stages.count) end_stages(&own, status);
     close_session(&own);
-    return status;
-}
-
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
-{
-    taken_apart own;
-    LIANA_TRY(take_apart(options, &own));
-    liana_status status = fit_examples(model, &own.options);
-    close_apart(&own);
     return status;
 }
 

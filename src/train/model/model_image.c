@@ -1,4 +1,5 @@
 /* liana_prepare_image: an image in memory as the input of a model. */
+#include "base/scoped.h"
 #include "data/image/decode.h"
 #include "ir/shape.h"
 #include "layers/model.h"
@@ -55,7 +56,7 @@ static void pack(const liana_pixels *image, int channels, uint8_t *to)
 }
 
 /* Pixels of the input's size and channels, 0 to 255, as the model was trained: with their fractions, or rounded. */
-static liana_status resize(const liana_model *model, const liana_shape *shape, const liana__record *record,
+static liana_status resize(const liana_model *model, const liana_shape *shape, const liana_source_record *record,
                            float *input, liana__error *error)
 {
     const bool rounds = model->preprocessing.round;
@@ -65,14 +66,12 @@ static liana_status resize(const liana_model *model, const liana_shape *shape, c
                                            .antialias = model->preprocessing.antialias,
                                            .fractions = !rounds};
     const size_t count = (size_t)(shape->dims[1] * shape->dims[2] * shape->dims[3]);
-    uint8_t *bytes = rounds ? malloc(count) : NULL;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = rounds ? malloc(count) : NULL;
     if (rounds && !bytes) return liana__fail_memory(error, "an image");
-    liana__decoder decoder = {0};
-    liana_status status = liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error);
-    for (size_t i = 0; rounds && status == LIANA_OK && i < count; i++) input[i] = (float)bytes[i];
-    liana__decoder_free(&decoder);
-    free(bytes);
-    return status;
+    LIANA__SCOPED(liana__decoder) decoder = {0};
+    LIANA_TRY(liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error));
+    for (size_t i = 0; rounds && i < count; i++) input[i] = (float)bytes[i];
+    return LIANA_OK;
 }
 
 static liana_status prepare(const liana_model *model, const liana_pixels *image, float *input, liana__error *error)
@@ -84,10 +83,10 @@ static liana_status prepare(const liana_model *model, const liana_pixels *image,
     uint8_t *packed = malloc((size_t)(image->height * image->width * channels));
     if (!packed) return liana__fail_memory(error, "an image");
     pack(image, channels, packed);
-    const liana__record record = {.pixels = packed,
-                                  .height = image->height,
-                                  .width = image->width,
-                                  .channels = channels};
+    const liana_source_record record = {.pixels = packed,
+                                        .height = image->height,
+                                        .width = image->width,
+                                        .channels = channels};
     liana_status status = resize(model, &shape, &record, input, error);
     free(packed);
     LIANA_TRY(status);

@@ -1,6 +1,7 @@
-/* Keeps, writes and reads what a model was trained for. */
+/* Keeps, writes and reads the losses and metrics that a model was trained with. */
 #include "train/model/model_objective.h"
 
+#include "base/scoped.h"
 #include "formats/json.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static liana_status keep(liana_model *model, const liana__value *const parts[NUM
 {
     bool is_usual = !parts[0] && !parts[1] && !parts[2];
     if (is_usual && !model->objective) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *known = liana__value_map(&arena);
     for (int i = 0; i < NUM_PARTS; i++) liana__value_set(&arena, known, keys[i], liana__value_copy(&arena, parts[i]));
     bool enough = known && !arena.failed;
@@ -25,7 +26,6 @@ static liana_status keep(liana_model *model, const liana__value *const parts[NUM
         enough = copy && !model->arena.failed;
         if (enough) model->objective = copy;
     }
-    liana__arena_free(&arena);
     return enough ? LIANA_OK : liana__fail_memory(error, "the losses");
 }
 
@@ -36,12 +36,19 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
     return keep(model, parts, error);
 }
 
-void liana__model_recall_objective(const liana_model *model, liana__objective_request *request)
+static void recall(const liana_model *model, liana__objective_request *request)
 {
     if (request->loss || request->loss_weights || request->metrics || !model->objective) return;
     request->loss = liana__value_get(model->objective, keys[0]);
     request->loss_weights = liana__value_get(model->objective, keys[1]);
     request->metrics = liana__value_get(model->objective, keys[2]);
+}
+
+bool liana__model_has_no_loss(const liana_model *model)
+{
+    const bool gives_classes =
+        liana__model_num_outputs(model) == 1 && liana__model_check_probabilities(model, 0, NULL) == LIANA_OK;
+    return !model->objective && !gives_classes;
 }
 
 liana_status liana__model_find_objective(const liana__job_options *options, const liana__data_match *match, bool trains,
@@ -58,8 +65,8 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
     request->where = options->is_of_program ? NULL : "train";
     request->threshold = options->threshold;
     if (options->is_of_program) LIANA_TRY(liana__read_objective(&options->objective, arena, request, error));
-    if (!trains) liana__model_recall_objective(request->model, request);
-    request->predicts = request->predicts && !request->loss && liana__model_num_outputs(request->model) > 1;
+    if (!trains) recall(request->model, request);
+    request->predicts = request->predicts && !request->loss;
     liana__objective *made = liana__arena_allocate(arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");
     request->targets = targets;
@@ -71,30 +78,14 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
 
 const char *liana__model_objective_text(const liana_model *model, liana__arena *arena)
 {
-    if (!model->objective) return "";
-    liana__text text = {0};
-    liana__value_write_json(model->objective, 0, &text);
-    const char *line = text.failed ? NULL : liana__arena_string(arena, text.data);
-    liana__text_free(&text);
-    return line;
+    return model->objective ? liana__json_line(model->objective, arena) : "";
 }
 
-liana_status liana__model_objective_read(liana_model *model, const char *text, const char *path, liana__error *error)
+liana_status liana__model_objective_read(liana_model *model, const liana__value *map, liana__arena *arena,
+                                         liana__error *error)
 {
-    if (!text || !*text) return LIANA_OK;
-    liana__arena arena = {0};
-    liana__value *map;
-    liana_status status = liana__json_parse(text, strlen(text), "objective", &arena, &map, error);
-    if (status == LIANA_OK) {
-        const bool is_map = map->kind == LIANA__VALUE_MAP;
-        const liana__value *parts[NUM_PARTS] = {0};
-        for (int i = 0; is_map && i < NUM_PARTS; i++) parts[i] = liana__value_get(map, keys[i]);
-        status = keep(model, parts, error);
-    } else if (status != LIANA_OUT_OF_MEMORY) {
-        if (error) error->status = LIANA_INVALID_DATA;
-        liana__fail_within(error, "'%s': the objective in its metadata", path);
-        status = LIANA_INVALID_DATA;
-    }
-    liana__arena_free(&arena);
-    return status;
+    (void)arena;
+    const liana__value *parts[NUM_PARTS];
+    for (int i = 0; i < NUM_PARTS; i++) parts[i] = liana__value_get(map, keys[i]);
+    return keep(model, parts, error);
 }

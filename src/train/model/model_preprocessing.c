@@ -1,13 +1,13 @@
-/* Learns, writes and reads what a model knows of its images and classes. */
-#include "train/model/model_preprocessing.h"
+/* Learns, writes and reads a model's knowledge of its images and classes. */
+#include "train/model/model_objective.h"
 
-#include "base/file.h"
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "data/source/class_list.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "models/preprocessing.h"
 #include "train/config/config.h"
-#include "train/model/model_objective.h"
 
 #include <string.h>
 
@@ -104,17 +104,7 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
     /* No list: they are not known; an empty one: they are numbers. */
     if (model->knows_classes) liana__value_set(arena, map, "class_names", names);
     if (!map || arena->failed) return NULL;
-    liana__text text = {0};
-    liana__value_write_json(map, 0, &text);
-    const char *line = text.failed ? NULL : liana__arena_string(arena, text.data);
-    liana__text_free(&text);
-    return line;
-}
-
-static bool is_true(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_BOOL && value->boolean;
+    return liana__json_line(map, arena);
 }
 
 static liana_status read_names(const liana__value *list, liana__arena *arena, liana_preprocessing *found,
@@ -132,17 +122,13 @@ static liana_status read_names(const liana__value *list, liana__arena *arena, li
     return LIANA_OK;
 }
 
-static liana_status read_line(liana_model *model, const char *line, liana__arena *arena, liana__error *error)
+static liana_status read_map(liana_model *model, const liana__value *map, liana__arena *arena, liana__error *error)
 {
-    liana__value *map;
-    LIANA_TRY(liana__json_parse(line, strlen(line), "preprocessing", arena, &map, error));
-    if (map->kind != LIANA__VALUE_MAP) map = liana__value_map(arena);
-    if (!map) return liana__fail_memory(error, "the preprocessing");
-    liana_preprocessing found = {.antialias = is_true(map, "antialias"), .fast_decode = is_true(map, "fast_decode")};
+    liana_preprocessing found = {.antialias = liana__value_true_of(map, "antialias"),
+                                 .fast_decode = liana__value_true_of(map, "fast_decode")};
     /* Models that were saved before there was a choice were trained on rounded pixels. */
-    found.round = is_true(map, "round") || !liana__value_get(map, "round");
-    const liana__value *scale = liana__value_get(map, "scale");
-    const char *name = scale && scale->kind == LIANA__VALUE_STRING ? scale->string : "";
+    found.round = liana__value_true_of(map, "round") || !liana__value_get(map, "round");
+    const char *name = liana__value_text_of(map, "scale", "");
     int index = 0;
     while (index < LIANA__NUM_SCALES && strcmp(name, liana__scale_names[index]) != 0) index++;
     if (index == LIANA__NUM_SCALES) {
@@ -151,21 +137,27 @@ static liana_status read_line(liana_model *model, const char *line, liana__arena
             "found the scale '%.100s', which this liana does not know; was the model saved by a newer one?", name);
     }
     found.scale = (liana_scale)index;
-    const liana__value *names = liana__value_get(map, "class_names");
-    if (names && names->kind != LIANA__VALUE_LIST) names = NULL;
+    const liana__value *names = liana__value_list_of(map, "class_names");
     LIANA_TRY(read_names(names, arena, &found, error));
     return liana__preprocessing_set(model, &found, names != NULL, error);
 }
 
-liana_status liana__preprocessing_read(liana_model *model, const char *text, const char *path, liana__error *error)
+typedef liana_status (*map_reader)(liana_model *model, const liana__value *map, liana__arena *arena,
+                                   liana__error *error);
+
+/* A line of JSON in the metadata of a file of weights. */
+static liana_status read_line(liana_model *model, const liana__safetensors *file, const char *key, const char *path,
+                              map_reader read, liana__error *error)
 {
-    if (!text || !*text) return LIANA_OK;
-    liana__arena arena = {0};
-    liana_status status = read_line(model, text, &arena, error);
-    liana__arena_free(&arena);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__value *map;
+    const char *line = liana__safetensors_metadata(file, key);
+    if (!line || !*line) return LIANA_OK;
+    liana_status status = liana__json_parse(line, strlen(line), key, &arena, &map, error);
+    if (status == LIANA_OK) status = read(model, map, &arena, error);
     if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
     if (error) error->status = LIANA_INVALID_DATA;
-    liana__fail_within(error, "'%s': the preprocessing in its metadata", path);
+    liana__fail_within(error, "'%s': the %s in its metadata", path, key);
     return LIANA_INVALID_DATA;
 }
 
@@ -173,27 +165,22 @@ const char *const liana__preprocessing_key = "preprocessing";
 
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    const char *text = liana__safetensors_metadata(&file, liana__preprocessing_key);
-    liana_status status = liana__preprocessing_read(model, text, weights, error);
-    if (status == LIANA_OK) {
-        text = liana__safetensors_metadata(&file, liana__model_objective_key);
-        status = liana__model_objective_read(model, text, weights, error);
-    }
-    liana__safetensors_close(&file);
-    return status;
+    LIANA_TRY(read_line(model, &file, liana__preprocessing_key, weights, read_map, error));
+    return read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
 }
 
 /* ---- in a run folder ---- */
 
-static liana_status read_run(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error)
 {
-    const char *path = liana__path_join(arena, folder, "config.yaml");
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char *path = liana__path_join(&arena, folder, "config.yaml");
     if (!path) return liana__fail_memory(error, folder);
     if (!liana__file_exists(path)) return LIANA_OK;
     liana__config config;
-    LIANA_TRY(liana__config_load(model->context, LIANA__PLUGINS_IGNORED, path, NULL, 0, arena, &config, error));
+    LIANA_TRY(liana__config_load(model->context, LIANA__PLUGINS_IGNORED, path, NULL, 0, &arena, &config, error));
     const liana__data_config *data = &config.data;
     liana_preprocessing found = {.scale = (liana_scale)data->scale,
                                  .round = data->resize.round,
@@ -210,24 +197,14 @@ static liana_status read_run(liana_model *model, const char *folder, liana__aren
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s' and its model.json", path);
 }
 
-liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error)
-{
-    liana__arena arena = {0};
-    liana_status status = read_run(model, folder, &arena, error);
-    liana__arena_free(&arena);
-    return status;
-}
-
 /* They may have parts of the model, so they are there before it is read. */
 liana_status liana__preprocessing_load_plugins(liana_model *model, const char *folder, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__config config;
     const char *path = liana__path_join(&arena, folder, "config.yaml");
-    liana_status status = path ? LIANA_OK : liana__fail_memory(error, folder);
-    if (status == LIANA_OK && model->context->allow_plugins && liana__file_exists(path)) {
-        status = liana__config_load(model->context, LIANA__PLUGINS_LOADED, path, NULL, 0, &arena, &config, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    if (!path) return liana__fail_memory(error, folder);
+    if (model->context->allow_plugins && liana__file_exists(path))
+        LIANA_TRY(liana__config_load(model->context, LIANA__PLUGINS_LOADED, path, NULL, 0, &arena, &config, error));
+    return LIANA_OK;
 }

@@ -1,13 +1,14 @@
 /* Training, evaluation and prediction of one batch that a program made. */
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "program/array_text.h"
 #include "step/spans.h"
 #include "train/callbacks/watch.h"
+#include "train/checkpoint/resume.h"
+#include "train/job/fit.h"
 #include "train/model/compiled.h"
-#include "train/model/model_preprocessing.h"
-#include "train/training/averaged_weights.h"
-#include "train/training/training_agreement.h"
+#include "train/model/model_objective.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -170,14 +171,18 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
     return LIANA_OK;
 }
 
-/* Finds which array is what, before the model is compiled. Examples are drawn for by their numbers: those of the first
- * epoch of a fit in the same order. */
+static void arrays_batch_free(arrays_batch *made)
+{
+    free(made->positions);
+}
+
+/* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
+ * those of the first epoch of a fit in the same order. */
 static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
                                const char *weight, bool has_targets, arrays_batch *made, liana__error *error)
 {
     const liana__data_names names = {.weight = weight};
     liana_component components[LIANA_MAX_COMPONENTS];
-    *made = (arrays_batch){0};
     LIANA_TRY(list_components(arrays, num_arrays, components, error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
@@ -321,6 +326,50 @@ static liana_status train_apart(liana__training *training, const liana__batch *b
     return status;
 }
 
+/* ---- checkpoints ---- */
+
+/* The saver, and its options. */
+typedef struct saver {
+    const liana__training *training;
+    const liana_fit_options *options;
+    int64_t keep;
+} saver;
+
+static liana_status save(void *user, liana__error *error)
+{
+    const saver *own = user;
+    const char *folder = own->options->checkpoints;
+    LIANA_TRY(liana__folder_make(folder, error));
+    return liana__checkpoint_save(folder, &own->training->variables, &own->training->state, own->keep, error);
+}
+
+/* After a number of updates, or after each. */
+static liana_status save_if_due(liana__training *training, const liana_fit_options *options,
+                                const liana__job_options *job, liana__error *error)
+{
+    saver own = {training, options, job->checkpoint.keep};
+    const int64_t every = options->checkpoint_steps ? options->checkpoint_steps : 1;
+    if (!options->checkpoints || training->state.iteration % every != 0) return LIANA_OK;
+    return liana__fit_save(training, save, &own, error);
+}
+
+/* The first update of new programs goes on from the newest checkpoint. */
+static liana_status resume(liana__training *training, const liana_fit_options *options, liana__arena *arena,
+                           liana__error *error)
+{
+    const liana__notes notes = {options->on_note, options->user};
+    liana__recorded recorded;
+    const char *path;
+    if (!options->resume || !options->checkpoints || training->state.iteration > 0) return LIANA_OK;
+    LIANA_TRY(liana__checkpoint_recorded(options->checkpoints, training->cluster, arena, &recorded, error));
+    if (*recorded.precision && strcmp(recorded.precision, training->state.precision) != 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the precision is %s, but the checkpoints in '%s' were trained in %s; ask for that",
+                           training->state.precision, options->checkpoints, recorded.precision);
+    }
+    return liana__checkpoint_resume(options->checkpoints, NULL, training, &notes, arena, &path, error);
+}
+
 static liana_status train(liana_model *model, liana__training *training, const liana_fit_options *options,
                           const liana__batch *batch, liana_results *results, liana__error *error)
 {
@@ -344,11 +393,18 @@ static liana_status train(liana_model *model, liana__training *training, const l
 static liana_status check_options(const liana_fit_options *options, liana__error *error)
 {
     const char *unread = options->augment                                     ? "augment"
-                         : options->resume                                    ? "resume"
+                         : options->resume_from                               ? "resume_from"
                          : options->stages                                    ? "stages"
-                         : options->checkpoints                               ? "checkpoints"
                          : options->num_callbacks || options->named_callbacks ? "callbacks"
                                                                               : NULL;
+    const char *folder = options->checkpoints ? options->checkpoints : "";
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the checkpoints of single batches are in a folder on this machine, not in '%s'", folder);
+    }
+    if (options->resume && !*folder) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "resume is set, but there is no folder of checkpoints");
+    }
     if (!unread) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "%s is set, which only liana_fit reads: a batch is trained on as "
@@ -357,28 +413,26 @@ static liana_status check_options(const liana_fit_options *options, liana__error
 }
 
 static liana_status compile_and_train(liana__compile_request *request, const liana_fit_options *options,
-                                      const liana_array *arrays, size_t num_arrays, liana_results *results,
-                                      liana__error *error)
+                                      const liana_array *arrays, size_t num_arrays, liana__arena *arena,
+                                      liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     liana_model *model = request->model;
     liana__training *training = NULL;
     const uint64_t batch_size = (uint64_t)request->job->batch_size;
     LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
     request->match = &made.match;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) {
-        uint64_t first = (uint64_t)training->state.iteration * batch_size;
-        made.batch.first_position = first;
-        for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
-        status = train(model, training, options, &made.batch, results, error);
-        if (status != LIANA_OK) liana__compiled_forget(model);
-    }
-    free(made.positions);
+
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(resume(training, options, arena, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    const uint64_t first = (uint64_t)training->state.iteration * batch_size;
+    made.batch.first_position = first;
+    for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
+    liana_status status = train(model, training, options, &made.batch, results, error);
+    if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
+    if (status != LIANA_OK) liana__compiled_forget(model);
     return status;
 }
 
@@ -390,12 +444,12 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     const liana_fit_options *options = given ? given : &defaults;
     liana__error *error = &model->context->error;
     int64_t count = count_of(arrays, num_arrays);
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
     LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
+    LIANA_TRY(liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error));
     if (!options->batch_size) job.batch_size = count;
     job.validation_batch_size = job.batch_size;
     job.steps_per_execution = 1;
@@ -404,9 +458,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                       .scale = scale_of(model),
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
-    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, results, error);
-    liana__arena_free(&arena);
-    return status;
+    return compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
 }
 
 liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
@@ -423,7 +475,7 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
                                         const liana_evaluate_options *options, const liana_array *arrays,
                                         size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     LIANA_TRY(make_batch(request->model, arrays, num_arrays, options->example_weight, !outputs, &made, error));
     if (!options->batch_size) job->batch_size = made.batch.count;
     job->precision = (int)request->model->precision;
@@ -433,20 +485,13 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
     liana__training *training = NULL;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) status = liana__step_prepare(training->trainer->step, made.batch.count, false, error);
-    if (status == LIANA_OK) {
-        status = liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error);
-    }
-    if (status == LIANA_OK && results) {
-        status = set_results(training->objective, sums, made.batch.count, results, error);
-    }
-    free(made.positions);
-    return status;
+
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    LIANA_TRY(liana__step_prepare(training->trainer->step, made.batch.count, false, error));
+    LIANA_TRY(liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error));
+    return results ? set_results(training->objective, sums, made.batch.count, results, error) : LIANA_OK;
 }
 
 static liana_status evaluate(liana__compile_request *request, const liana_evaluate_options *given,
@@ -456,16 +501,12 @@ static liana_status evaluate(liana__compile_request *request, const liana_evalua
     const liana__job_options *job_defaults;
     const liana_evaluate_options *options = given ? given : &defaults;
     liana__error *error = &request->model->context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__job_options job;
     LIANA_TRY(check_size(options->batch_size, count_of(arrays, num_arrays), error));
     LIANA_TRY(liana__compiled_defaults(request->model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error);
-    if (status == LIANA_OK) {
-        status = compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__job_take(&liana__job_evaluate_door, options, job_defaults, &arena, &job, error));
+    return compile_and_measure(request, &job, options, arrays, num_arrays, outputs, results, error);
 }
 
 liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options, const liana_array *arrays,
@@ -482,7 +523,6 @@ liana_status liana_predict_on_batch(liana_model *model, const liana_array *array
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE_AS(&model->context->error, arrays || !num_arrays, "arrays");
     LIANA__REQUIRE(&model->context->error, outputs);
-    liana__compile_request request = {.model = model,
-                                      .predicts = !model->objective && liana__model_num_outputs(model) > 1};
+    liana__compile_request request = {.model = model, .predicts = liana__model_has_no_loss(model)};
     LIANA__CONTEXT_CALL(model->context, evaluate(&request, NULL, arrays, num_arrays, outputs, NULL));
 }

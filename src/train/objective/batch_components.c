@@ -1,12 +1,13 @@
-/* Finds the components of the data for the inputs and targets of a model, and what a trainer reads of a batch. */
+/* Finds the components of the data for the inputs and targets of a model, and a trainer's inputs in a batch. */
 #include "train/objective/batch_components.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 
 #include <string.h>
 
-/* ---- what the data have ---- */
+/* ---- the components of the data ---- */
 
 /* All components of a source: those of files with images are not listed there. */
 typedef struct component_list {
@@ -42,6 +43,7 @@ typedef struct search {
     const liana_model *model;
     component_list list;
     bool used[LIANA_MAX_COMPONENTS + 3];
+    bool labels_are_components; /* records have no label apart from their components */
     const liana__data_names *names;
     liana__data_match *match;
     liana__error *error;
@@ -56,21 +58,19 @@ static const liana_component *use(search *own, const liana_component *component)
 static liana_status fail_missing(const search *own, const char *what, const char *port, const char *named,
                                  const char *key)
 {
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < own->list.count; i++) {
         liana__text_add(&known, "%s'%s'", i ? ", " : "", own->list.items[i].name);
     }
     const liana__named list = LIANA__NAMED(liana_component, own->list.items, own->list.count);
-    liana_status status =
-        named ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
-                            what, port, named, known.data ? known.data : "nothing",
-                            liana__hint(liana__named_nearest(list, named)).text)
-              : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
-                            what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
-    liana__text_free(&known);
-    return status;
+    return named
+               ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
+                             what, port, named, known.data ? known.data : "nothing",
+                             liana__hint(liana__named_nearest(list, named)).text)
+               : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
+                             what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
 }
 
 /* Those that have names of their own are never taken for something else. */
@@ -92,7 +92,7 @@ static const liana_component *first_free(search *own)
     return NULL;
 }
 
-/* By names alone; NULL: there is none. */
+/* By names alone; NULL: missing. */
 static const liana_component *by_name(search *own, const char *given, const char *port, const char *usual)
 {
     if (given) return find(&own->list, given);
@@ -131,13 +131,15 @@ static liana_status find_targets(search *own, bool wanted)
         const liana_component *found = by_name(own, given, port.name, count == 1 ? "label" : NULL);
         if (!found && !given && count == 1 && wanted) found = first_free(own);
         if (!found && wanted) return fail_missing(own, "output", port.name, given, own->names->targets_key);
-        if (!found) continue;
+        const bool is_label = found && strcmp(found->name, "label") == 0;
+        /* Where labels are not wanted, a column of them may have anything. */
+        if (!found || (!wanted && is_label && own->labels_are_components)) continue;
         if (found->dtype == LIANA_STRING) {
             return liana__fail(own->error, LIANA_INVALID_ARGUMENT,
                                "the component '%s' holds strings, which nothing can be compared with", found->name);
         }
         own->match->targets[i] = *use(own, found);
-        own->match->has_label |= i == 0 && strcmp(found->name, "label") == 0;
+        own->match->has_label |= i == 0 && is_label && !own->labels_are_components;
     }
     return LIANA_OK;
 }
@@ -178,6 +180,7 @@ liana_status liana__data_match_find(const liana_model *model, const liana__sourc
 {
     search own = {.model = model,
                   .list = list_components(source),
+                  .labels_are_components = !source->has_labels,
                   .names = names ? names : &no_names,
                   .match = match,
                   .error = error};
@@ -221,7 +224,8 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
-/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have anything. */
+/* Values outside the domain of the loss are found where the record is known. Steps that a mask leaves out may have any
+ * value. */
 static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {
     const liana_loss_type *loss = component->check_options;
@@ -291,47 +295,47 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 
 /* ---- batches ---- */
 
-/* The first value outside [0, limit), or -1. */
-static int64_t first_outside(const int32_t *values, int64_t count, int64_t limit)
+/* Numbers of a batch that must be in [0, limit). */
+typedef struct bounded {
+    const char *what; /* of the model */
+    const char *name;
+    const char *component; /* of the batch */
+    liana_shape shape;     /* of one example, or with the batch's dimension before it */
+    int64_t limit;
+} bounded;
+
+static liana_status check_bounded(const liana__batch *batch, const liana__loader *loader, const bounded *numbers,
+                                  liana__error *error)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (values[i] < 0 || values[i] >= limit) return i;
-    }
-    return -1;
+    const int32_t *values = liana__batch_rows_of(batch, numbers->component);
+    const int64_t each = liana_shape_size(&numbers->shape), count = values ? batch->count * each : 0;
+    int64_t at = 0;
+    while (at < count && values[at] >= 0 && values[at] < numbers->limit) at++;
+    if (at == count) return LIANA_OK;
+    liana__fail(error, LIANA_OUT_OF_RANGE, "%s '%s': found %d, expected a number in [0, %lld)", numbers->what,
+                numbers->name, values[at], (long long)numbers->limit);
+    const char *column = liana__loader_column(loader, numbers->component);
+    if (column) liana__fail_within(error, "column '%.100s'", column);
+    const liana_source_record none = {0};
+    return liana__source_fail_within(liana__loader_source(loader), batch->records[at / each], &none, error);
 }
 
-static liana_status check_values(const liana__batch *batch, const liana__source *source, const int32_t *values,
-                                 const liana_shape *shape, int64_t limit, const char *what, const char *name,
-                                 liana__error *error)
-{
-    int64_t each = liana_shape_size(shape), at = first_outside(values, batch->count * each, limit);
-    if (at < 0) return LIANA_OK;
-    liana__fail(error, LIANA_OUT_OF_RANGE, "%s '%s': found %d, expected a number in [0, %lld)", what, name, values[at],
-                (long long)limit);
-    const liana__record none = {0};
-    return liana__source_fail_within(source, batch->records[at / each], &none, error);
-}
-
-liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__source *source,
+liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__loader *loader,
                                 liana__error *error)
 {
     const liana__trainer_options *options = liana__trainer_options_of(trainer);
-    for (size_t i = 0; i < liana__model_num_inputs(options->model); i++) {
-        liana__model_port port = liana__model_input(options->model, i);
-        const int32_t *ids = port.num_ids && port.dtype == LIANA_S32
-                                 ? liana__batch_rows_of(batch, liana__input_component(options->model, i).text)
-                                 : NULL;
-        if (ids) LIANA_TRY(check_values(batch, source, ids, &port.shape, port.num_ids, "input", port.name, error));
+    for (size_t i = 0; i < trainer->num_inputs; i++) {
+        const liana__model_port *port = &trainer->inputs[i];
+        const liana__component_name name = liana__port_component(port);
+        const bounded ids = {"input", port->name, name.text, port->shape, port->num_ids};
+        if (port->num_ids && port->dtype == LIANA_S32) LIANA_TRY(check_bounded(batch, loader, &ids, error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {
         const liana__objective_output *output = &options->objective->outputs[i];
-        const int32_t *classes = output->target == LIANA_TARGET_CLASSES
-                                     ? liana__batch_rows_of(batch, liana__target_component(options->objective, i).text)
-                                     : NULL;
-        int64_t limit = output->shape.dims[output->shape.rank - 1];
-        /* Data to predict may have no label: -1. */
-        if (!classes || (i == 0 && batch->labels == classes)) continue;
-        LIANA_TRY(check_values(batch, source, classes, &output->target_shape, limit, "target", output->name, error));
+        const liana__component_name name = liana__target_component(options->objective, i);
+        const int64_t limit = output->shape.dims[output->shape.rank - 1];
+        const bounded classes = {"target", output->name, name.text, output->target_shape, limit};
+        if (output->target == LIANA_TARGET_CLASSES) LIANA_TRY(check_bounded(batch, loader, &classes, error));
     }
     return LIANA_OK;
 }

@@ -1,8 +1,8 @@
 /* batch_components.h - which components of the data are which inputs and targets of a model.
  *
  * A component is looked for in this order: the one that is named for it; the one that is called as the input or output
- * is; for an only input of images "image", for an only output "label"; for an only input of anything else, or output, the
- * first component that nothing else uses. So (x, y) and images with labels need no names. */
+ * is; for an only input of images "image", for an only output "label"; for an only input of anything else, or output,
+ * the first component that nothing else uses. So (x, y) and images with labels need no names. */
 #ifndef LIANA_TRAIN_BATCH_COMPONENTS_H
 #define LIANA_TRAIN_BATCH_COMPONENTS_H
 
@@ -29,7 +29,7 @@ typedef struct liana__data_match {
 } liana__data_match;
 
 /* Finds them among components with the shapes of one example. `wants_targets`: training and evaluation need them.
- * Errors: INVALID_ARGUMENT, with the names of what there is. */
+ * Errors: INVALID_ARGUMENT, with the names of the components. */
 liana_status liana__data_match_list(const liana_model *model, const liana_component *components, size_t count,
                                     const liana__data_names *names, bool wants_targets, liana__data_match *match,
                                     liana__error *error) LIANA_MUST_USE;
@@ -54,9 +54,9 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
                                     liana__batch_plan *plan, liana__loader_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Classes and ids of a batch must be in their range: the device does not look. Errors: OUT_OF_RANGE with record,
- * component, value and range. */
-liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__source *source,
+/* Classes and ids of a loader's batch must be in their range: the device does not look. Errors: OUT_OF_RANGE with file,
+ * line, record, column, value and range. */
+liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__loader *loader,
                                 liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,20 +1,33 @@
-/* The penalty of a model's weights. */
-#include "train/objective/penalty.h"
+/* The penalty of weights. */
+#include "train/objective/step_graphs.h"
 
-bool liana__model_has_penalty(const liana_model *model)
+#include "base/context.h"
+
+bool liana__has_penalty(const liana__updated_variable *weights, size_t count)
 {
-    for (size_t i = 0; i < model->num_weights; i++) {
-        if (liana__weight_is_regularized(model, i)) return true;
+    for (size_t i = 0; i < count; i++) {
+        if (weights[i].regularizer) return true;
     }
     return false;
 }
 
-liana_status liana__penalty_build(liana_context *context, const liana_model *model, liana_graph **graph,
-                                  liana__error *error)
+static liana_tensor add_up(const liana__updated_variable *weights, size_t count, liana_graph *graph)
+{
+    liana_tensor total = {0};
+    for (size_t i = 0; i < count; i++) {
+        const liana__updated_variable *weight = &weights[i];
+        if (!weight->regularizer) continue;
+        total = liana__regularizer_add(weight->regularizer, graph, weight->name, weight->shape, total);
+    }
+    return total;
+}
+
+liana_status liana__penalty_build(liana_context *context, const liana__updated_variable *weights, size_t count,
+                                  liana_graph **graph, liana__error *error)
 {
     liana_status status = liana_graph_create(context, graph);
     if (status == LIANA_OK) {
-        liana_graph_output(*graph, "penalty", liana__model_penalty(model, *graph));
+        liana_graph_output(*graph, "penalty", add_up(weights, count, *graph));
         status = liana_graph_status(*graph);
         if (status != LIANA_OK) liana_graph_destroy(*graph);
     }

@@ -2,9 +2,9 @@
 #include "train/objective/trainer.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
+#include "distribute/strategies/strategies.h"
 #include "layers/model_place.h"
-#include "train/objective/model_fault.h"
-#include "train/objective/penalty.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>
@@ -12,30 +12,38 @@
 
 /* ---- the shard builder ---- */
 
-/* Builders leave their message in the context. */
-static liana_status take_error(const liana__trainer *trainer, liana_status status, liana__error *error)
+static liana_status build_function(void *user, liana__step_kind kind, const liana__shard_rows *rows,
+                                   liana_graph **graph, liana__error *error)
 {
-    const liana__error *own = &trainer->device->context->error;
-    if (status != LIANA_OK && error && error != own) *error = *own;
-    return status;
+    const liana__trainer *own = user;
+    const liana__trained_function *function = own->options.function;
+    return function->build(function->user, &own->options, kind, rows, graph, error);
 }
 
-static liana_status build_shards(void *user, liana__step_kind kind, const liana__shard_rows *rows, liana_graph **graph,
-                                 liana__error *error)
+/* The builder leaves its message in the context. */
+static liana_status build_model(void *user, liana__step_kind kind, const liana__shard_rows *rows, liana_graph **graph,
+                                liana__error *error)
 {
     liana__trainer *own = user;
     liana_context *context = own->device->context;
-    return take_error(own, liana__build_model_shard(context, &own->options, kind, rows, &own->sums, graph), error);
+    liana__shard_sums sums = {0};
+    const liana_status status = liana__build_model_shard(context, &own->options, kind, rows, &sums, graph);
+    const bool same =
+        status != LIANA_OK || kind != LIANA__STEP_TRAINING || liana__shard_sums_keep(&sums, &own->arena, &own->sums);
+    liana__shard_sums_free(&sums);
+    if (status != LIANA_OK && error && error != &context->error) *error = context->error;
+    if (own->arena.failed) return liana__fail_memory(error, "the trainer");
+    return same ? status : liana__fail(error, LIANA_INTERNAL, "shards of two sizes have other sums");
 }
 
 static liana_status build_penalty(void *user, liana_graph **graph, liana__error *error)
 {
     const liana__trainer *own = user;
-    return liana__penalty_build(own->device->context, own->options.model, graph, error);
+    return liana__penalty_build(own->device->context, own->weights, own->num_weights, graph, error);
 }
 
-/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output by
- * its own count. A loss of which nothing counts is 0. */
+/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output
+ * by its own count. A loss of which nothing counts is 0. */
 static void take_counts(void *user, const liana__batch *batch, const float *counts)
 {
     const liana__trainer *own = user;
@@ -68,7 +76,8 @@ static liana_status check_partners(void *user, const liana__batch *batch, liana_
 
 static void name_layer(void *user, liana__error *error)
 {
-    liana__name_layer_at_place(((const liana__trainer *)user)->options.model, error);
+    const liana_model *model = ((const liana__trainer *)user)->options.model;
+    if (model) liana__name_layer_at_place(model, error);
 }
 
 static void add_component(liana__trainer *trainer, liana__component_name name, const void *stand_in, bool of_record)
@@ -79,8 +88,8 @@ static void add_component(liana__trainer *trainer, liana__component_name name, c
 static void list_components(liana__trainer *trainer)
 {
     const liana__objective *objective = trainer->options.objective;
-    for (size_t i = 0; i < liana__model_num_inputs(trainer->options.model); i++) {
-        add_component(trainer, liana__input_component(trainer->options.model, i), NULL, true);
+    for (size_t i = 0; i < trainer->num_inputs; i++) {
+        add_component(trainer, liana__port_component(&trainer->inputs[i]), NULL, true);
     }
     for (size_t i = 0; i < objective->num_outputs; i++) {
         add_component(trainer, liana__target_component(objective, i), trainer->no_targets, true);
@@ -94,22 +103,28 @@ static void list_components(liana__trainer *trainer)
     }
 }
 
+static const liana__step_sums *sums_of(const liana__trainer *trainer)
+{
+    return trainer->options.function ? trainer->options.function->sums : &trainer->sums;
+}
+
 static void make_shard_builder(liana__trainer *trainer)
 {
     const liana__trainer_options *options = &trainer->options;
     const liana__objective *objective = options->objective;
+    const liana__trained_function *function = options->function;
     trainer->shards = (liana__shard_builder){
-        .build = build_shards,
+        .build = function ? build_function : build_model,
         .builds = {options->optimizer != NULL, true, trainer->scales != NULL},
-        .gives_rows = !options->function || options->function->gives_rows,
+        .gives_rows = !function || function->gives_rows,
         .side_by_side = liana__shards_stand_side_by_side(options),
-        .sums = &trainer->sums,
+        .sums = sums_of(trainer),
         .num_sums = objective->num_sums,
         .num_losses = objective->num_outputs,
-        .num_leaf_variables = options->model->num_weights,
+        .num_leaf_variables = trainer->num_weights,
         .num_counts = trainer->scales ? objective->num_masked : 0,
         .take_counts = take_counts,
-        .build_penalty = liana__model_has_penalty(options->model) ? build_penalty : NULL,
+        .build_penalty = liana__has_penalty(trainer->weights, trainer->num_weights) ? build_penalty : NULL,
         .penalty_sum = objective->penalty_sum,
         .find_fault = find_fault,
         .check_batch = options->mixes ? check_partners : NULL,
@@ -146,26 +161,50 @@ static liana__updated_variable updated_weight(const liana_model *model, size_t w
                                      .owner_name = model->layers[item->layer].name};
 }
 
-liana_status liana__model_list_updated(const liana_model *model, const liana__update_rule *rule,
-                                       const liana__step_sums *sums, liana__arena *arena,
-                                       const liana__updated_variable **variables, size_t *count, liana__error *error)
+liana_status liana__model_list_weights(const liana_model *model, liana__arena *arena,
+                                       const liana__updated_variable **weights, liana__error *error)
 {
     liana__updated_variable *made = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *made);
-    size_t *places = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *places);
-    const char **names = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *names);
+    if (!made) return liana__fail_memory(error, "the weights");
+    for (size_t i = 0; i < model->num_weights; i++) made[i] = updated_weight(model, i);
+    *weights = made;
+    return LIANA_OK;
+}
+
+static size_t find_weight(const liana__updated_variable *weights, size_t count, const char *name)
+{
+    size_t found = 0;
+    while (found < count && strcmp(weights[found].name, name) != 0) found++;
+    return found;
+}
+
+/* Their names, in the arena; NULL: out of memory. */
+static const char **names_of(const liana__updated_variable *weights, size_t count, liana__arena *arena)
+{
+    const char **names = liana__arena_allocate(arena, (count + 1) * sizeof *names);
+    for (size_t i = 0; names && i < count; i++) names[i] = weights[i].name;
+    return names;
+}
+
+liana_status liana__list_updated(const liana__updated_variable *weights, size_t num_weights,
+                                 const liana__update_rule *rule, const liana__step_sums *sums, liana__arena *arena,
+                                 const liana__updated_variable **variables, size_t *count, liana__error *error)
+{
+    liana__updated_variable *made = liana__arena_allocate(arena, (num_weights + 1) * sizeof *made);
+    size_t *places = liana__arena_allocate(arena, (num_weights + 1) * sizeof *places);
+    const char **names = names_of(weights, num_weights, arena);
     if (!made || !places || !names) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
-    LIANA_TRY(liana__rule_check_names(rule, names, model->num_weights, error));
+    LIANA_TRY(liana__rule_check_names(rule, names, num_weights, error));
     *variables = made;
     *count = 0;
-    for (size_t i = 0; i < model->num_weights; i++) {
+    for (size_t i = 0; i < num_weights; i++) {
         places[i] = *count;
-        if (liana__step_sums_find(sums, model->weights[i].name)) made[(*count)++] = updated_weight(model, i);
+        if (liana__step_sums_find(sums, weights[i].name)) made[(*count)++] = weights[i];
     }
     for (size_t i = 0; i < *count; i++) {
         const liana__step_sum *sum = liana__step_sums_find(sums, made[i].name);
         made[i].momentum = sum->momentum;
-        if (sum->about) made[i].about = places[liana__model_find_weight(model, sum->about)];
+        if (sum->about) made[i].about = places[find_weight(weights, num_weights, sum->about)];
     }
     return LIANA_OK;
 }
@@ -175,12 +214,13 @@ static liana_status list_updated(void *user, liana__arena *arena, const liana__u
 {
     const liana__trainer *own = user;
     const liana__update_rule rule = liana__trainer_rule(&own->options);
-    return liana__model_list_updated(own->options.model, &rule, &own->sums, arena, variables, count, error);
+    return liana__list_updated(own->weights, own->num_weights, &rule, sums_of(own), arena, variables, count, error);
 }
 
 size_t liana__trainer_find_sum(const liana__trainer *own, const char *input)
 {
-    return 1 + (size_t)(liana__step_sums_find(&own->sums, input) - own->sums.items);
+    const liana__step_sums *sums = sums_of(own);
+    return 1 + (size_t)(liana__step_sums_find(sums, input) - sums->items);
 }
 
 static size_t find_sum(void *user, const char *input)
@@ -191,7 +231,6 @@ static size_t find_sum(void *user, const char *input)
 static liana_status make_update_builder(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
-    const liana_model *model = options->model;
     if (has_own_update(trainer)) return LIANA_OK;
     liana__optimizer_plan plan = {.context = trainer->device->context,
                                   .rule = liana__trainer_rule(options),
@@ -200,12 +239,13 @@ static liana_status make_update_builder(liana__trainer *trainer, liana__error *e
                                   .list = list_updated,
                                   .find_sum = find_sum,
                                   .user = trainer};
-    trainer->trained = calloc(model->num_weights + 1, sizeof *trainer->trained);
-    if (!trainer->trained) return liana__fail_memory(error, "the trainer");
-    for (size_t i = 0; i < model->num_weights; i++) {
-        if (liana__weight_trainable(model, i)) trainer->trained[plan.num_trained++] = updated_weight(model, i);
+    liana__updated_variable *trained =
+        liana__arena_allocate(&trainer->arena, (trainer->num_weights + 1) * sizeof *trained);
+    if (!trained) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < trainer->num_weights; i++) {
+        if (!trainer->weights[i].is_average) trained[plan.num_trained++] = trainer->weights[i];
     }
-    plan.trained = trainer->trained;
+    plan.trained = trained;
     return liana__optimizer_builder_create(&plan, &trainer->update, error);
 }
 
@@ -217,58 +257,68 @@ static const liana__update_builder *update_builder(const liana__trainer *trainer
 
 /* ---- checks ---- */
 
-static liana_status check_inputs(const liana__trainer_options *options, liana__error *error)
+static liana_status check_inputs(const liana__trainer *trainer, liana__error *error)
 {
-    size_t count = liana__model_num_inputs(options->model);
-    if (count > LIANA__MAX_INPUTS) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the model has %zu inputs, expected at most %d", count,
-                           LIANA__MAX_INPUTS);
+    if (trainer->num_inputs > LIANA__MAX_INPUTS) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "the model has %zu inputs, expected at most %d",
+                           trainer->num_inputs, LIANA__MAX_INPUTS);
     }
-    for (size_t i = 0; i < count; i++) {
-        liana__model_port port = liana__model_input(options->model, i);
-        if (!liana__trainer_input_of(options, i).is_image || port.shape.rank == 4) continue;
+    for (size_t i = 0; i < trainer->num_inputs; i++) {
+        const liana__model_port *port = &trainer->inputs[i];
+        if (!liana__trainer_input_of(&trainer->options, port, i).is_image || port->shape.rank == 4) continue;
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "the model's input '%s' is %s, expected images: [batch, height, width, channels]", port.name,
-                           liana__shape_print(&port.shape).text);
+                           "the model's input '%s' is %s, expected images: [batch, height, width, channels]",
+                           port->name, liana__shape_print(&port->shape).text);
     }
     return LIANA_OK;
 }
 
 /* Patterns for weights that are frozen may be there: a later stage trains them. */
-static liana_status check_multipliers(const liana__trainer_options *options, liana__error *error)
+static liana_status check_weights(liana__trainer *trainer, liana__error *error)
 {
-    const liana_model *model = options->model;
-    const char **names = calloc(model->num_weights + 1, sizeof *names);
-    if (!names) return liana__fail_memory(error, "the trainer");
-    for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
-    liana_status status = liana__rate_multipliers_check(options->rate_multipliers, names, model->num_weights, error);
-    free(names);
-    return status;
-}
-
-static liana_status check_model(const liana__trainer_options *options, liana__error *error)
-{
-    if (!options->function) LIANA_TRY(liana__model_check(options->model, error));
-    LIANA_TRY(check_inputs(options, error));
-    if (!options->optimizer) return LIANA_OK;
     bool learns = false;
-    for (size_t i = 0; i < options->model->num_weights; i++) learns |= liana__weight_trainable(options->model, i);
-    if (learns) return check_multipliers(options, error);
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "the model has no weight that training could change; check "
-                       "'trainable' and 'trainable_from'");
+    if (!trainer->options.optimizer) return LIANA_OK;
+    for (size_t i = 0; i < trainer->num_weights; i++) learns |= !trainer->weights[i].is_average;
+    if (!learns) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the model has no weight that training could change; check "
+                           "'trainable' and 'trainable_from'");
+    }
+    const char **names = names_of(trainer->weights, trainer->num_weights, &trainer->arena);
+    if (!names) return liana__fail_memory(error, "the trainer");
+    return liana__rate_multipliers_check(trainer->options.rate_multipliers, names, trainer->num_weights, error);
 }
 
 /* ---- setting up ---- */
 
-static liana_status add_weights(const liana__trainer_options *options, liana__variables *variables, liana__error *error)
+/* The trained model, and its inputs. */
+static liana_status take_trained(liana__trainer *trainer, liana__error *error)
 {
-    const liana_model *model = options->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__weight *weight = &model->weights[i];
-        float *values = malloc(liana__byte_size(LIANA_F32, &weight->shape));
-        if (!values) return liana__fail_memory(error, weight->name);
-        liana__model_initialize(model, options->seed, i, values);
+    const liana__trained_function *function = trainer->options.function;
+    const liana_model *model = trainer->options.model;
+    trainer->num_inputs = function ? function->num_inputs : liana__model_num_inputs(model);
+    trainer->num_weights = function ? function->num_weights : model->num_weights;
+    if (function) {
+        trainer->inputs = function->inputs;
+        trainer->weights = function->weights;
+        return LIANA_OK;
+    }
+    LIANA_TRY(liana__model_check(model, error));
+    liana__model_port *inputs = liana__arena_allocate(&trainer->arena, (trainer->num_inputs + 1) * sizeof *inputs);
+    if (!inputs) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < trainer->num_inputs; i++) inputs[i] = liana__model_input(model, i);
+    trainer->inputs = inputs;
+    return liana__model_list_weights(model, &trainer->arena, &trainer->weights, error);
+}
+
+static liana_status add_weights(const liana__trainer *trainer, liana__variables *variables, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    for (size_t i = 0; i < trainer->num_weights; i++) {
+        const liana__updated_variable *weight = &trainer->weights[i];
+        float *values = options->model ? malloc(liana__byte_size(LIANA_F32, &weight->shape)) : NULL;
+        if (options->model && !values) return liana__fail_memory(error, weight->name);
+        if (options->model) liana__model_initialize(options->model, options->seed, i, values);
         liana_status status = liana__variables_add(variables, weight->name, LIANA_F32, &weight->shape, values, error);
         free(values);
         LIANA_TRY(status);
@@ -276,7 +326,8 @@ static liana_status add_weights(const liana__trainer_options *options, liana__va
     return LIANA_OK;
 }
 
-/* What stands in for what a batch does not have. Batches of evaluations may be larger than those of updates. */
+/* The rows that stand in for components that a batch does not have. Batches of evaluations may be larger than those of
+ * updates. */
 static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -301,13 +352,40 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     return LIANA_OK;
 }
 
+/* Whether it is convolutional: weights have four dimensions. */
+static int64_t find_microbatch(bool has_images, const liana_shape *input, int64_t batch_size)
+{
+    int64_t size;
+    if (has_images) {
+        const int64_t pixels = input->dims[1] * input->dims[2];
+        size = pixels <= 64 * 64 ? 32 : pixels <= 320 * 320 ? 16 : 8;
+    } else {
+        size = batch_size / 8 > 64 ? batch_size / 8 : 64;
+    }
+    return size < batch_size ? size : batch_size;
+}
+
+int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
+{
+    bool has_images = false;
+    for (size_t i = 0; i < model->num_weights; i++) has_images |= model->weights[i].shape.rank == 4;
+    const liana_shape input = liana__model_input_shape(model);
+    return find_microbatch(has_images, &input, batch_size);
+}
+
+static int64_t default_microbatch(const liana__trainer *trainer)
+{
+    bool has_images = false;
+    for (size_t i = 0; i < trainer->num_weights; i++) has_images |= trainer->weights[i].shape.rank == 4;
+    return find_microbatch(has_images, &trainer->inputs[0].shape, trainer->options.batch_size);
+}
+
 static liana_status make_step(liana__trainer *trainer, liana__variables *variables, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     const size_t count = 1 + options->num_more_devices;
-    const int64_t asked =
-        options->microbatch ? options->microbatch : liana__default_microbatch(options->model, options->batch_size);
-    liana__device **devices = malloc(count * sizeof *devices);
+    const int64_t asked = options->microbatch ? options->microbatch : default_microbatch(trainer);
+    LIANA__SCOPED_MEMORY liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
@@ -324,18 +402,17 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
         .strategy = options->strategy ? options->strategy : &liana__strategy_one_device,
         .devices = {devices, count, options->speeds, options->groups, options->cluster, options->strategy_options},
     };
-    const liana_status status = liana__step_create(&plan, variables, &trainer->step, error);
-    free(devices);
-    return status;
+    return liana__step_create(&plan, variables, &trainer->step, error);
 }
 
 static liana_status set_up(liana__trainer *trainer, liana__variables *variables, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
-    LIANA_TRY(check_model(options, error));
+    LIANA_TRY(take_trained(trainer, error));
+    LIANA_TRY(check_inputs(trainer, error));
+    LIANA_TRY(check_weights(trainer, error));
     LIANA_TRY(make_stand_ins(trainer, error));
-    LIANA_TRY(liana__model_sums_create(options->model, &trainer->sums, error));
-    LIANA_TRY(add_weights(options, variables, error));
+    LIANA_TRY(add_weights(trainer, variables, error));
     make_shard_builder(trainer);
     if (options->optimizer) LIANA_TRY(make_update_builder(trainer, error));
     LIANA_TRY(make_step(trainer, variables, error));
@@ -366,15 +443,14 @@ void liana__trainer_destroy(liana__trainer *trainer)
     if (!trainer) return;
     liana__step_destroy(trainer->step);
     liana__optimizer_builder_free(&trainer->update);
-    liana__model_sums_free(&trainer->sums);
-    free(trainer->trained);
+    liana__arena_free(&trainer->arena);
     free(trainer->no_targets);
     free(trainer->no_weights);
     free(trainer->scales);
     free(trainer);
 }
 
-/* ---- what it is ---- */
+/* ---- members ---- */
 
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {
@@ -415,21 +491,6 @@ int64_t liana__trainer_microbatch(const liana__trainer *trainer)
     return liana__step_plan_of(trainer->step)->microbatch;
 }
 
-int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size)
-{
-    bool has_images = false;
-    for (size_t i = 0; i < model->num_weights; i++) has_images |= model->weights[i].shape.rank == 4;
-    int64_t size;
-    if (has_images) {
-        liana_shape input = liana__model_input_shape(model);
-        int64_t pixels = input.dims[1] * input.dims[2];
-        size = pixels <= 64 * 64 ? 32 : pixels <= 320 * 320 ? 16 : 8;
-    } else {
-        size = batch_size / 8 > 64 ? batch_size / 8 : 64;
-    }
-    return size < batch_size ? size : batch_size;
-}
-
 /* ---- running ---- */
 
 double liana__trainer_learning_rate(const liana__trainer *trainer)
@@ -454,42 +515,4 @@ liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__
 {
     liana__trainer_set_rate(trainer, learning_rate);
     return liana__step_update_by_parts(trainer->step, batch, (const double[]){learning_rate, (double)iteration}, error);
-}
-
-/* ---- running again ---- */
-
-liana_status liana__trainer_build_shard(liana__trainer *trainer, liana__step_kind kind, int64_t size, bool masked,
-                                        liana_graph **graph, liana__error *error)
-{
-    return build_shards(trainer, kind, &(liana__shard_rows){size, 1, masked}, graph, error);
-}
-
-liana_status liana__trainer_build_update(liana__trainer *trainer, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = update_builder(trainer);
-    return update->build(update->user, LIANA__WHOLE_UPDATE, graph, error);
-}
-
-size_t liana__trainer_num_rounds(const liana__trainer *trainer)
-{
-    const liana__update_builder *update = update_builder(trainer);
-    return update ? update->num_rounds : 0;
-}
-
-liana_status liana__trainer_build_round(liana__trainer *trainer, size_t round, liana_graph **graph, liana__error *error)
-{
-    const liana__update_builder *update = update_builder(trainer);
-    return update->build_round(update->user, LIANA__WHOLE_UPDATE, round, graph, error);
-}
-
-const float *liana__trainer_finish_round(liana__trainer *trainer, size_t round, const float *chunk_sums,
-                                         float *learning_rate)
-{
-    const liana__update_builder *update = update_builder(trainer);
-    const float *finished;
-    float scalars[LIANA__NUM_UPDATE_SCALARS] = {[LIANA__UPDATE_RATE] = *learning_rate};
-    const liana_status status = update->finish_round(update->user, round, chunk_sums, scalars, &finished, NULL);
-    (void)status; /* an optimizer's rounds do not fail */
-    *learning_rate = scalars[LIANA__UPDATE_RATE];
-    return finished;
 }

@@ -1,7 +1,6 @@
 /* Measures each stage of a run's input. */
-#include "train/run/data_bench.h"
+#include "train/run/measure.h"
 
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/recorder.h"
 #include "train/run/run_internal.h"
@@ -13,7 +12,7 @@
 /* The ring of batches that images are copied into. */
 enum { RING_IMAGES = 64 };
 
-/* What the stages are measured with. */
+/* The tools that the stages are measured with. */
 typedef struct tools {
     const liana__run *run;
     const liana__augment *augment; /* NULL: none */
@@ -23,7 +22,7 @@ typedef struct tools {
     void *scratch;
     void *augment_scratch;
     liana__decoder decoder;
-    bool in_parts; /* only what the augmentation looks at is decoded, as without a cache */
+    bool in_parts; /* only the parts that the augmentation reads are decoded, as without a cache */
     uint8_t *resized;
     uint8_t *ring;
 } tools;
@@ -43,7 +42,7 @@ static liana_status make_tools(const liana__run *run, tools *own, liana__error *
                                            .antialias = run->config->data.resize.antialias,
                                            .fast = run->config->data.decode == LIANA__DECODE_FAST};
     if (own->augment) {
-        liana__augment_shape first = liana__augment_input(own->augment);
+        liana_image_shape first = liana__augment_input(own->augment);
         own->in_parts = run->config->data.cache == LIANA__CACHE_NONE;
         own->decoded.height = first.height;
         own->decoded.width = first.width;
@@ -79,14 +78,14 @@ static liana__data_bench_stage *stage(liana__data_bench *bench, const char *name
 }
 
 /* Reads the record; its checksum, where the format has one, is a stage of its own. */
-static liana_status measure_reading(tools *own, uint64_t index, liana__record *record, liana__data_bench *bench,
+static liana_status measure_reading(tools *own, uint64_t index, liana_source_record *record, liana__data_bench *bench,
                                     liana__error *error)
 {
     const liana__source *source = own->run->training.source;
     double begin = liana__clock_seconds();
     LIANA_TRY(liana__source_read(source, index, own->scratch, record, error));
     double seconds = liana__clock_seconds() - begin, sum = 0;
-    if (record->bytes && strcmp(source->kind->name, "tfrecord") == 0) {
+    if (record->bytes && strcmp(source->kind->part.name, "tfrecord") == 0) {
         volatile uint32_t checksum;
         begin = liana__clock_seconds();
         checksum = liana__crc32c(record->bytes, record->size);
@@ -103,11 +102,10 @@ static liana_example_address address_of(const tools *own, uint64_t index)
     return (liana_example_address){(uint64_t)own->run->config->job.seed, 0, index, index};
 }
 
-static liana_status measure_decoding(tools *own, uint64_t index, const liana__record *record, liana__data_bench *bench,
-                                     liana__error *error)
+static liana_status measure_decoding(tools *own, uint64_t index, const liana_source_record *record,
+                                     liana__data_bench *bench, liana__error *error)
 {
     const liana__decode_options *options = &own->decoded;
-    const liana__source *source = own->run->training.source;
     liana_example_address address = address_of(own, index);
     liana__image_region part, *wanted = NULL;
     double begin = liana__clock_seconds();
@@ -116,7 +114,7 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana__re
         if (part.height != options->height || part.width != options->width) wanted = &part;
     }
     if (liana__decode_pixels(&own->decoder, options, record, wanted, own->resized, error) != LIANA_OK) {
-        return liana__source_fail_within(source, index, record, error);
+        return liana__source_fail_within(own->run->training.source, index, record, error);
     }
     double decoded = liana__clock_seconds();
     LIANA_TRY(liana__decode_resize(&own->decoder, wanted, own->resized, error));
@@ -143,7 +141,7 @@ static liana_status measure_augmentation(tools *own, uint64_t index, liana__data
 
 static liana_status measure_image(tools *own, uint64_t index, liana__data_bench *bench, liana__error *error)
 {
-    liana__record record;
+    liana_source_record record;
     LIANA_TRY(measure_reading(own, index, &record, bench, error));
     LIANA_TRY(measure_decoding(own, index, &record, bench, error));
     LIANA_TRY(measure_augmentation(own, index, bench, error));

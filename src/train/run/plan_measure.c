@@ -1,10 +1,9 @@
 /* Trains a few steps of small batches, and keeps the medians. */
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"
-#include "train/objective/batch_components.h"
-#include "train/objective/trainer.h"
+#include "train/run/run_internal.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -30,8 +29,9 @@ typedef struct steps {
 
 /* ---- opening ---- */
 
-/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are what workers do: shards,
- * then the update. A device that keeps the examples, and does whole updates in one program, is not for workers. */
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are the workers' work:
+ * shards, then the update. A device that keeps the examples, and does whole updates in one program, is not for
+ * workers. */
 static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,
                              liana__run *run, liana__error *error)
 {
@@ -122,8 +122,8 @@ static liana_status train_step(steps *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* Smaller batches at the end of an epoch do not count. Neither do the first steps: readers then make batches ahead, which
- * slows computing down. */
+/* Smaller batches at the end of an epoch do not count. Neither do the first steps: readers then make batches ahead,
+ * which slows computing down. */
 static liana_status train_steps(steps *own, double seconds, liana__error *error)
 {
     double begin = liana__clock_seconds();
@@ -148,7 +148,6 @@ static liana_status train_steps(steps *own, double seconds, liana__error *error)
 static liana_status begin_steps(steps *own, liana__error *error)
 {
     liana__run *run = &own->run;
-    liana__loader *loader = run->training.loader;
     liana__device *device = run->core.device;
     own->shards = calloc(MOST_STEPS + 1, sizeof *own->shards);
     own->update = calloc(MOST_STEPS + 1, sizeof *own->update);
@@ -161,15 +160,11 @@ static liana_status begin_steps(steps *own, liana__error *error)
     }
     own->watch = (liana__sum_watch){note_sum, own};
     liana__step_watch_sums(run->core.trainer->step, &own->watch);
-    own->learning_rate = run->core.learning_rate;
-    own->learning_rate.steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
-    own->learning_rate.total_steps = own->learning_rate.steps_per_epoch * run->config->job.epochs;
-    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
-    if (left) LIANA_TRY(liana__step_prepare(run->core.trainer->step, left, true, error));
-    /* What workers record of nodes finds no room, and is dropped. */
+    LIANA_TRY(liana__run_prepare_steps(run, &own->learning_rate, error));
+    /* The recorder has no room for events of nodes: they are dropped. */
     LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));
     device->recorder = own->recorder;
-    return liana__loader_begin(loader, 0, 0, error);
+    return liana__loader_begin(run->training.loader, 0, 0, error);
 }
 
 static void end_steps(steps *own)
@@ -203,7 +198,7 @@ static double mean(const double *values, int64_t count)
     return sum / (double)count;
 }
 
-/* Seconds of computing `num_leaves` at once, of the update, and of waiting for a batch. */
+/* Seconds of computing `num_shards` at once, of the update, and of waiting for a batch. */
 typedef struct measured {
     double shards, update, wait;
     double memory;
@@ -241,12 +236,12 @@ static void find_left(const steps *own, double left[LIANA__PLAN_PORTIONS])
     join_portions(left, whole * sizeof(float) / LIANA__PLAN_PORTIONS);
 }
 
-static liana_status measure(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
+static liana_status measure(const liana__plan_training *training, int64_t num_shards, int64_t microbatch,
                             double seconds, measured *found, liana__error *error)
 {
     steps own = {0};
     liana_status status =
-        open_run(training->context, training->config, num_leaves * microbatch, microbatch, &own.run, error);
+        open_run(training->context, training->config, num_shards * microbatch, microbatch, &own.run, error);
     if (status == LIANA_OK) status = begin_steps(&own, error);
     if (status == LIANA_OK) status = train_steps(&own, seconds, error);
     if (status == LIANA_OK) {
@@ -301,7 +296,7 @@ static void *keep_company(void *user)
     return NULL;
 }
 
-/* In long steps, since workers compute at the same time: what is between two steps would be rest for the others. */
+/* In long steps, since workers compute at the same time: the time between two steps would be rest for the others. */
 static int64_t batch_of_company(const liana__plan_training *training, int64_t batch)
 {
     enum { LONGER = 8 };
@@ -344,16 +339,16 @@ static liana_status end_company(company *all, size_t count, liana__error *error)
     return status;
 }
 
-static liana_status measure_in_company(const liana__plan_training *training, int64_t num_leaves, int64_t microbatch,
+static liana_status measure_in_company(const liana__plan_training *training, int64_t num_shards, int64_t microbatch,
                                        double seconds, measured *found, liana__error *error)
 {
     company *all = calloc(training->num_companions + 1, sizeof *all);
     if (!all) return liana__fail_memory(error, "the measured steps");
-    const int64_t batch = batch_of_company(training, num_leaves * microbatch);
+    const int64_t batch = batch_of_company(training, num_shards * microbatch);
     const size_t begun = begin_company(training, batch, microbatch, all);
     liana_status status =
         begun == training->num_companions
-            ? measure(training, num_leaves, microbatch, seconds, found, error)
+            ? measure(training, num_shards, microbatch, seconds, found, error)
             : liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for another training can be started");
     liana__error failed = {0};
     const liana_status ended = end_company(all, begun, &failed);
@@ -375,7 +370,7 @@ bool liana__plan_can_measure(const liana__plan_training *training, int64_t micro
     return most_examples(training, microbatch) <= training->num_examples;
 }
 
-/* Bytes of optimizer state: what the update's rule keeps for each element. */
+/* Bytes of optimizer state: the slots of the update's rule for all elements. */
 static double slot_bytes(const liana__plan_training *training)
 {
     const liana__update_items *items = training->update.items;
@@ -400,7 +395,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
     const double next_turn = two.shards > one.shards ? two.shards - one.shards : two.shards / 2;
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
-                               .lone_leaf = lone.shards,
+                               .lone_shard = lone.shards,
                                .full_turn = two.shards - next_turn,
                                .next_turn = next_turn,
                                .update = two.update,

@@ -1,10 +1,12 @@
 /* Opens a run. */
 #include "train/checkpoint/data_state.h"
-#include "train/checkpoint/folder_name.h"
-#include "train/run/run_internal.h"
 
 #include "backends/remote/names.h"
 #include "base/file.h"
+#include "distribute/strategies/strategies.h"
+#include "train/checkpoint/temporary.h"
+#include "train/model/model_objective.h"
+#include "train/run/run_internal.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -27,7 +29,56 @@ void liana__run_close(liana__run *run)
     *run = (liana__run){0};
 }
 
-liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
+/* ---- optimizer, strategy, loss and metrics, as the configuration names them ---- */
+
+static liana_status find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error)
+{
+    LIANA_TRY(
+        liana__optimizer_read(run->context, run->config->job.optimizer, "train.optimizer", &run->arena, choice, error));
+    LIANA_TRY(liana__job_begin_stages(&run->job, run->model, error));
+    if (run->job.stages.count) *choice = run->job.stages.items[0].optimizer;
+    return LIANA_OK;
+}
+
+static liana_status find_strategy(liana__run *run, bool training, liana__strategy_choice *choice, liana__error *error)
+{
+    const liana__cluster *cluster = liana__cluster_of(run->context);
+    LIANA_TRY(liana__strategy_read(run->config->job.strategy, "train.strategy", &run->arena, choice, error));
+    /* The cluster that trained the run is not the one that measures it. */
+    if (!training && (cluster || choice->strategy->needs_cluster)) {
+        *choice = (liana__strategy_choice){&liana__strategy_one_device, NULL};
+    }
+    /* Several processes that were told nothing else work together. */
+    if (cluster && choice->strategy == &liana__strategy_one_device) {
+        choice->strategy =
+            cluster->place.num_servers ? &liana__strategy_parameter_server : &liana__strategy_multi_worker;
+    }
+    return LIANA_OK;
+}
+
+/* Where nothing is trained, a default loss of the configuration is left out. */
+static liana_status find_objective(liana__run *run, const liana__run_options *options,
+                                   const liana__objective **objective, liana__error *error)
+{
+    liana__job_options job = run->config->job;
+    const liana__run_data *data = run->training.source ? &run->training : &run->validation;
+    const liana__data_match *match = data->source ? &data->match : NULL;
+    liana__objective_request request = {.model = run->model,
+                                        .by_class = options->by_class,
+                                        .predicts = !options->training && !options->validation &&
+                                                    liana__model_has_no_loss(run->model)};
+    if (!options->training && !liana__config_gives(run->config, "train.loss")) job.loss = NULL;
+    return liana__model_find_objective(&job, match, options->training, &run->arena, &request, objective, error);
+}
+
+liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
+{
+    LIANA_TRY(liana__run_find_match(run, error));
+    const liana__run_options wanted = {.training = true};
+    return find_objective(run, &wanted, objective, error);
+}
+
+static liana_status make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__job_options *job = &run->config->job;
     const bool training = options->training;
@@ -45,13 +96,13 @@ liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *
         .notes = {options->on_note, options->user},
     };
     LIANA_TRY(liana__run_find_match(run, error));
-    LIANA_TRY(liana__run_find_objective(run, options, &wanted.trainer.objective, error));
+    LIANA_TRY(find_objective(run, options, &wanted.trainer.objective, error));
     if (training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
     wanted.trainer.class_weights = run->class_weights;
     wanted.trainer.num_class_weights = run->num_class_weights;
-    if (training) LIANA_TRY(liana__run_find_optimizer(run, &optimizer, error));
-    LIANA_TRY(liana__run_find_strategy(run, training, &wanted.strategy, error));
+    if (training) LIANA_TRY(find_optimizer(run, &optimizer, error));
+    LIANA_TRY(find_strategy(run, training, &wanted.strategy, error));
     if (liana__device_set_is_served(run->context, job->device, &wanted.strategy)) {
         LIANA_TRY(liana__served_use_cluster(run->context, &run->config->cluster, error));
     }
@@ -209,7 +260,7 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     LIANA_TRY(liana__run_agree_on_data(run, error));
     liana__phase_part("compile");
-    status = liana__run_make_trainer(run, options, error);
+    status = make_trainer(run, options, error);
     LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     LIANA_TRY(liana__run_agree_on_arithmetic(run, options, error));
     if (options->training && !has_weights(run)) LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
@@ -235,7 +286,9 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
     }
     if (options->training && !run->job.resumed && has_weights(run))
         LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
-    LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_start_loaders(run, options, error), error));
+    status = liana__run_start_loaders(run, options, error);
+    if (status == LIANA_OK && options->training) status = liana__run_fill_device(run, options, error);
+    LIANA_TRY(liana__run_agree_to_go_on(run, options, status, error));
     if (options->training) {
         const liana__training_length length = liana__job_length(&run->job);
         liana__warn_of_warmup(&run->warnings, run->training.loader, &length);

@@ -7,14 +7,12 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
-#include "remote/outlet.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/objective/batch_components.h"
 #include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>
@@ -24,8 +22,6 @@ typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
     liana__augment *augment; /* NULL: no augmentation */
-    liana__augmenter stage;  /* ... as the stage of the loader */
-    liana__mixer mixer;      /* and as its mixer, if examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
     liana__data_match match; /* which of its components are which inputs and targets */
     liana__batch_plan plan;
@@ -35,7 +31,7 @@ typedef struct liana__run_data {
 typedef struct liana__run {
     liana_context *context;
     liana__arena arena;
-    liana__config *config; /* the run's own copy, completed with what is found */
+    liana__config *config; /* the run's own copy, completed from the data and the model */
     const char *folder;    /* NULL: nothing is written; a local one in any case */
     liana__outlet *outlet; /* sends the folder to the bucket that was named; NULL: a local folder was named */
     liana_model *model;
@@ -61,13 +57,13 @@ typedef struct liana__run {
     const double *drawn; /* training examples of each class in an epoch, about; NULL: the labels were not counted */
     int64_t num_drawn;   /* their number; 0 where drawn is NULL */
     size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
-    const char *warm_listing;   /* what a warm start matched, for the run folder; NULL: there was none */
+    const char *warm_listing;   /* the matches of a warm start, for the run folder; NULL: there was none */
     liana__remote *remote;      /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     liana__folder_hold hold; /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;
 
-/* What a run leaves to the next round of its cluster (distribute/cluster/cluster.h). */
+/* The state that a run leaves to the next round of its cluster (distribute/cluster/cluster.h). */
 typedef struct liana__handover {
     liana__cluster_round round; /* number 0: there is none */
     bool *absent;               /* its table */
@@ -75,7 +71,7 @@ typedef struct liana__handover {
     liana__arena *arena;
 } liana__handover;
 
-/* The next round has what was saved for it. NULL: nothing. */
+/* The next round has the checkpoint that was saved for it. NULL: nothing. */
 void liana__run_handover_end(liana__handover *handover);
 
 typedef struct liana__run_options {
@@ -84,23 +80,24 @@ typedef struct liana__run_options {
      * never does. */
     const char *chief_folder;
     void (*on_lead)(
-        void *user); /* this process has become the chief, and from now on tells what happens; may be NULL */
+        void *user); /* this process has become the chief, and from now on reports all events; may be NULL */
     bool training;   /* open all data and make the optimizer */
     bool unprepared; /* with training: compile no step (liana__trainer_prepare does), and say nothing of its memory */
     bool validation; /* open the validation data, which must exist */
     bool by_class;   /* measure each class, too (liana__objective_request.by_class) */
     bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
-    /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL: none. */
+    /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL:
+     * none. */
     const char *resume_from;
-    /* Of a cluster that takes in processes that come later: what is left to its next round, and what the one before has
-     * left. NULL: such processes are refused. */
+    /* Of a cluster that takes in processes that come later: the state for its next round, and that of the round before.
+     * NULL: such processes are refused. */
     liana__handover *handover;
     bool allow_changed; /* a resume with other settings or data, where the state still fits, is told and not refused */
     /* Called for events; see liana__progress_options. May be NULL. */
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* Called a few times a second while remote files are fetched. True ends the fetch with CANCELLED. May be NULL. */
     bool (*stop)(void *user);
-    /* Called with a sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
+    /* Called with a sentence about a finding or a choice ("1,605 training examples ..."). May be NULL. */
     void (*on_note)(void *user, const char *note);
     /* Called for each record that is left out, with data.on_bad_record: skip. NULL: on_note is called instead. */
     void (*on_bad_record)(void *user, const char *note);
@@ -120,9 +117,9 @@ liana_status liana__run_open_model(liana_context *context, const liana__config *
     LIANA_MUST_USE;
 void liana__run_close(liana__run *run);
 
-/* What a run of this configuration reports, without compiling it: objective->value_names. For a run that
- * liana__run_open_model has opened with `training`. Errors: those of matching data and model, and of losses and metrics.
- */
+/* The values that a run of this configuration reports, without compiling it: objective->value_names. For a run that
+ * liana__run_open_model has opened with `training`. Errors: those of matching data and model, and of losses and
+ * metrics. */
 liana_status liana__run_list_values(liana__run *run, const liana__objective **objective, liana__error *error)
     LIANA_MUST_USE;
 
@@ -140,7 +137,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Does what model.warm_start says, after model.weights; without it nothing happens. Errors: those of
+/* Starts from the weights of model.warm_start, after model.weights; without it nothing happens. Errors: those of
  * liana__warm_start_read. */
 liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
@@ -149,7 +146,7 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
  * that is its target. Empty: not known. */
 liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
-/* What an output of the run's model says of classes. */
+/* The classes of an output of the run's model. */
 liana__output_classes liana__run_output_classes(const liana__run *run, size_t output);
 
 /* Whether an only output says which class each example is: by a probability for each, or by one sigmoid, which is the

@@ -1,37 +1,243 @@
 /* Gives Normalizations the mean and variance of the training data, as Keras's adapt() does. */
 #include "base/waiting.h"
-#include "train/run/adapt_through.h"
+#include "exec/program.h"
+#include "ir/shape.h"
+#include "train/model/model_adapt.h"
+#include "train/run/run_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The values that a Normalization reads, as the training data have them; NULL: it reads something else. */
-static const liana_component *component_before(const liana__run *run, size_t layer, size_t *place)
-{
-    const liana_model *model = run->model;
-    const liana__source *source = run->training.source;
-    size_t node = 0;
-    while (node < model->num_nodes && model->nodes[node].layer != layer) node++;
-    if (node == model->num_nodes) return NULL;
-    for (size_t i = 0; i < model->num_inputs; i++) {
-        const char *name = run->training.match.inputs[i].name;
-        if (model->inputs[i] != model->nodes[node].inputs[0] || !name) continue;
-        for (*place = 0; *place < source->num_components; ++*place) {
-            const liana_component *component = &source->components[*place];
-            if (strcmp(component->name, name) == 0 && component->dtype != LIANA_STRING) return component;
-        }
-    }
-    return NULL;
-}
-
-liana_status liana__adapt_may_go_on(const liana__run *run, uint64_t done, liana__error *error)
+static liana_status may_go_on(const liana__run *run, uint64_t done, liana__error *error)
 {
     enum { BETWEEN_LOOKS = 256 };
     if (done % BETWEEN_LOOKS != 0 || !liana__waiting_stops(run->context)) return LIANA_OK;
     return liana__fail(error, LIANA_CANCELLED,
                        "stopped on request after %llu of %llu training examples; the same command begins again",
                        (unsigned long long)done, (unsigned long long)run->training.source->num_records);
+}
+
+/* ---- behind other layers, such as a Concatenate of several inputs: the layers before it are computed ---- */
+
+/* Examples of a run of the program. The moments do not depend on it. */
+enum { ROWS = 256 };
+
+/* An input of the model that is read, and the rows of it. */
+typedef struct row_input {
+    size_t place; /* of the component among those of the source */
+    size_t index; /* of the model's input */
+    size_t row_bytes;
+    unsigned char *rows; /* [ROWS, row_bytes] */
+    size_t feed;
+    liana_shape shape;
+} row_input;
+
+typedef struct through {
+    liana__run *run;
+    size_t node;  /* whose result is read */
+    bool *needed; /* by node: the result depends on it */
+    row_input inputs[LIANA__MAX_INPUTS];
+    size_t num_inputs;
+    liana__program *program;
+    float *values;      /* a run's results */
+    int64_t row_values; /* of an example */
+} through;
+
+static bool *find_needed(liana__run *run, size_t node)
+{
+    const liana_model *model = run->model;
+    bool *needed = liana__arena_allocate(&run->arena, model->num_nodes * sizeof *needed);
+    if (!needed) return NULL;
+    needed[node] = true;
+    for (size_t i = node + 1; i-- > 0;) {
+        for (size_t k = 0; needed[i] && k < model->nodes[i].num_inputs; k++) needed[model->nodes[i].inputs[k]] = true;
+    }
+    return needed;
+}
+
+/* The component that an input of the model reads; num_components: none of numbers. */
+static size_t place_of(const liana__run *run, size_t input)
+{
+    const liana__data_match *match = &run->training.match;
+    const liana__source *source = run->training.source;
+    const char *name = match->inputs[input].name;
+    const bool is_image = input == 0 && match->has_image;
+    size_t place = 0;
+    while (name && !is_image && place < source->num_components) {
+        const liana_component *component = &source->components[place];
+        if (strcmp(component->name, name) == 0 && component->dtype != LIANA_STRING) return place;
+        place++;
+    }
+    return source->num_components;
+}
+
+/* The loader compares shapes too, but later. */
+static liana_status check_size(const liana__run *run, size_t input, size_t place, liana__error *error)
+{
+    const liana_component *component = &run->training.source->components[place];
+    const liana__model_port port = liana__model_input(run->model, input);
+    if (liana_shape_size(&component->shape) == liana_shape_size(&port.shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the component '%.100s' is %s, but the model's input '%.100s' is %s (with a batch of 1); change "
+                       "the data's or the model's shape",
+                       component->name, liana__shape_print(&component->shape).text, port.name,
+                       liana__shape_print(&port.shape).text);
+}
+
+static liana_status find_obstacle(liana__run *run, size_t node, const char **obstacle, liana__error *error)
+{
+    const liana_model *model = run->model;
+    const bool *needed = find_needed(run, node);
+    *obstacle = NULL;
+    if (!needed) return liana__fail_memory(error, "a Normalization");
+    if (run->training.source->streams) *obstacle = "the data are a stream";
+    for (size_t i = 0; i < model->num_inputs && !*obstacle; i++) {
+        if (!needed[model->inputs[i]]) continue;
+        const size_t place = place_of(run, i);
+        if (place == run->training.source->num_components) {
+            *obstacle = "it reads images, not numbers";
+        } else {
+            LIANA_TRY(check_size(run, i, place, error));
+        }
+    }
+    for (size_t i = 0; i < model->num_weights && !*obstacle; i++) {
+        if (!liana__weight_trainable(model, i)) continue;
+        for (size_t k = 0; k <= node && !*obstacle; k++) {
+            if (!needed[k] || model->nodes[k].layer != model->weights[i].layer) continue;
+            *obstacle = liana__arena_format(&run->arena, "layer '%s' before it is trained, so its results change",
+                                            model->layers[model->nodes[k].layer].name);
+            if (!*obstacle) return liana__fail_memory(error, "a Normalization");
+        }
+    }
+    return LIANA_OK;
+}
+
+/* ---- the program ---- */
+
+/* Input `index` of the model as it arrives, in the model's dtype; zeros where it is not needed. */
+static liana_tensor build_input(through *own, liana_graph *graph, size_t index)
+{
+    const liana__run *run = own->run;
+    liana__model_port port = liana__model_input(run->model, index);
+    port.shape.dims[0] = ROWS;
+    if (!own->needed[run->model->inputs[index]]) {
+        return liana_op_broadcast_to(liana_graph_scalar(graph, port.dtype, 0), port.shape);
+    }
+    const size_t place = place_of(run, index);
+    const liana_component *component = &run->training.source->components[place];
+    const liana_dtype dtype = (liana_dtype)component->dtype;
+    own->inputs[own->num_inputs++] = (row_input){.place = place,
+                                                 .index = index,
+                                                 .row_bytes = liana__byte_size(dtype, &component->shape),
+                                                 .shape = port.shape};
+    liana_tensor x = liana_graph_input(graph, port.name, dtype, port.shape);
+    return dtype == port.dtype ? x : liana_op_cast(x, port.dtype);
+}
+
+static void build_graph(through *own, liana_graph *graph)
+{
+    const liana_model *model = own->run->model;
+    liana_tensor inputs[LIANA__MAX_INPUTS];
+    const liana__model_mode mode = {.here = LIANA_HERE};
+    for (size_t i = 0; i < model->num_inputs; i++) inputs[i] = build_input(own, graph, i);
+    const liana__model_results results = liana__model_call(model, inputs, &mode);
+    if (liana_graph_status(graph) != LIANA_OK) return;
+    liana_tensor values = liana_op_cast(results.nodes[own->node], LIANA_F32);
+    const liana_shape shape = liana_tensor_shape(values);
+    own->row_values = liana_shape_size(&shape) / ROWS;
+    liana_graph_output(graph, "values", values);
+}
+
+static liana_status open_program(through *own, liana__error *error)
+{
+    liana__run *run = own->run;
+    liana_graph *graph;
+    liana_status status = liana_graph_create(run->context, &graph);
+    if (status == LIANA_OK) {
+        build_graph(own, graph);
+        status = liana_graph_status(graph);
+        if (status != LIANA_OK) liana_graph_destroy(graph);
+    }
+    if (status != LIANA_OK) {
+        if (error != &run->context->error) *error = run->context->error;
+        return status;
+    }
+    LIANA_TRY(liana__program_create(run->core.device, graph, "adapt", &run->core.variables, &own->program, error));
+    own->values = malloc((size_t)own->row_values * ROWS * sizeof *own->values);
+    if (!own->values) return liana__fail_memory(error, "a Normalization");
+    for (size_t i = 0; i < own->num_inputs; i++) {
+        row_input *input = &own->inputs[i];
+        const char *name = liana__model_input(run->model, input->index).name;
+        LIANA_TRY(liana__program_find_feed(own->program, name, &input->feed, error));
+        input->rows = calloc(ROWS, input->row_bytes);
+        if (!input->rows) return liana__fail_memory(error, "a Normalization");
+    }
+    return LIANA_OK;
+}
+
+static void close_program(through *own)
+{
+    for (size_t i = 0; i < own->num_inputs; i++) free(own->inputs[i].rows);
+    free(own->values);
+    liana__program_destroy(own->program);
+}
+
+/* ---- the data ---- */
+
+static liana_status read_rows(through *own, void *scratch, uint64_t first, size_t count, liana__error *error)
+{
+    for (size_t row = 0; row < count; row++) {
+        liana_source_record record;
+        LIANA_TRY(liana__source_read(own->run->training.source, first + row, scratch, &record, error));
+        for (size_t i = 0; i < own->num_inputs; i++) {
+            const row_input *input = &own->inputs[i];
+            memcpy(input->rows + row * input->row_bytes, record.values[input->place], input->row_bytes);
+        }
+    }
+    return LIANA_OK;
+}
+
+/* The last run has fewer rows; the rows behind them are left out. */
+static liana_status add_rows(through *own, void *scratch, uint64_t first, liana__moments *moments, liana__error *error)
+{
+    const liana__source *source = own->run->training.source;
+    const size_t count = source->num_records - first < ROWS ? (size_t)(source->num_records - first) : ROWS;
+    LIANA_TRY(read_rows(own, scratch, first, count, error));
+    for (size_t i = 0; i < own->num_inputs; i++) {
+        const row_input *input = &own->inputs[i];
+        const liana_dtype dtype = (liana_dtype)source->components[input->place].dtype;
+        LIANA_TRY(liana__program_feed(own->program, input->feed, dtype, &input->shape, input->rows, error));
+    }
+    LIANA_TRY(liana__program_run(own->program, error));
+    LIANA_TRY(liana__program_fetch(own->program, 0, own->values, error));
+    return liana__moments_add(moments, LIANA_F32, own->values, (int64_t)count * own->row_values, error);
+}
+
+static liana_status find_moments_through(liana__run *run, size_t node, liana__moments *moments, liana__error *error)
+{
+    through own = {.run = run, .node = node, .needed = find_needed(run, node)};
+    const liana__source *source = run->training.source;
+    if (!own.needed) return liana__fail_memory(error, "a Normalization");
+    void *scratch = liana__source_scratch_create(source);
+    liana_status status = scratch ? open_program(&own, error) : liana__fail_memory(error, "the records");
+    for (uint64_t first = 0; status == LIANA_OK && first < source->num_records; first += ROWS) {
+        status = may_go_on(run, first, error);
+        if (status == LIANA_OK) status = add_rows(&own, scratch, first, moments, error);
+    }
+    if (scratch) liana__source_scratch_destroy(source, scratch);
+    close_program(&own);
+    return status;
+}
+
+/* ---- adapting ---- */
+
+/* The node whose result a Normalization reads. */
+static size_t node_before(const liana_model *model, size_t layer)
+{
+    size_t node = 0;
+    while (model->nodes[node].layer != layer) node++;
+    return model->nodes[node].inputs[0];
 }
 
 static liana_status read_moments(const liana__run *run, size_t place, liana__moments *moments, liana__error *error)
@@ -42,8 +248,8 @@ static liana_status read_moments(const liana__run *run, size_t place, liana__mom
     void *scratch = liana__source_scratch_create(source);
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "the records");
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
-        liana__record record;
-        status = liana__adapt_may_go_on(run, i, error);
+        liana_source_record record;
+        status = may_go_on(run, i, error);
         if (status == LIANA_OK) status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;
         status = liana__moments_add(moments, (liana_dtype)component->dtype, record.values[place], size, error);
@@ -63,29 +269,24 @@ static liana_status write_layer(liana__run *run, const liana__layer *layer, lian
     return LIANA_OK;
 }
 
-/* The node whose result a Normalization reads. */
-static size_t node_before(const liana_model *model, size_t layer)
-{
-    size_t node = 0;
-    while (model->nodes[node].layer != layer) node++;
-    return model->nodes[node].inputs[0];
-}
-
+/* The values are those of a component of the data, or are computed by the layers before. */
 static liana_status find_moments(liana__run *run, size_t index, liana__moments *moments, const char **from,
                                  liana__error *error)
 {
-    size_t place = 0;
-    const liana_component *component = component_before(run, index, &place);
-    const size_t node = node_before(run->model, index);
-    if (component) {
-        *from = component->name;
+    const liana_model *model = run->model;
+    const liana__source *source = run->training.source;
+    const size_t node = node_before(model, index);
+    for (size_t i = 0; i < model->num_inputs; i++) {
+        const size_t place = place_of(run, i);
+        if (model->inputs[i] != node || place == source->num_components) continue;
+        *from = source->components[place].name;
         return read_moments(run, place, moments, error);
     }
-    *from = run->model->layers[run->model->nodes[node].layer].name;
-    return liana__adapt_through(run, node, moments, error);
+    *from = model->layers[model->nodes[node].layer].name;
+    return find_moments_through(run, node, moments, error);
 }
 
-/* The column of the file that a channel of a component is; NULL: it is none. */
+/* The column of the file that a channel of a component is; NULL: the channel is no column. */
 static const char *column_of(const liana__run *run, const char *component, int64_t channel, int64_t channels)
 {
     const liana__column *column = liana__columns_get(&run->config->data.components, component);
@@ -123,7 +324,7 @@ static liana_status adapt(liana__run *run, size_t index, const liana__run_option
 {
     const liana__layer *layer = &run->model->layers[index];
     const char *obstacle, *from;
-    if (liana__adapt_obstacle(run, node_before(run->model, index), &obstacle, error) != LIANA_OK) {
+    if (find_obstacle(run, node_before(run->model, index), &obstacle, error) != LIANA_OK) {
         return liana__fail_within(error, "layer '%s' (Normalization)", layer->name);
     }
     if (obstacle) {

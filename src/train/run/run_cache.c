@@ -1,7 +1,8 @@
-/* Where the decoded images of a run are kept, and what is said of it. */
+/* Where the decoded images of a run are kept, and the messages about it. */
 #include "train/run/run_internal.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <string.h>
 
@@ -16,11 +17,11 @@ static void add_strings(liana__text *text, const char *name, const liana__string
     for (size_t i = 0; i < strings->count; i++) liana__text_add(text, "%s %s\n", name, strings->items[i]);
 }
 
-/* All that a label or an id depends on but the files; the loader adds what the pixels do. */
+/* All settings on which a label or an id depends; the loader adds those of the pixels. */
 static const char *describe_settings(liana__run *run)
 {
     const liana__data_config *data = &run->config->data;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "image %s\nlabel %s\nid %s\n", data->features.image ? data->features.image : "",
                     data->features.label ? data->features.label : "", data->features.id ? data->features.id : "");
     liana__text_add(&text, "offset %lld\nclasses %lld\ntake %lld\n", (long long)data->label_offset,
@@ -29,9 +30,7 @@ static const char *describe_settings(liana__run *run)
         liana__text_add(&text, "split %.17g seed %lld\n", data->validation_split, (long long)run->config->job.seed);
     }
     add_strings(&text, "class", &run->class_names);
-    const char *settings = text.failed ? NULL : liana__arena_string(&run->arena, text.data);
-    liana__text_free(&text);
-    return settings;
+    return text.failed ? NULL : liana__arena_string(&run->arena, text.data);
 }
 
 static liana_status choose_file(liana__run *run, const char *part, const char *folder, liana__loader_options *options,
@@ -68,7 +67,8 @@ liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *par
     if (run->arena.failed) return liana__fail_memory(error, "the cache of decoded images");
     /* IDX files have pixels, which need no decoding, and labels in files of their own. For a choice from several
      * sources, the files alone do not say which records there are. */
-    bool decoded = strcmp(part->source->kind->name, "idx") == 0 || strcmp(part->source->kind->name, "dataset") == 0;
+    bool decoded =
+        strcmp(part->source->kind->part.name, "idx") == 0 || strcmp(part->source->kind->part.name, "dataset") == 0;
     if (data->cache == LIANA__CACHE_FILE && folder && !decoded) {
         return choose_file(run, name, folder, options, error);
     }
@@ -101,9 +101,8 @@ void liana__run_note_cache_events(const liana__run *run, const liana__run_option
 {
     const liana__run_data *parts[] = {&run->training, &run->validation};
     for (int i = 0; i < 2; i++) {
-        liana__text text = {0};
+        LIANA__SCOPED(liana__text) text = {0};
         bool any = parts[i]->loader && liana__image_cache_take_note(liana__loader_cache(parts[i]->loader), &text);
         if (any && text.data) liana__run_note(options, "%s", text.data);
-        liana__text_free(&text);
     }
 }

@@ -8,8 +8,8 @@
 typedef struct liana__run_cluster {
     liana__cluster cluster;
     bool is_open; /* false: this process is alone */
-    /* Of a process that is not the chief: what it would write goes there, and is removed. When it becomes the chief, a link
-     * to the run folder is there. */
+    /* Of a process that is not the chief: its files go there, and are removed. When it becomes the chief, a link to the
+     * run folder is there. */
     const char *folder;
     const char *above; /* the folder of that folder, of a training */
     liana__handover handover;
@@ -17,12 +17,9 @@ typedef struct liana__run_cluster {
     liana__arena arena;
 } liana__run_cluster;
 
-/* Meets the others of a place that has a transport; notes are told who is missing. Errors: those of the transport. */
-liana_status liana__run_cluster_meet(liana__cluster_place *place, const liana__notes *notes, liana__run_cluster *joined,
-                                     liana__error *error) LIANA_MUST_USE;
 /* Finds out whether this process belongs to a cluster (cluster_read.h), and joins it. A process that is not the chief
- * gets a temporary folder in place of options->folder, and keeps silent. Errors: those of reading who it is and of meeting the others; INVALID_CONFIG for a strategy that does not fit,
- * and for the evaluator. */
+ * gets a temporary folder in place of options->folder, and keeps silent. Errors: those of finding this process's place
+ * and of meeting the others; INVALID_CONFIG for a strategy that does not fit, and for the evaluator. */
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
                                      liana__run_cluster *joined, liana__error *error) LIANA_MUST_USE;
 /* After a training that was interrupted, and whose run is closed: whether its cluster meets in a next round. Then this
@@ -30,9 +27,10 @@ liana_status liana__run_cluster_join(liana_context *context, const liana__config
 bool liana__run_cluster_meets_again(liana__run_cluster *joined);
 void liana__run_cluster_leave(liana__run_cluster *joined);
 
-/* ---- to measure: liana evaluate, liana predict (run_cluster_measured.c) ---- */
+/* ---- to measure: liana evaluate, liana predict (run_cluster.c) ---- */
 
-/* Who this process is, as the environment says and overrides of `cluster`. Errors: those of liana__cluster_place_read. */
+/* The place of this process, as the environment and overrides of `cluster` give it. Errors: those of
+ * liana__cluster_place_read. */
 liana_status liana__run_cluster_find_place(const char *const *overrides, size_t num_overrides, liana__arena *arena,
                                            liana__cluster_place *place, liana__error *error) LIANA_MUST_USE;
 /* Joins the cluster of that place, if there is one. Errors: those of meeting the others. */

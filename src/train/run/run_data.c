@@ -1,16 +1,21 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run/run_internal.h"
 
-#include "base/memory.h"
+#include "base/scoped.h"
+#include "data/augment/augment.h"
 #include "data/check/quarantine.h"
 #include "data/source/part.h"
+#include "data/source/source_open.h"
 #include "train/config/source_dataset.h"
 #include "train/objective/shared_loader.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What happens to labels. */
+LIANA__SCOPED_POINTER(liana__source_close, liana__source)
+LIANA__SCOPED_POINTER(liana_dataset_close, liana_dataset)
+
+/* The use of labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
 
 /* The name of a part in lists of bad records. */
@@ -39,14 +44,12 @@ static liana_status tell_lost(liana__run *run, const liana__source *source, cons
 static liana_status leave_out(const liana__run *run, liana__source **source, liana__error *error)
 {
     if (!run->config->data.quarantine) return LIANA_OK;
-    liana__bad_records list = {0};
-    liana_status status = liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error);
-    if (status == LIANA_OK) status = liana__source_leave_out(source, &list, NULL, error);
-    liana__bad_records_free(&list);
-    return status;
+    LIANA__SCOPED(liana__bad_records) list = {0};
+    LIANA_TRY(liana__bad_records_read(&list, run->config->data.quarantine, run->remote, error));
+    return liana__source_leave_out(source, &list, NULL, error);
 }
 
-/* Whether labels are what some output is compared with. */
+/* Whether labels are the target of some output. */
 static bool needs_labels(const liana__run *run)
 {
     const liana__component_map *targets = &run->config->data.model_targets;
@@ -112,15 +115,12 @@ static liana_status open_combined(opener *own, const liana__source_config *where
                                      .repeat = training && config->data.repeat,
                                      .seed = (uint64_t)config->job.seed};
     const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
-    liana_dataset *dataset;
+    LIANA__SCOPED_BY(liana_dataset_close_scoped) liana_dataset *dataset = NULL;
     LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
     bool repeats = training && config->data.repeat;
     int64_t epoch = repeats ? config->job.steps_per_epoch * config->job.batch_size : 0;
     bool has_images = liana__spec_find(&dataset->spec, "image") >= 0;
-    liana_status status =
-        (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
-    liana_dataset_close(dataset);
-    return status;
+    return (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
 }
 
 static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
@@ -170,7 +170,7 @@ static bool is_compared(const liana__data_config *data, const char *name)
     return false;
 }
 
-/* What a list of layers without an InputLayer reads: the component that data.inputs names, else the first one. */
+/* The input of a list of layers without an InputLayer: the component that data.inputs names, else the first one. */
 static liana_status find_input_shape(liana__run *run, const liana__source *source)
 {
     const liana__data_config *data = &run->config->data;
@@ -219,15 +219,13 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
         liana__place place = liana__config_place(run->config, "data.augment");
         return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
     }
-    liana__augment_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
-    LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
-    run->training.stage = liana__augmenter_of(run->training.augment);
-    return LIANA_OK;
+    liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
+    return liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error);
 }
 
 /* ---- loaders ---- */
 
-size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part)
+static size_t part_memory(const liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     size_t total = (size_t)(data->memory ? data->memory : LIANA__DEFAULT_DATA_MEMORY) << 20;
@@ -270,7 +268,7 @@ static const char *name_of(const liana__run *run, const liana__run_data *part)
     return part_name(run, where);
 }
 
-/* Of the training, the validation, or what is predicted. */
+/* Of the training, the validation, or the data to predict. */
 static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
 {
     const liana__job_options *train = &run->config->job;
@@ -279,107 +277,6 @@ static int64_t batch_size_of(const liana__run *run, const liana__run_data *part)
         size = train->prediction_batch_size;
     }
     return size ? size : train->batch_size;
-}
-
-/* The names that the configuration gives to inputs and targets. */
-static void find_names(const liana__run *run, liana__data_names *names)
-{
-    const liana__data_config *data = &run->config->data;
-    const liana__component_map *inputs = &data->model_inputs, *targets = &data->model_targets;
-    *names =
-        (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs", .targets_key = "data.targets"};
-    size_t num_inputs = liana__model_num_inputs(run->model), num_outputs = liana__model_num_outputs(run->model);
-    for (size_t i = 0; inputs->count && i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
-        names->inputs[i] = liana__component_for(inputs, liana__model_input(run->model, i).name, num_inputs == 1);
-    }
-    for (size_t i = 0; targets->count && i < num_outputs && i < LIANA__MAX_OUTPUTS; i++) {
-        names->targets[i] = liana__component_for(targets, liana__model_output(run->model, i).name, num_outputs == 1);
-    }
-}
-
-/* The column that is an output's target, as far as the configuration tells without data. NULL: none. */
-static const liana__column *target_column(const liana__run *run, size_t output)
-{
-    const liana__columns *columns = &run->config->data.components;
-    liana__data_names names;
-    liana__data_match match;
-    liana__column_components components;
-    if (!columns->count) return NULL;
-    find_names(run, &names);
-    const char *given = names.targets[output] ? names.targets[output] : liana__model_output(run->model, output).name;
-    const liana__column *column = liana__columns_get(columns, given);
-    if (column || names.targets[output]) return column;
-    bool found =
-        liana__columns_components(columns, &components, NULL) == LIANA_OK &&
-        liana__data_match_list(run->model, components.items, components.count, &names, true, &match, NULL) == LIANA_OK;
-    return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
-}
-
-bool liana__run_compares_label(const liana__run *run, size_t output)
-{
-    liana__data_names names;
-    const size_t count = liana__model_num_outputs(run->model);
-    if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
-    find_names(run, &names);
-    if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
-    return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
-}
-
-liana__strings liana__run_output_names(const liana__run *run, size_t output)
-{
-    const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
-    if (column && column->category) return column->vocabulary;
-    /* Where no column is the label, data.class_names are the names of what the only output says. */
-    const liana__columns *columns = &run->config->data.components;
-    const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
-    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
-}
-
-static liana_status find_match(liana__run *run, liana__run_data *part, liana__error *error)
-{
-    liana__data_names names;
-    bool labelled = part == &run->training || part == &run->validation || part == &run->examples;
-    find_names(run, &names);
-    if (!labelled) memset(names.targets, 0, sizeof names.targets);
-    return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
-}
-
-/* What the configuration names of the model must be there. */
-static liana_status check_map(const liana__run *run, const liana__component_map *map, bool of_inputs,
-                              liana__error *error)
-{
-    const liana_model *model = run->model;
-    const char *key = of_inputs ? "data.inputs" : "data.targets", *kind = of_inputs ? "input" : "output";
-    const size_t count = of_inputs ? liana__model_num_inputs(model) : liana__model_num_outputs(model);
-    const liana__place place = liana__config_place(run->config, key);
-    if (map->count == 1 && !map->names[0]) {
-        if (count == 1) return LIANA_OK;
-        return liana__fail_at(error, &place, key, "the model has %zu %ss; say which one is '%.100s': {%s: %.100s}",
-                              count, kind, map->components[0],
-                              (of_inputs ? liana__model_input(model, 0) : liana__model_output(model, 0)).name,
-                              map->components[0]);
-    }
-    for (size_t i = 0; i < map->count; i++) {
-        liana__nearest_search search = liana__nearest_begin(map->names[i]);
-        bool found = false;
-        for (size_t k = 0; k < count; k++) {
-            const char *name = (of_inputs ? liana__model_input(model, k) : liana__model_output(model, k)).name;
-            found = found || strcmp(name, map->names[i]) == 0;
-            liana__nearest_add(&search, name);
-        }
-        if (found) continue;
-        return liana__fail_at(error, &place, key, "the model has no %s '%.100s' for the component '%.100s'%s", kind,
-                              map->names[i], map->components[i], liana__hint(search.nearest).text);
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__run_find_match(liana__run *run, liana__error *error)
-{
-    LIANA_TRY(check_map(run, &run->config->data.model_inputs, true, error));
-    LIANA_TRY(check_map(run, &run->config->data.model_targets, false, error));
-    liana__run_data *part = run->training.source ? &run->training : &run->validation;
-    return part->source ? find_match(run, part, error) : LIANA_OK;
 }
 
 /* With a cache of decoded images. */
@@ -418,20 +315,17 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = liana__run_part_memory(run, part),
-        .augmenter = part->augment ? &part->stage : NULL,
+        .memory = part_memory(run, part),
+        .augment = part->augment,
+        .microbatch = train->microbatch,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
         .part = name_of(run, part),
     };
-    if (part->augment && liana__augment_mixes(part->augment)) {
-        part->mixer = liana__augment_mixer(part->augment, train->microbatch);
-        options.mixer = &part->mixer;
-    }
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
     liana__share_loader(run->core.trainer, &part->workers, &options);
-    LIANA_TRY(find_match(run, part, error));
+    LIANA_TRY(liana__run_match_part(run, part, error));
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
     if (part->match.has_image && part != &run->examples) return create_loader(run, part, &options, error);
     return liana__loader_create(part->source, &options, &part->loader, error);
@@ -445,7 +339,17 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
         LIANA_TRY(start_loader(run, parts[i], error));
     }
     liana__run_note_caches(run, options);
-    return options->training ? liana__run_fill_device(run, options, error) : LIANA_OK;
+    return LIANA_OK;
+}
+
+liana_status liana__run_prepare_steps(const liana__run *run, liana_learning_rate *schedule, liana__error *error)
+{
+    const liana__loader *loader = run->training.loader;
+    const int64_t left = (int64_t)(liana__loader_epoch_length(loader, 0) % (uint64_t)run->config->job.batch_size);
+    *schedule = run->core.learning_rate;
+    schedule->steps_per_epoch = (int64_t)liana__loader_steps_per_epoch(loader, 0);
+    schedule->total_steps = schedule->steps_per_epoch * run->config->job.epochs;
+    return left ? liana__step_prepare(run->core.trainer->step, left, true, error) : LIANA_OK;
 }
 
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
@@ -462,7 +366,7 @@ liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_r
         .num_classes = run->num_classes,
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
-        .memory = liana__run_part_memory(run, NULL),
+        .memory = part_memory(run, NULL),
         .cache = liana__loader_cache(part->loader),
         .bad_records = bad_records,
     };
@@ -569,7 +473,7 @@ static liana_status find_shapes(liana__run *run, const liana__source *source, co
     return find_image_shape(run, source, options, error);
 }
 
-/* Whether a list of layers says itself what it reads. */
+/* Whether a list of layers names its own inputs. */
 static bool begins_with_input(const liana__value *layers)
 {
     const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;
@@ -599,11 +503,9 @@ static liana_status look_for_shapes(liana__run *run, const liana__run_options *o
                            "data.channels and data.num_classes, or data.train",
                            run->config->file);
     }
-    liana__source *source;
+    LIANA__SCOPED_BY(liana__source_close_scoped) liana__source *source = NULL;
     LIANA_TRY(open_source(run, where, LABELS_NEEDED, data->take, &source, error));
-    liana_status status = find_shapes(run, source, options, error);
-    liana__source_close(source);
-    return status;
+    return find_shapes(run, source, options, error);
 }
 
 static liana_status find_training_data(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -655,4 +557,62 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
                                       .seen = run->warnings.seen,
                                       .knows_classes = run->warnings.knows_classes};
     return liana__warn_find_classes(&run->warnings, run->training.source, &run->arena, error);
+}
+
+/* ---- bytes or floats ----
+ *
+ * Resized pixels have fractions, as in Keras. Where no image is resized, bytes hold the same numbers in a quarter of
+ * the memory. */
+
+/* Looking at more than this takes longer than bytes save. */
+enum { MOST_RECORDS = 1 << 18 };
+static const uint64_t MOST_BYTES = UINT64_C(2) << 30;
+
+static liana_status find_size(const liana_source_record *record, liana__image *image)
+{
+    *image = (liana__image){.height = record->height, .width = record->width};
+    return record->bytes ? liana__image_probe(record->bytes, record->size, NULL, image, NULL) : LIANA_OK;
+}
+
+/* Whether images of this size are all that there are. Records that cannot be read are told when their turn comes. */
+static bool is_of_size(const liana__source *source, const int64_t size[2])
+{
+    if (source->lacks_images) return true;
+    if (source->streams || source->varies || source->num_records > MOST_RECORDS) return false;
+    void *scratch = liana__source_scratch_create(source);
+    bool same = scratch != NULL;
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; same && i < source->num_records && bytes <= MOST_BYTES; i++) {
+        liana_source_record record;
+        liana__image image;
+        if (liana__source_read(source, i, scratch, &record, NULL) != LIANA_OK) continue;
+        bytes += record.bytes ? record.size : 0;
+        if (find_size(&record, &image) != LIANA_OK) continue;
+        same = image.height == size[0] && image.width == size[1];
+        /* Pixels without a file, as in IDX files, are of one size. */
+        if (record.pixels && !record.bytes) break;
+    }
+    liana__source_scratch_destroy(source, scratch);
+    return same && bytes <= MOST_BYTES;
+}
+
+static bool needs_fractions(const liana__run *run)
+{
+    /* Augmentation works on bytes. */
+    bool trains_on_bytes = !run->training.source || run->training.augment;
+    if (!trains_on_bytes && !is_of_size(run->training.source, run->image_shape)) return true;
+    if (run->validation.source && !is_of_size(run->validation.source, run->image_shape)) return true;
+    return run->test.source && !is_of_size(run->test.source, run->image_shape);
+}
+
+void liana__run_find_fractions(liana__run *run, const liana__run_options *options)
+{
+    const liana__data_config *data = &run->config->data;
+    if (!run->image_shape[0] && !data->image_size[0]) return;
+    if (data->resize.round && run->config->is_older) {
+        liana__run_tell(run, "resized pixels are rounded to whole numbers, as they were when this run began "
+                             "(data.resize.round: true)");
+    }
+    /* Data of a run without training are opened later. */
+    run->fractions = !data->resize.round && (!options->training || needs_fractions(run));
 }

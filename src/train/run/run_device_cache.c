@@ -1,8 +1,6 @@
 /* Training examples that stay on the devices: data.cache: device. */
 #include "train/run/run_internal.h"
 
-#include <stdint.h>
-
 static bool is_wanted(const liana__run *run)
 {
     return run->config->data.cache == LIANA__CACHE_DEVICE && run->training.source;
@@ -55,7 +53,7 @@ liana_status liana__run_check_device_cache(const liana__run *run, liana__error *
 static liana_status check_device(const liana__run *run, liana__error *error)
 {
     const liana__trainer *trainer = run->core.trainer;
-    if (!run->core.device->backend->whole_create) {
+    if (!run->core.device->backend->whole) {
         return refuse(
             run,
             "this device computes where the data are: set data.cache to memory, or train.device to gpu, tpu or "

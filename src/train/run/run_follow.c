@@ -2,15 +2,17 @@
 #include "train/run/run_follow.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/store.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
 
 enum { MOST_EVALUATIONS_BYTES = 1 << 28, NANOSECONDS_BETWEEN_QUESTIONS = 50000000 };
 static const char EVALUATIONS[] = "evaluations.json";
@@ -33,21 +35,20 @@ static liana_status pause_between(const liana__follow_options *options, liana__e
     return check_stop(options, error);
 }
 
-/* ---- what there is ---- */
+/* ---- checkpoints ---- */
 
 static liana_status list_remote(const liana__follow_options *options, liana__arena *arena, bool *is_run,
                                 liana__paths *names, liana__error *error)
 {
-    liana__remote *remote;
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     liana__paths all;
     LIANA_TRY(liana__remote_create(&options->remote, &remote, error));
-    liana_status status = liana__store_list(remote, options->run, arena, &all, error);
-    if (status == LIANA_OK) status = liana__checkpoints_complete(&all, "checkpoints/", arena, names, error);
-    for (size_t i = 0; status == LIANA_OK && i < all.count; i++) {
+    LIANA_TRY(liana__store_list(remote, options->run, arena, &all, error));
+    LIANA_TRY(liana__checkpoints_complete(&all, "checkpoints/", arena, names, error));
+    for (size_t i = 0; i < all.count; i++) {
         *is_run = *is_run || strcmp(all.items[i], "config.yaml") == 0;
     }
-    liana__remote_destroy(remote);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status list_local(const liana__follow_options *options, liana__arena *arena, bool *is_run,
@@ -148,17 +149,14 @@ static liana_status read_list(follower *own, liana__error *error)
 
 static liana_status write_list(follower *own, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__text text = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__value *root = liana__value_map(&arena);
     if (root) liana__value_set(&arena, root, "evaluations", own->evaluations);
     if (root) liana__value_write_json(root, 2, &text);
-    liana_status status = arena.failed || own->arena.failed || text.failed
-                              ? liana__fail_memory(error, own->file)
-                              : liana__store_replace(own->file, text.data, text.length, error);
-    liana__text_free(&text);
-    liana__arena_free(&arena);
-    return status;
+    return arena.failed || own->arena.failed || text.failed
+               ? liana__fail_memory(error, own->file)
+               : liana__store_replace(own->file, text.data, text.length, error);
 }
 
 static bool is_known(const follower *own, const char *name)
@@ -237,7 +235,7 @@ static liana_status measure(follower *own, const char *name, const char *path, c
     return options->on_evaluation(options->user, liana__remote_name(path), &own->totals, error);
 }
 
-/* A training does not wait for whoever reads its checkpoints: one may be removed while it is read. */
+/* A training does not wait for the readers of its checkpoints: one may be removed while it is read. */
 static liana_status evaluate_one(follower *own, const char *name, liana__remote *remote, liana__arena *arena,
                                  liana__error *error)
 {
@@ -261,16 +259,14 @@ static liana_status evaluate_one(follower *own, const char *name, liana__remote 
 
 static liana_status evaluate_checkpoint(follower *own, const char *name, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__remote *remote = NULL;
-    liana_status status = LIANA_OK;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     if (liana__path_is_remote(own->options->run)) {
-        status = liana__remote_create(&own->options->remote, &remote, error);
+        LIANA_TRY(liana__remote_create(&own->options->remote, &remote, error));
     }
-    if (status == LIANA_OK) status = evaluate_one(own, name, remote, &arena, error);
+    const liana_status status = evaluate_one(own, name, remote, &arena, error);
     if (status != LIANA_OK && remote) liana__remote_fail_within(remote, error);
-    liana__remote_destroy(remote);
-    liana__arena_free(&arena);
+
     return status;
 }
 
@@ -292,10 +288,10 @@ static bool is_over(const follower *own, const char *newest, liana__arena *arena
     return read && state->kind == LIANA__VALUE_MAP && liana__value_get(state, "ended");
 }
 
-/* Evaluates what is new. *over: nothing more will come. */
+/* Evaluates new checkpoints. *over: nothing more will come. */
 static liana_status look(follower *own, bool *over, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     bool is_run, any = false;
     liana_status status = list_checkpoints(own->options, &arena, &is_run, &names, error);
@@ -307,7 +303,6 @@ static liana_status look(follower *own, bool *over, liana__error *error)
     }
     /* Checkpoints may have come meanwhile: only a look that finds nothing new ends it. */
     *over = status == LIANA_OK && !any && names.count && is_over(own, names.items[names.count - 1], &arena);
-    liana__arena_free(&arena);
     return status;
 }
 

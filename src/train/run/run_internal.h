@@ -4,7 +4,7 @@
 
 #include "train/run/run.h"
 
-/* run_remote.c: how a run's files on servers are fetched and sent. */
+/* run_outlet.c: how a run's files on servers are fetched and sent. */
 liana__remote_options liana__run_remote_options(const liana__run *run);
 /* Makes run->remote. While the options are valid, it reports long fetches to them, and asks them whether
  * to stop. */
@@ -19,6 +19,8 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
  * asked for the first time. The loader is the run's. */
 liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error);
+/* For steps without a fit: compiles all sizes of batches, and gives the schedule of a fit. After the loaders. */
+liana_status liana__run_prepare_steps(const liana__run *run, liana_learning_rate *schedule, liana__error *error);
 
 /* run_classes.c: the classes of a labelled source. The first training data define the run's classes, unless the
  * configuration does. INVALID_DATA: later data have names where the run has numbers. `pattern` names the data in
@@ -28,35 +30,35 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
 /* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
-/* Whether the labels are what the losses can tell apart; notes data of one class. Errors: INVALID_CONFIG with the key. */
+/* Whether the losses can tell the labels apart; notes data of one class. Errors: INVALID_CONFIG with the key. */
 liana_status liana__run_check_labels(const liana__run *run, const liana__objective *objective,
                                      const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 
-/* run_data.c: whether an output's target is the label, as far as the configuration tells: it is called so, or is the only
- * one, and the configuration names no other. */
+/* run_match.c: whether an output's target is the label, as far as the configuration tells: it is called so, or is the
+ * only one, and the configuration names no other. */
 bool liana__run_compares_label(const liana__run *run, size_t output);
 
-/* run_imbalance.c: leaves out training examples as data.imbalance says. After the classes are found. Errors:
+/* run_balance.c: leaves out training examples as data.imbalance says. After the classes are found. Errors:
  * INVALID_CONFIG with the key (a stream, a class without enough examples), those of reading labels. */
 liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *options, liana__error *error);
 
 /* run_cache.c: sets where the loader of a part keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);
-/* Reports to options->on_note where they are, and later what happened to them. */
+/* Reports to options->on_note where they are, and later their events. */
 void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
 void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 
-/* run_device_cache.c, for data.cache: device. What the devices keep: the number of training examples; 0: nothing. */
+/* run_device_cache.c, for data.cache: device. The number of training examples that the devices keep; 0: none. */
 int64_t liana__run_device_rows(const liana__run *run);
-/* Before the trainer is made. Errors: INVALID_CONFIG, with the key (what cannot stay on a device). */
+/* Before the trainer is made. Errors: INVALID_CONFIG, with the key (data that cannot stay on a device). */
 liana_status liana__run_check_device_cache(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Once the loaders are there: sends all training examples. Errors: INVALID_CONFIG (a device that keeps none), those of
  * reading and of an upload. */
 liana_status liana__run_fill_device(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-/* run_data.c, for that: a loader of each training record once, in order; the caller's. `bad_records` hears of those that
- * cannot be used; the plan must outlive the loader. What it decodes the loader of the epochs keeps. */
+/* run_data.c, for that: a loader of each training record once, in order; the caller's. `bad_records` hears of those
+ * that cannot be used; the plan must outlive the loader. The loader of the epochs keeps its decoded examples. */
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
                                       liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 
@@ -78,45 +80,32 @@ typedef struct liana__class_values {
  * number); OUT_OF_MEMORY. */
 liana_status liana__run_read_by_class(const liana__class_values *classes, const liana__value *value, const char *where,
                                       double *values, liana__error *error) LIANA_MUST_USE;
-bool liana__run_is_balanced(const liana__value *value);
 
-/* run_fractions.c: whether pixels are floats: run->fractions. Needs the data. */
+/* run_data.c: whether pixels are floats: run->fractions. Needs the data. */
 void liana__run_find_fractions(liana__run *run, const liana__run_options *options);
 
-/* run_model.c: reads model.file, if there is one, and what it and the weights say of the images and classes: options
- * without a value get that. Before the data are opened. */
+/* run_model.c: reads model.file, if there is one. Options of the images and classes without a value get that of the
+ * model and the weights. Before the data are opened. */
 liana_status liana__run_read_model(liana__run *run, liana__error *error);
 /* Builds the model, unless it is read, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 
-/* run.c: opens the device, compiles run->model with the configured optimizer (for training), loss and metrics, and
- * chooses the shard size. */
-liana_status liana__run_make_trainer(liana__run *run, const liana__run_options *options, liana__error *error);
-
 /* run_data.c: the memory for reading, decoding and the cache, in bytes. */
 size_t liana__run_data_memory(const liana__run *run);
-/* The part of it for one part of the data, without its cache; all three parts together have data.memory. Without
- * training, one part is read at a time and has all. */
-size_t liana__run_part_memory(const liana__run *run, const liana__run_data *part);
 
-/* run_train.c */
 /* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
 char *liana__run_checkpoints(liana__run *run, const char *folder);
 
-/* run_optimizer.c: reads optimizer, schedule, stages, strategy, loss and metrics. The model then trains what the first stage
- * says, whose optimizer it is. */
-liana_status liana__run_find_optimizer(liana__run *run, liana__optimizer_choice *choice, liana__error *error);
-liana_status liana__run_find_strategy(liana__run *run, bool training, liana__strategy_choice *choice,
-                                      liana__error *error);
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
-/* Finds which components of the data are which inputs and targets. */
+/* run_match.c: finds which components of the data are which inputs and targets. */
 liana_status liana__run_find_match(liana__run *run, liana__error *error);
-liana_status liana__run_find_objective(liana__run *run, const liana__run_options *options,
-                                       const liana__objective **objective, liana__error *error);
+/* The same for one part of the data, which may have no targets. */
+liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 
-/* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has what
- * the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of outlets. */
+/* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has
+ * the files of the bucket. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of
+ * outlets. */
 liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *options,
                                     const liana__remote_options *remote, liana__error *error);
 #define LIANA__RUN_CHECKPOINTS "checkpoints/"
@@ -128,60 +117,60 @@ liana_status liana__run_send(const liana__run *run, liana__error *error) LIANA_M
 /* Sends all of it, and waits. */
 liana_status liana__run_send_all(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 
-/* run_beginning.c: in a cluster, what a run that goes on reads of the chief's folder is written to those of the others.
- * `status`: how this process fared before. Alone: returns it. */
+/* run_agreement.c: in a cluster, the files of the chief's folder that a run goes on from are written to those of the
+ * others. `status`: how this process fared before. Alone: returns it. */
 liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,
                                         liana__error *error) LIANA_MUST_USE;
 
-/* run_agreement.c: in a cluster, what all processes must have in common (step/agreement.h): version and
- * settings, before anything is opened; then the files of the data, by names and sizes, and by contents where only times
- * differ; then the bits that they compute. Alone: nothing. */
+/* run_agreement.c: in a cluster, compares the settings and data that all processes must have in common
+ * (step/agreement.h): version and settings, before anything is opened; then the files of the data, by names and sizes,
+ * and by contents where only times differ; then the bits that they compute. Alone: nothing. */
 liana_status liana__run_agree_on_settings(const liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__run_agree_on_data(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* The same for data that are opened later. */
 liana_status liana__run_agree_on_part(const liana__run *run, const liana__source *source, liana__error *error)
     LIANA_MUST_USE;
-/* Between two parts of the beginning: whether they have gone well (`status`), and nobody has asked to stop. A collective
- * operation. */
+/* Between two parts of the beginning: whether they have gone well (`status`), and nobody has asked to stop. A
+ * collective operation. */
 liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_options *options, liana_status status,
                                        liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
+/* The keys that may differ between processes or when a run goes on, those of the job too, one by one. False: no
+ * more. */
+bool liana__run_key(size_t index, liana__job_key *key);
 /* run_agreement.c: removes a dotted key with one dot at most; a section of which nothing is left, too. */
 void liana__run_drop_key(liana__value *config, const char *key);
-/* run_agreement.c: leaves of each text only what is behind its last '/': the same data may be in other folders. */
+/* run_agreement.c: shortens each text to the part behind its last '/': the same data may be in other folders. */
 void liana__run_drop_folders(liana__value *tree);
 
-/* run_folder.c: what checkpoints record of the configuration, and what one must have that the run goes on from: all but
- * what may change in a run. Errors: OUT_OF_MEMORY. */
+/* run_folder.c: the configuration as checkpoints record it, and as a checkpoint must have it that the run goes on from:
+ * without the keys that may change in a run. Errors: OUT_OF_MEMORY. */
 liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* run_folder.c: the files besides checkpoints. First checks the folder: it must not hold a run; on a resume, it must
- * hold one of the same configuration. What the first part of that run chose is then used. */
+/* run_folder.c: the other files of the folder than checkpoints. First checks the folder: it must not hold a run; on a
+ * resume, it must hold one of the same configuration. The choices of the first part of that run are then used. */
 liana_status liana__run_check_folder(liana__run *run, const liana__run_options *options, liana__error *error);
 liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *options, liana__error *error);
-/* run_lease.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is not
- * there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
+/* run_outlet.c: this process alone writes to the run folder from now on: its lock and its lease. Of a folder that is
+ * not there yet it does nothing. Errors: IO_ERROR, UNAVAILABLE (another process holds it). */
 liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
-/* run_takeover.c: begins to write (liana__run_begin_folder), and from then on one of the cluster's other processes can take
- * the chief's place if that dies, where it reaches the run folder. A collective operation. */
+/* run_takeover.c: begins to write (liana__run_begin_folder), and from then on one of the cluster's other processes can
+ * take the chief's place if that dies, where it reaches the run folder. A collective operation. */
 liana_status liana__run_begin_writing(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-/* After what has been done without processes that are gone: if they live, they hear that the chief goes on without them. */
+/* After work without processes that are gone: if they live, they hear that the chief goes on without them. */
 liana_status liana__run_lead_on(const liana__run *run, liana__error *error) LIANA_MUST_USE;
-/* All have written what they had to, or have failed (`status`): from now on nobody takes the chief's place. A collective
+/* All have written their files, or have failed (`status`): from now on nobody takes the chief's place. A collective
  * operation if all is well. Returns `status`, or why the others are not here. */
 liana_status liana__run_end_writing(const liana__run *run, liana_status status, liana__error *error) LIANA_MUST_USE;
 /* If the others of the cluster go on without this process: it writes nothing more, and leaves the folder to them. */
 void liana__run_leave(const liana__run *run, liana_status status);
 /* Before something is written: whether that still holds. */
 liana_status liana__run_may_write(const liana__run *run, liana__error *error) LIANA_MUST_USE;
-/* Checks that the folder is still the one in which training began. A new one would hold the end of a run without its
- * beginning. Errors: NOT_FOUND. */
-liana_status liana__run_check_there(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 liana_status liana__run_write_history(const liana__run *run, liana__error *error);
 /* Writes bad_records.csv if there is something new to list; reads the list of an earlier part of the run. */
 liana_status liana__run_write_bad_records(liana__run *run, liana__error *error);
@@ -189,8 +178,8 @@ liana_status liana__run_read_bad_records(liana__run *run, liana__error *error);
 
 /* Tells options->on_note. */
 #define liana__run_note(options, ...) liana__note(&(liana__notes){(options)->on_note, (options)->user}, __VA_ARGS__)
-/* The same of what the user should know though only results are asked for: what is assumed, and what is left out. It goes
- * where records that are left out are told. */
+/* The same for things that users should know even if they ask for results only: assumptions, and records that are left
+ * out. It goes where records that are left out are told. */
 #define liana__run_tell(run, ...) \
     liana__note(&(liana__notes){(run)->bad_records.on_note, (run)->bad_records.user}, __VA_ARGS__)
 

@@ -4,9 +4,8 @@
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static size_t image_input(const liana__run *run)
     return count;
 }
 
-/* The resolved configuration records what `auto` means. What is assumed, since nothing says it, is told. */
+/* The resolved configuration records the value that `auto` means. A value that is only assumed is told. */
 static void find_scale(liana__run *run, const liana__architecture *architecture)
 {
     int *configured = &run->config->data.scale;
@@ -82,7 +81,7 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
                        (long long)data->channels);
 }
 
-/* What liana_model_save wrote beside the weights. */
+/* The files of liana_model_save other than the weights. */
 static liana_status take_preprocessing(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
@@ -152,8 +151,8 @@ static bool is_near(const float *values, const float *expected)
     return true;
 }
 
-/* Whether weights are Keras's of ImageNet, or were trained from them: the variances of their Normalization are ImageNet's
- * deviations. A file that cannot be read is told when it is loaded. */
+/* Whether weights are Keras's of ImageNet, or were trained from them: the variances of their Normalization are
+ * ImageNet's deviations. A file that cannot be read is told when it is loaded. */
 static bool are_imagenets(const char *path)
 {
     static const float deviations[] = {0.229f, 0.224f, 0.225f};
@@ -174,7 +173,7 @@ static bool are_imagenets(const char *path)
     return found;
 }
 
-/* The resolved configuration records what `auto` means. */
+/* The resolved configuration records the choice of `auto`. */
 static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
 {
     liana__model_config *config = &run->config->model;
@@ -295,42 +294,17 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
 
 /* ---- weights from a file ---- */
 
-static liana_status read_values(liana__run *run, float **values, liana__error *error)
-{
-    const liana_model *model = run->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
-        values[i] = malloc(variable->buffer->size);
-        if (!values[i]) return liana__fail_memory(error, "the weights");
-        LIANA_TRY(liana__variable_read(variable, values[i], error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status write_values(liana__run *run, float *const *values, liana__error *error)
-{
-    const liana_model *model = run->model;
-    for (size_t i = 0; i < model->num_weights; i++) {
-        liana__variable *variable = liana__variables_find(&run->core.variables, model->weights[i].name);
-        LIANA_TRY(liana__variable_write(variable, values[i], error));
-    }
-    return LIANA_OK;
-}
-
-/* What fills the values, in place of what the variables hold. */
+/* Fills the values, in place of those that the variables hold. */
 typedef liana_status (*value_reader)(liana__run *run, float *const *values, void *found, liana__error *error);
 
 static liana_status change_values(liana__run *run, value_reader read, void *found, liana__error *error)
 {
-    const liana_model *model = run->model;
-    float **values = calloc(model->num_weights + 1, sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    liana_status status = read_values(run, values, error);
+    float **values;
+    liana_status status = liana__training_read_weights(&run->core, &values, error);
     if (status == LIANA_OK) status = read(run, values, found, error);
     if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
-    if (status == LIANA_OK) status = write_values(run, values, error);
-    for (size_t i = 0; i < model->num_weights; i++) free(values[i]);
-    free(values);
+    if (status == LIANA_OK) status = liana__training_write_weights(&run->core, values, error);
+    liana__training_free_weights(&run->core, values);
     return status;
 }
 

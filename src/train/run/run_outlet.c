@@ -1,10 +1,14 @@
-/* A run folder in a bucket: a local folder that is sent. */
+/* How a run reaches its files: fetched data, the hold of its folder, a folder in a bucket as a local one that is
+ * sent. */
+#include "base/clock.h"
+#include "base/scoped.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
-/* The files beside the checkpoints that a resumed run goes on with. */
+/* The files, other than the checkpoints, that a resumed run goes on with. */
 static const char *const FILES[] = {"config.yaml", "model.json", "history.json", "timing.json", "bad_records.csv"};
 enum { NUM_FILES = sizeof FILES / sizeof *FILES };
 
@@ -87,12 +91,10 @@ liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *o
     run->folder = liana__outlet_folder(run->outlet);
     LIANA_TRY(liana__run_hold(run, options, error));
     const bool resume = options->resume || options->resume_from;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
-    liana_status status = liana__outlet_list(run->outlet, &arena, &names, error);
-    if (status == LIANA_OK) status = resume ? go_on(run, &names, error) : begin_new(run, &names, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__outlet_list(run->outlet, &arena, &names, error));
+    return resume ? go_on(run, &names, error) : begin_new(run, &names, &arena, error);
 }
 
 liana_status liana__run_send(const liana__run *run, liana__error *error)
@@ -103,4 +105,93 @@ liana_status liana__run_send(const liana__run *run, liana__error *error)
 liana_status liana__run_send_all(const liana__run *run, liana__error *error)
 {
     return run->outlet ? liana__outlet_flush(run->outlet, error) : LIANA_OK;
+}
+
+/* ---- the hold of the folder ---- */
+
+liana_status liana__run_hold(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    /* The folder of another process than the chief is nobody else's. */
+    if (!liana__cluster_is_chief(liana__cluster_of(run->context))) return LIANA_OK;
+    const liana__remote_options remote = liana__run_remote_options(run);
+    const liana__lease_options wanted = {.remote = &remote,
+                                         .seconds = run->config->cluster.lease,
+                                         .advice = "choose another folder with --out",
+                                         .notes = {options->on_note, options->user},
+                                         .stop = options->stop,
+                                         .user = options->user};
+    return liana__folder_hold_take(&run->hold, run->folder, run->outlet, &wanted, error);
+}
+
+static liana_status check_there(const liana__run *run, liana__error *error)
+{
+    struct stat held, found;
+    if (!run->folder || !run->hold.lock.taken || fstat(run->hold.lock.descriptor, &held) != 0) return LIANA_OK;
+    bool there = stat(run->folder, &found) == 0;
+    if (there && found.st_dev == held.st_dev && found.st_ino == held.st_ino) return LIANA_OK;
+    return liana__fail(error, LIANA_NOT_FOUND,
+                       "the run folder '%s' was %s during training; what was learnt after its last checkpoint is lost",
+                       run->folder,
+                       there           ? "replaced"
+                       : held.st_nlink ? "moved away"
+                                       : "removed");
+}
+
+liana_status liana__run_may_write(const liana__run *run, liana__error *error)
+{
+    LIANA_TRY(check_there(run, error));
+    return liana__lease_check(run->hold.lease, error);
+}
+
+/* ---- remote files ---- */
+
+/* Lines about a long fetch come this far apart. */
+enum { SECONDS_BETWEEN_NOTES = 5 };
+
+/* The receiver of reports. The options are valid during the call that opens the run; data are also opened later. */
+struct liana__run_fetch {
+    const liana__run_options *options;
+    uint64_t told; /* at which second */
+};
+
+static bool on_progress(void *user, const liana__remote_progress *progress)
+{
+    struct liana__run_fetch *fetch = user;
+    const liana__run_options *options = fetch->options;
+    if (!options) return true;
+    const uint64_t now = liana__clock() / 1000000000u;
+    bool last = progress->files_done == progress->files;
+    if (last || now >= fetch->told + SECONDS_BETWEEN_NOTES) {
+        fetch->told = now;
+        liana__run_note(options, "%s", liana__remote_progress_line(progress).text);
+    }
+    return !options->stop || !options->stop(options->user);
+}
+
+liana__remote_options liana__run_remote_options(const liana__run *run)
+{
+    const liana__data_config *data = &run->config->data;
+    return (liana__remote_options){.cache_folder = data->remote_cache,
+                                   .cache_limit = (uint64_t)data->remote_cache_limit << 20,
+                                   .progress = on_progress,
+                                   .user = run->fetch};
+}
+
+liana_status liana__run_make_remote(liana__run *run, const liana__run_options *options, liana__error *error)
+{
+    run->fetch = liana__arena_allocate(&run->arena, sizeof *run->fetch);
+    if (!run->fetch) return liana__fail_memory(error, "remote files");
+    run->fetch->options = options;
+    const liana__remote_options wanted = liana__run_remote_options(run);
+    return liana__remote_create(&wanted, &run->remote, error);
+}
+
+void liana__run_forget_options(liana__run *run)
+{
+    run->fetch->options = NULL;
+}
+
+char *liana__run_checkpoints(liana__run *run, const char *folder)
+{
+    return liana__path_join(&run->arena, folder, "checkpoints");
 }

@@ -1,6 +1,4 @@
 /* Predictions as CSV files. */
-#include "train/objective/chief_task.h"
-#include "train/objective/prediction_rows.h"
 #include "train/run/run_internal.h"
 
 #include "base/format.h"
@@ -14,7 +12,7 @@ typedef struct predictions {
     const liana__run *run;
     const liana__objective *objective;
     liana__output_classes classes[LIANA__MAX_OUTPUTS]; /* of each output */
-    const liana__run_options *options;                 /* who may stop it; NULL: nobody */
+    const liana__run_options *options;                 /* may stop it; NULL: nobody */
     liana__totals totals;
     int64_t batches;
     int64_t steps;

@@ -2,7 +2,7 @@
  *
  * Processes that are not the chief have a temporary folder in place of the run folder, and all names of files lead
  * through it. So taking over makes a link to the run folder of it. */
-#include "train/checkpoint/checkpoint_writer.h"
+#include "base/scoped.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a process must know to take over. In the run's arena. */
+/* The knowledge that a process needs to take over. In the run's arena. */
 typedef struct successor {
     liana__run *run;
     const liana__run_options *options;
@@ -35,40 +35,36 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
     return liana__folder_hold_take(&run->hold, folder, outlet, &wanted, error);
 }
 
-/* What stands in place of the run folder becomes a link to it. */
+/* Replaces a file or folder in the place of the run folder by a link to it. */
 static liana_status lead_to(const liana__run *run, const char *folder, liana__error *error)
 {
-    char *whole = realpath(folder, NULL);
-    liana_status status = whole ? liana__folder_remove(run->folder, error)
-                                : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno));
-    if (status == LIANA_OK && symlink(whole, run->folder) != 0) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
+    LIANA__SCOPED_MEMORY char *whole = realpath(folder, NULL);
+    LIANA_TRY(whole ? liana__folder_remove(run->folder, error)
+                    : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno)));
+    if (symlink(whole, run->folder) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
     }
-    free(whole);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status open_bucket(successor *own, const char *url, liana__error *error)
 {
     liana__run *run = own->run;
     liana__outlet *outlet = NULL;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana__newest_checkpoint newest;
     const liana__remote_options remote = liana__run_remote_options(run);
     LIANA_TRY(liana__run_make_outlet(url, &remote, &outlet, error));
     run->outlet = outlet;
     const char *folder = liana__outlet_folder(outlet);
-    liana_status status = hold(own, folder, outlet, error);
-    if (status == LIANA_OK) status = liana__outlet_list(outlet, &arena, &names, error);
-    if (status == LIANA_OK) {
-        status = liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
-                                          &newest, error);
-    }
-    liana__arena_free(&arena);
-    if (status == LIANA_OK) status = lead_to(run, folder, error);
-    if (status == LIANA_OK && run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
-    return status;
+    LIANA_TRY(hold(own, folder, outlet, error));
+    LIANA_TRY(liana__outlet_list(outlet, &arena, &names, error));
+    LIANA_TRY(liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
+                                       &newest, error));
+    LIANA_TRY(lead_to(run, folder, error));
+    if (run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
+    return LIANA_OK;
 }
 
 static liana_status open_folder(successor *own, const char *folder, liana__error *error)
@@ -129,7 +125,7 @@ liana_status liana__run_begin_writing(liana__run *run, const liana__run_options 
     if (status == LIANA_OK && run->hold.lease) liana__lease_job(run->hold.lease, own->job);
     if (!cluster) return status;
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    LIANA_TRY(liana__cluster_broadcast(cluster, 0, own->job, sizeof own->job, error));
+    LIANA_TRY(liana__cluster_tell(cluster, cluster->chief, own->job, sizeof own->job, error));
     own->job[sizeof own->job - 1] = '\0';
     liana__cluster_set_hooks(cluster, &(liana__cluster_hooks){.lead = lead, .user = own});
     return LIANA_OK;
@@ -139,12 +135,10 @@ liana_status liana__run_lead_on(const liana__run *run, liana__error *error)
 {
     const liana__cluster *cluster = run->core.cluster;
     const size_t count = liana__cluster_size(cluster);
-    bool *is_member = calloc(count, sizeof *is_member);
+    LIANA__SCOPED_MEMORY bool *is_member = calloc(count, sizeof *is_member);
     if (!is_member) return liana__fail_memory(error, "the members of the cluster");
     for (size_t i = 0; i < count; i++) is_member[i] = liana__cluster_is_member(cluster, i);
-    const liana_status status = liana__lease_lead(run->hold.lease, is_member, count, error);
-    free(is_member);
-    return status;
+    return liana__lease_lead(run->hold.lease, is_member, count, error);
 }
 
 /* All that the chief writes is written. */

@@ -3,15 +3,8 @@
 
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
-#include "base/text.h"
-#include "train/checkpoint/shared_checkpoint.h"
+#include "base/scoped.h"
 #include "train/checkpoint/temporary.h"
-#include "train/objective/chief_task.h"
-
-char *liana__run_checkpoints(liana__run *run, const char *folder)
-{
-    return liana__path_join(&run->arena, folder, "checkpoints");
-}
 
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {
@@ -21,7 +14,7 @@ typedef struct watcher {
     liana_status status;
     bool stops;          /* somebody has asked to stop */
     bool waits;          /* another process waits to take part */
-    bool hands_over;     /* what is saved is for the next round of the cluster */
+    bool hands_over;     /* the save is for the next round of the cluster */
     uint64_t generation; /* of the cluster, as far as it was told of */
 } watcher;
 
@@ -38,7 +31,7 @@ static liana_status write_history(const liana__run *run, liana__error *error)
     return liana__chief_does(run->core.cluster, write_history_once, (void *)(uintptr_t)run, error);
 }
 
-/* Beside the run folder, whose checkpoints are those of an undisturbed run. */
+/* Outside of the run folder, whose checkpoints are those of an undisturbed run. */
 static liana_status save_handover(const watcher *own, liana__error *error)
 {
     liana__run *run = own->run;
@@ -70,7 +63,7 @@ static liana_status save(void *user, liana__error *error)
     LIANA_TRY(liana__run_may_write(run, error));
     if (own->hands_over) return save_handover(own, error);
     LIANA_TRY(liana__checkpoint_writer_save(run->job.writer, &run->core.variables, &run->core.state, error));
-    /* Where another process could take over, it must find what all take for saved. */
+    /* Where another process could take over, it must find everything that all take for saved. */
     if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
     LIANA_TRY(liana__checkpoint_writer_finish(run->job.writer, error));
     return liana__run_send_all(run, error);
@@ -83,21 +76,20 @@ static bool is_waited_for(const watcher *own, const liana__fit_event *event)
     return event->kind == LIANA__FIT_STEP && cluster && own->options->handover && liana__cluster_has_waiting(cluster);
 }
 
-/* What has been done without the dead shows that they are not needed. */
+/* An update without the dead shows that they are not needed. */
 static liana_status tell_deaths(watcher *own, liana__error *error)
 {
     const liana__cluster *cluster = own->run->core.cluster;
     const uint64_t generation = liana__cluster_generation(cluster);
     if (generation == own->generation) return LIANA_OK;
     own->generation = generation;
-    liana__text gone = {0};
+    LIANA__SCOPED(liana__text) gone = {0};
     for (size_t i = 0; i < liana__cluster_size(cluster); i++) {
         if (!liana__cluster_is_member(cluster, i)) liana__text_add(&gone, "%s%zu", gone.length ? ", " : "", i);
     }
     liana__run_note(own->options, "rank %s is gone: %zu of %zu processes go on, after step %lld",
                     gone.data ? gone.data : "?", liana__cluster_num_members(cluster), liana__cluster_size(cluster),
                     (long long)own->run->core.state.step);
-    liana__text_free(&gone);
     return liana__run_lead_on(own->run, error);
 }
 
@@ -166,7 +158,7 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
     return liana__run_predict(run, data, columns, path, options, NULL, error);
 }
 
-/* Who made the last save may have died before it had removed what was too old by then. */
+/* The process that made the last save may have died before it had removed the checkpoints that were too old by then. */
 static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
 {
     const char *folder = liana__run_checkpoints(run, run->folder);
@@ -175,7 +167,7 @@ static liana_status remove_old_checkpoints(liana__run *run, liana__error *error)
     return liana__checkpoints_remove_old(folder, &run->core.state, run->config->job.checkpoint.keep, error);
 }
 
-/* The last files. What the others take for written is in the bucket, too. */
+/* The last files. Files that the others take for written are in the bucket, too. */
 static liana_status finish_once(void *user, bool is_chief, liana__error *error)
 {
     liana__run *run = user;
@@ -260,7 +252,7 @@ liana_status liana__run_train(liana__run *run, const liana__run_options *options
     liana__phase_part("close");
     status = explain(run, explain_device(run, explain_death(run, status, error), error), error);
     liana__run_leave(run, status);
-    /* Nothing more is written then; what was written may not be all. */
+    /* Nothing more is written then; the files may not be complete. */
     const bool well = status == LIANA_OK || status == LIANA_CANCELLED;
     const liana_status held = liana__lease_check(run->hold.lease, well ? error : NULL);
     if (held != LIANA_OK) return well ? held : status;

@@ -66,7 +66,7 @@ static liana_status read_map(const liana__class_values *own, const liana__value 
     return LIANA_OK;
 }
 
-bool liana__run_is_balanced(const liana__value *value)
+static bool is_balanced(const liana__value *value)
 {
     return value->kind == LIANA__VALUE_STRING && strcmp(value->string, "balanced") == 0;
 }
@@ -77,7 +77,7 @@ liana_status liana__run_read_by_class(const liana__class_values *classes, const 
     char found[128];
     for (int64_t c = 0; c < classes->num_classes; c++) values[c] = 1;
     if (value->kind == LIANA__VALUE_MAP) return read_map(classes, value, where, values, error);
-    if (liana__run_is_balanced(value)) {
+    if (is_balanced(value)) {
         memcpy(values, classes->balanced, (size_t)classes->num_classes * sizeof *values);
         return LIANA_OK;
     }
@@ -129,7 +129,7 @@ static liana_status check_balanced(const liana__run *run, const liana__objective
                                    liana__error *error)
 {
     const liana__value *value = run->config->job.class_weights;
-    if (!liana__run_is_balanced(value) || (is_label(run, index) && run->drawn)) return LIANA_OK;
+    if (!is_balanced(value) || (is_label(run, index) && run->drawn)) return LIANA_OK;
     const char *target = run->training.match.targets[index].name;
     return liana__fail_at(error, &value->place, key,
                           "found 'balanced', which counts the labels of the training examples, but the target of the "
@@ -161,7 +161,7 @@ liana_status liana__run_find_class_weights(liana__run *run, const liana__objecti
     const size_t size = (size_t)(num_classes + 1) * sizeof(double);
     double *balanced = liana__arena_allocate(&run->arena, size), *values = liana__arena_allocate(&run->arena, size);
     if (!balanced || !values) return liana__fail_memory(error, "weights of classes");
-    if (liana__run_is_balanced(value)) balance(run, balanced, num_classes);
+    if (is_balanced(value)) balance(run, balanced, num_classes);
     const liana__class_values classes = {&names, num_classes, balanced};
     LIANA_TRY(liana__run_read_by_class(&classes, value, key, values, error));
     note_rule(output, options);

@@ -1,6 +1,7 @@
 /* Weights and their averages. */
-#include "train/training/averaged_weights.h"
+#include "train/training/training.h"
 
+#include "base/scoped.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static liana__variable *average_of(const liana__training *training, size_t weigh
     const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
     const liana__update_rule rule = liana__trainer_rule(options);
     char name[512];
-    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->model->weights[weight].name, name,
+    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->trainer->weights[weight].name, name,
                               sizeof name);
     return liana__variables_find(&training->variables, name);
 }
@@ -37,23 +38,22 @@ static liana__variable *average_of(const liana__training *training, size_t weigh
 /* Writes the average into the weight if it is to be exchanged, and the weight into the average. */
 static liana_status move(const liana__training *training, size_t weight, bool exchange, liana__error *error)
 {
-    liana__variable *value = liana__variables_find(&training->variables, training->model->weights[weight].name);
+    liana__variable *value = liana__variables_find(&training->variables, training->trainer->weights[weight].name);
     liana__variable *average = average_of(training, weight);
     const size_t size = value->buffer->size;
-    char *both = malloc(2 * size + 1);
+    LIANA__SCOPED_MEMORY char *both = malloc(2 * size + 1);
     if (!both) return liana__fail_memory(error, "the averages of the weights");
-    liana_status status = liana__variable_read(value, both, error);
-    if (status == LIANA_OK) status = liana__variable_read(average, both + size, error);
-    if (status == LIANA_OK) status = liana__variable_write(average, both, error);
-    if (status == LIANA_OK && exchange) status = liana__variable_write(value, both + size, error);
-    free(both);
-    return status;
+    LIANA_TRY(liana__variable_read(value, both, error));
+    LIANA_TRY(liana__variable_read(average, both + size, error));
+    LIANA_TRY(liana__variable_write(average, both, error));
+    if (exchange) LIANA_TRY(liana__variable_write(value, both + size, error));
+    return LIANA_OK;
 }
 
 static liana_status move_all(const liana__training *training, bool exchange, liana__error *error)
 {
-    for (size_t i = 0; i < training->model->num_weights; i++) {
-        if (liana__weight_trainable(training->model, i)) LIANA_TRY(move(training, i, exchange, error));
+    for (size_t i = 0; i < training->trainer->num_weights; i++) {
+        if (!training->trainer->weights[i].is_average) LIANA_TRY(move(training, i, exchange, error));
     }
     return LIANA_OK;
 }

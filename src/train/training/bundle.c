@@ -1,9 +1,9 @@
 /* Writes and reads bundles. */
 #include "train/training/bundle.h"
 
-#include "base/file.h"
+#include "base/scoped.h"
+#include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 #include "program/variables_file.h"
@@ -46,20 +46,10 @@ static liana_status write_tensors(liana__incident *incident, const char *path, u
 
 static liana_status write_graph(const liana__incident *incident, const char *path, liana__error *error)
 {
-    uint8_t *bytes;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__graph_write(incident->graph, &bytes, &size, error));
-    liana_status status = liana__file_replace(path, bytes, size, error);
-    free(bytes);
-    return status;
-}
-
-static liana_status write_text(const char *path, liana__text *text, liana__error *error)
-{
-    liana_status status = text->data ? liana__file_replace(path, text->data, text->length, error)
-                                     : liana__fail_memory(error, "the report of a step");
-    liana__text_free(text);
-    return status;
+    return liana__file_replace(path, bytes, size, error);
 }
 
 static liana_status write_report(liana__incident *incident, const char *path, uint32_t checksum, liana__error *error)
@@ -72,9 +62,7 @@ static liana_status write_report(liana__incident *incident, const char *path, ui
     liana__value_set(arena, root, "tensors_crc32", liana__value_int(arena, checksum));
     liana__value_set(arena, root, "facts", incident->facts);
     liana__value_set(arena, root, "finding", incident->finding);
-    liana__text text = {0};
-    if (!arena->failed) liana__value_write_json(root, 2, &text);
-    return write_text(path, &text, error);
+    return liana__json_write(path, arena->failed ? NULL : root, error);
 }
 
 static liana_status write_files(liana__incident *incident, const char *folder, liana__error *error)
@@ -87,9 +75,10 @@ static liana_status write_files(liana__incident *incident, const char *folder, l
     LIANA_TRY(write_graph(incident, graph, error));
     LIANA_TRY(write_tensors(incident, tensors, &checksum, error));
     LIANA_TRY(write_report(incident, report, checksum, error));
-    liana__text lines = {0};
+    LIANA__SCOPED(liana__text) lines = {0};
     liana__incident_report(incident, &lines);
-    return write_text(text, &lines, error);
+    return lines.data ? liana__file_replace(text, lines.data, lines.length, error)
+                      : liana__fail_memory(error, "the report of a step");
 }
 
 /* The first name that is free; NULL: out of memory, or there are too many. */
@@ -125,7 +114,7 @@ liana_status liana__bundle_write(liana__incident *incident, const char *folder, 
     if (status == LIANA_OK) status = liana__folder_rename(temporary, *path, error);
     if (status != LIANA_OK) {
         liana_status removed = liana__folder_remove(temporary, NULL);
-        (void)removed; /* the failure to write is what is reported */
+        (void)removed; /* the failure to write is reported */
     }
     return status;
 }
@@ -140,17 +129,15 @@ static liana_status fail_report(const char *path, const char *what, liana__error
 
 static liana_status check_version(const liana__value *root, const char *path, liana__error *error)
 {
-    const liana__value *format = liana__value_get(root, "format"), *version = liana__value_get(root, "version");
-    if (!format || format->kind != LIANA__VALUE_STRING || strcmp(format->string, FORMAT) != 0) {
+    const int64_t version = liana__value_int_of(root, "version", 0);
+    if (strcmp(liana__value_text_of(root, "format", ""), FORMAT) != 0) {
         return fail_report(path, "it has no \"format\": \"liana numbers\"", error);
     }
-    if (!version || version->kind != LIANA__VALUE_INT || version->integer < 1) {
-        return fail_report(path, "it has no version", error);
-    }
-    if (version->integer <= LIANA__BUNDLE_VERSION) return LIANA_OK;
+    if (version < 1) return fail_report(path, "it has no version", error);
+    if (version <= LIANA__BUNDLE_VERSION) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s': the bundle has version %lld, this liana reads up to %d; use a newer liana", path,
-                       (long long)version->integer, LIANA__BUNDLE_VERSION);
+                       (long long)version, LIANA__BUNDLE_VERSION);
 }
 
 static liana_status read_report(const char *path, liana__incident *incident, const liana__value **recorded,
@@ -159,19 +146,16 @@ static liana_status read_report(const char *path, liana__incident *incident, con
     liana__value *root;
     LIANA_TRY(liana__json_read(path, &incident->arena, &root, error));
     LIANA_TRY(check_version(root, path, error));
-    const liana__value *rows = liana__value_get(root, "examples"), *crc = liana__value_get(root, "tensors_crc32"),
-                       *facts = liana__value_get(root, "facts"), *finding = liana__value_get(root, "finding");
-    if (!rows || rows->kind != LIANA__VALUE_INT || rows->integer < 0) {
-        return fail_report(path, "it has no number of examples", error);
-    }
-    if (!crc || crc->kind != LIANA__VALUE_INT) return fail_report(path, "it has no checksum", error);
+    const liana__value *facts = liana__value_get(root, "facts"), *finding = liana__value_get(root, "finding");
+    incident->num_rows = liana__value_int_of(root, "examples", -1);
+    *checksum = liana__value_int_of(root, "tensors_crc32", INT64_MIN);
+    if (incident->num_rows < 0) return fail_report(path, "it has no number of examples", error);
+    if (*checksum == INT64_MIN) return fail_report(path, "it has no checksum", error);
     if (!facts || facts->kind != LIANA__VALUE_MAP || !finding || finding->kind != LIANA__VALUE_MAP) {
         return fail_report(path, "it has no facts and no finding", error);
     }
-    incident->num_rows = rows->integer;
     incident->facts = (liana__value *)facts;
     *recorded = finding;
-    *checksum = crc->integer;
     return LIANA_OK;
 }
 

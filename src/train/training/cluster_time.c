@@ -19,20 +19,20 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* At most one leaf for each thread, all at once. */
-static double turn_of(const liana__plan_work *work, size_t leaves)
+/* At most one shard for each thread, all at once. */
+static double turn_of(const liana__plan_work *work, size_t shards)
 {
-    if (leaves == 0) return 0;
+    if (shards == 0) return 0;
     if (work->threads < 2) return work->full_turn;
-    const double part = (double)(leaves - 1) / (double)(work->threads - 1);
-    return work->lone_leaf + (work->full_turn - work->lone_leaf) * part;
+    const double part = (double)(shards - 1) / (double)(work->threads - 1);
+    return work->lone_shard + (work->full_turn - work->lone_shard) * part;
 }
 
-static double computing_of(const liana__plan_work *work, size_t leaves)
+static double computing_of(const liana__plan_work *work, size_t shards)
 {
-    const size_t turns = leaves / work->threads, rest = leaves % work->threads;
+    const size_t turns = shards / work->threads, rest = shards % work->threads;
     if (turns == 0) return turn_of(work, rest);
-    /* A turn behind another one is a little shorter: what begins a step is over. */
+    /* A turn behind another one is a little shorter: the beginning of the step is over. */
     const double gain = work->full_turn - work->next_turn;
     double seconds = work->full_turn + (double)(turns - 1) * work->next_turn;
     if (rest) seconds += most(turn_of(work, rest) - gain, 0);
@@ -116,7 +116,7 @@ static double processors_of(const liana__plan_work *work, const liana__plan_mess
     return bytes * messages->byte / least(MESSAGE_THREADS, cores);
 }
 
-/* What the time of a message depends on. */
+/* The values that the time of a message depends on. */
 typedef struct passing {
     const liana__plan_work *work;
     const liana__plan_messages *messages;
@@ -124,9 +124,10 @@ typedef struct passing {
     size_t num_workers;
 } passing;
 
-/* Seconds after the end of computing that it takes to send these bytes and to receive as many. `exposed`: seconds of them on
- * the wire. What travels earlier takes its processor time from computing. The rest is encrypted and copied while it is on
- * the wire, except its first and last piece. Adds to *wired the seconds in which the wire is waited for. */
+/* Seconds after the end of computing that it takes to send these bytes and to receive as many. `exposed`: seconds of
+ * them on the wire. Bytes that travel earlier take their processor time from computing. The rest is encrypted and
+ * copied while it is on the wire, except its first and last piece. Adds to *wired the seconds in which the wire is
+ * waited for. */
 static double carry(const passing *of, uint64_t bytes, double exposed, double *wired)
 {
     const double wire = wire_of(of->cluster, bytes), share = wire > 0 ? exposed / wire : 1;
@@ -148,7 +149,7 @@ static double copied_for_sums(const liana__cluster_bytes *bytes)
 {
     const double slice = (double)bytes->largest_slice;
     const double added = (double)(bytes->num_blocks - 1) * (do_mirrors_add(bytes) ? 2 * slice : slice);
-    /* Additions; what a mirror gets added up; the check that all is finite. */
+    /* Additions; slices that a mirror gets added up; the check that all is finite. */
     return added + (double)bytes->most_mirrored + slice;
 }
 
@@ -163,7 +164,7 @@ static double memory_of(const liana__plan_work *work, const liana__cluster_bytes
     const double variables = (double)bytes->variables, slice = (double)bytes->largest_slice;
     if (bytes->num_workers < 2) return work->memory;
     const double share = variables > 0 ? slice / variables : 0;
-    /* What is on its way: messages of others' blocks, and everybody's new values; an owner's sums and its part of the
+    /* The messages on their way: others' blocks, and everybody's new values; an owner's sums and its part of the
      * weights. */
     const double exchanged = (double)(bytes->num_blocks - bytes->most_blocks) * slice + variables + 2 * slice;
     /* A mirror has a slice of another owner, its sums and its slots too. */
@@ -190,7 +191,7 @@ static liana__plan_limit limit_of(const liana__plan_work *work, const liana__clu
     for (int i = 0; i < LIANA__NUM_LIMITS; i++) {
         if (parts[i] > parts[limit]) limit = (liana__plan_limit)i;
     }
-    const bool idle = bytes->num_leaves < bytes->num_workers * work->threads;
+    const bool idle = bytes->num_shards < bytes->num_workers * work->threads;
     return limit == LIANA__LIMIT_COMPUTING && idle ? LIANA__LIMIT_SHARDS : limit;
 }
 
@@ -202,16 +203,16 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double crowding = crowding_of(work, cluster, workers), measured = most(1, work->crowding);
     const double slowdown = most(1, crowding / measured);
     const double share = (double)bytes->largest_slice / most((double)bytes->variables, 1);
-    const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
-    const size_t turns = (bytes->most_leaves + work->threads - 1) / work->threads;
+    const double examples = (double)batch * (double)bytes->most_shards / (double)bytes->num_shards;
+    const size_t turns = (bytes->most_shards + work->threads - 1) / work->threads;
     const double slowest = liana__slowest_of(work, workers, turns);
-    liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_leaves),
+    liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_shards),
                              .reading = slowdown * examples * work->example,
                              .update = slowdown * work->update * share * (bytes->has_mirrors ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
-        const double stretch = slowdown * (bytes->most_leaves ? 1 : 0);
+        const double stretch = slowdown * (bytes->most_shards ? 1 : 0);
         const passing of = {work, messages, cluster, workers};
         const size_t owners = do_mirrors_add(bytes) ? 1 : workers;
         const double exposed = liana__exposed_seconds(work, owners, stretch, wire_of(cluster, bytes->most_sums));

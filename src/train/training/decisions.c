@@ -1,8 +1,7 @@
 /* Keeps, writes and reads decisions. */
-#include "train/training/decisions.h"
+#include "train/training/training_state.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,29 +45,6 @@ liana_status liana__decisions_add(liana__decisions *decisions, const liana__deci
     }
     decisions->items[decisions->count++] = *decision;
     return LIANA_OK;
-}
-
-static bool same_member(const liana__decision *a, const liana__decision *b, size_t member)
-{
-    switch (members[member].kind) {
-    case TEXT: return strcmp(&IN(char, a, member), &IN(char, b, member)) == 0;
-    case COUNT: return IN(int64_t, a, member) == IN(int64_t, b, member);
-    case FLAG: return IN(bool, a, member) == IN(bool, b, member);
-    case NUMBER: break;
-    }
-    double left = IN(double, a, member), right = IN(double, b, member);
-    return left == right || (isnan(left) && isnan(right));
-}
-
-bool liana__decisions_equal(const liana__decisions *a, const liana__decisions *b)
-{
-    if (a->count != b->count) return false;
-    for (size_t i = 0; i < a->count; i++) {
-        for (size_t member = 0; member < NUM_MEMBERS; member++) {
-            if (!same_member(&a->items[i], &b->items[i], member)) return false;
-        }
-    }
-    return true;
 }
 
 static liana__value *member_value(const liana__decision *decision, size_t member, liana__arena *arena)

@@ -1,22 +1,25 @@
-/* Trains on two devices, and says what differs by more than rounding explains. */
+/* Trains on two devices, and names differences beyond those that rounding explains. */
 #include "train/training/device_comparison.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
 #include "exec/program.h"
 #include "ir/shape.h"
 #include "train/objective/batch_components.h"
-#include "train/training/collect.h"
+#include "train/training/bundle.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana__program_destroy, liana__program)
+
 enum { EXPLAINED_FACTOR = 32, EXPLAINED_UNITS = 4, NUM_MOVES = 2 };
 
 const char *const liana__compared_names[] = {"output", "gradient", "weight", "loss"};
 
-/* One unit in the last place of a number near 1. What LIANA_FLOAT32_DEFAULT rounds is the device's business, at worst to
- * bf16. */
+/* One unit in the last place of a number near 1. The rounding of LIANA_FLOAT32_DEFAULT is the device's business, at
+ * worst to bf16. */
 static double unit_of(const liana__training *training)
 {
     return training->precision == LIANA_FLOAT32 ? 0x1p-23 : 0x1p-8;
@@ -90,7 +93,7 @@ static liana_status add_item(liana__device_comparison *comparison, const liana__
     return LIANA_OK;
 }
 
-/* What three computations gave for one tensor. */
+/* The results of three computations for one tensor. */
 typedef struct compared_tensor {
     const liana__node *node;
     const void *first, *second, *moved[NUM_MOVES];
@@ -121,11 +124,11 @@ static liana_status add_tensor(liana__device_comparison *comparison, const compa
 /* ---- a shard, on each device ---- */
 
 /* The graph of the shard with more outputs: one for each layer. */
-typedef struct watched_leaf {
+typedef struct watched_shard {
     liana__incident incident;
     size_t num_results, num_outputs; /* before those of the layers; all */
     void **values[2 + NUM_MOVES];    /* of the first device, of the second, of the first with moved numbers */
-} watched_leaf;
+} watched_shard;
 
 /* In an incident the layer stands before a newline. */
 static bool is_of_layer(const liana__node *node, const char *layer)
@@ -149,11 +152,11 @@ static bool *find_forward(const liana_graph *graph)
 }
 
 /* The last node that a layer's forward pass has becomes an output. */
-static liana_status watch_layers(watched_leaf *leaf, const liana_model *model, liana__error *error)
+static liana_status watch_layers(watched_shard *shard, const liana_model *model, liana__error *error)
 {
-    liana_graph *graph = leaf->incident.graph;
-    leaf->num_results = graph->num_outputs;
-    bool *forward = find_forward(graph);
+    liana_graph *graph = shard->incident.graph;
+    shard->num_results = graph->num_outputs;
+    LIANA__SCOPED_MEMORY bool *forward = find_forward(graph);
     if (!forward) return liana__fail_memory(error, "the comparison of devices");
     const size_t num_nodes = graph->num_nodes;
     for (size_t i = 0; i < model->num_layers; i++) {
@@ -170,8 +173,8 @@ static liana_status watch_layers(watched_leaf *leaf, const liana_model *model, l
             liana_graph_output(graph, name, tensor);
         }
     }
-    free(forward);
-    leaf->num_outputs = graph->num_outputs;
+
+    shard->num_outputs = graph->num_outputs;
     const liana_status status = liana_graph_status(graph);
     if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;
     return status;
@@ -231,47 +234,44 @@ static liana_status run_incident(liana__device *device, liana__incident *inciden
     return liana__program_run(*program, error);
 }
 
-/* Makes the graph with what it reads: the leaf that this device trains with. */
-static liana_status prepare_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
-                                 const liana__device *device, watched_leaf *leaf, liana__error *error)
+/* Makes the graph with its inputs: the shard that this device trains with. */
+static liana_status prepare_shard(const liana__device_comparison_options *options, const liana__batch *batch,
+                                  const liana__device *device, watched_shard *shard, liana__error *error)
 {
     const liana__bad_step step = {.training = options->first, .batch = batch, .masked = device->backend->static_leaves};
-    const liana__leaf_batch leaves = liana__step_shards(options->first->trainer->step, batch);
-    liana__incident_free(&leaf->incident);
-    LIANA_TRY(liana__incident_of_leaf(&step, &leaves, 0, &leaf->incident, error));
-    return watch_layers(leaf, options->first->model, error);
+    const liana__leaf_batch shards = liana__step_shards(options->first->trainer->step, batch);
+    liana__incident_free(&shard->incident);
+    LIANA_TRY(liana__incident_of_shard(&step, &shards, 0, &shard->incident, error));
+    return watch_layers(shard, options->first->model, error);
 }
 
 /* `draw` 0: nothing is moved. */
-static liana_status compute_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
-                                 liana__device *device, uint32_t draw, watched_leaf *leaf, void ***values,
-                                 liana__error *error)
+static liana_status compute_shard(const liana__device_comparison_options *options, const liana__batch *batch,
+                                  liana__device *device, uint32_t draw, watched_shard *shard, void ***values,
+                                  liana__error *error)
 {
-    liana__program *program = NULL;
-    liana__variables variables;
-    const size_t before = leaf->num_outputs;
-    LIANA_TRY(prepare_leaf(options, batch, device, leaf, error));
-    if (before && leaf->num_outputs != before) {
-        leaf->num_outputs = before;
+    LIANA__SCOPED(liana__variables) variables = {0};
+    LIANA__SCOPED_BY(liana__program_destroy_scoped) liana__program *program = NULL;
+    const size_t before = shard->num_outputs;
+    LIANA_TRY(prepare_shard(options, batch, device, shard, error));
+    if (before && shard->num_outputs != before) {
+        shard->num_outputs = before;
         return liana__fail(error, LIANA_INTERNAL, "the shards of %s and %s have different results", options->names[0],
                            options->names[1]);
     }
-    if (draw) move_incident(&leaf->incident, unit_of(options->first), draw);
+    if (draw) move_incident(&shard->incident, unit_of(options->first), draw);
     liana__variables_init(&variables, device);
-    liana_status status = run_incident(device, &leaf->incident, &program, &variables, error);
-    if (status == LIANA_OK) status = fetch_all(program, values, error);
-    liana__program_destroy(program);
-    liana__variables_free(&variables);
-    return status;
+    LIANA_TRY(run_incident(device, &shard->incident, &program, &variables, error));
+    return fetch_all(program, values, error);
 }
 
-static compared_tensor tensor_of(const watched_leaf *leaf, size_t output)
+static compared_tensor tensor_of(const watched_shard *shard, size_t output)
 {
-    compared_tensor tensor = {.node = leaf->incident.graph->outputs[output].node,
-                              .first = leaf->values[0][output],
-                              .second = leaf->values[1][output],
+    compared_tensor tensor = {.node = shard->incident.graph->outputs[output].node,
+                              .first = shard->values[0][output],
+                              .second = shard->values[1][output],
                               .num_moved = NUM_MOVES};
-    for (size_t i = 0; i < NUM_MOVES; i++) tensor.moved[i] = leaf->values[2 + i][output];
+    for (size_t i = 0; i < NUM_MOVES; i++) tensor.moved[i] = shard->values[2 + i][output];
     return tensor;
 }
 
@@ -282,24 +282,24 @@ static const char *layer_of_weight(const liana_model *model, const char *weight)
 }
 
 /* `with_loss`: there are no updates that would tell it. */
-static liana_status add_leaf(const liana__training *training, const watched_leaf *leaf, bool with_loss,
-                             liana__device_comparison *comparison, liana__error *error)
+static liana_status add_shard(const liana__training *training, const watched_shard *shard, bool with_loss,
+                              liana__device_comparison *comparison, liana__error *error)
 {
-    const liana_graph *graph = leaf->incident.graph;
+    const liana_graph *graph = shard->incident.graph;
     const double unit = unit_of(training);
-    for (size_t i = leaf->num_results; i < graph->num_outputs; i++) {
+    for (size_t i = shard->num_results; i < graph->num_outputs; i++) {
         const char *layer = liana__arena_string(&comparison->arena, graph->outputs[i].name + strlen("layer/"));
-        const compared_tensor tensor = tensor_of(leaf, i);
+        const compared_tensor tensor = tensor_of(shard, i);
         liana__device_difference item = {.what = LIANA__COMPARED_OUTPUT, .layer = layer, .name = layer};
         LIANA_TRY(add_tensor(comparison, &tensor, unit, &item, error));
     }
     if (with_loss) {
-        const compared_tensor tensor = tensor_of(leaf, 0);
+        const compared_tensor tensor = tensor_of(shard, 0);
         liana__device_difference item = {.what = LIANA__COMPARED_LOSS, .layer = "", .name = "the first shard"};
         LIANA_TRY(add_tensor(comparison, &tensor, unit, &item, error));
     }
-    for (size_t i = leaf->num_results; i-- > 1;) {
-        const compared_tensor tensor = tensor_of(leaf, i);
+    for (size_t i = shard->num_results; i-- > 1;) {
+        const compared_tensor tensor = tensor_of(shard, i);
         liana__device_difference item = {.what = LIANA__COMPARED_GRADIENT,
                                          .layer = layer_of_weight(training->model, graph->outputs[i].name),
                                          .name = liana__arena_string(&comparison->arena, graph->outputs[i].name)};
@@ -308,22 +308,22 @@ static liana_status add_leaf(const liana__training *training, const watched_leaf
     return LIANA_OK;
 }
 
-static liana_status compare_leaf(const liana__device_comparison_options *options, const liana__batch *batch,
-                                 liana__device_comparison *comparison, liana__error *error)
+static liana_status compare_shard(const liana__device_comparison_options *options, const liana__batch *batch,
+                                  liana__device_comparison *comparison, liana__error *error)
 {
-    watched_leaf leaf = {0};
-    comparison->leaf_size = liana__step_shards(options->first->trainer->step, batch).leaves[0].size;
-    liana_status status = compute_leaf(options, batch, options->second->device, 0, &leaf, &leaf.values[1], error);
+    watched_shard shard = {0};
+    comparison->shard_size = liana__step_shards(options->first->trainer->step, batch).leaves[0].size;
+    liana_status status = compute_shard(options, batch, options->second->device, 0, &shard, &shard.values[1], error);
     for (uint32_t draw = 0; status == LIANA_OK && draw <= NUM_MOVES; draw++) {
-        void ***values = draw ? &leaf.values[1 + draw] : &leaf.values[0];
+        void ***values = draw ? &shard.values[1 + draw] : &shard.values[0];
         liana__device *device = draw ? options->moved->device : options->first->device;
-        status = compute_leaf(options, batch, device, draw, &leaf, values, error);
+        status = compute_shard(options, batch, device, draw, &shard, values, error);
     }
     /* Once more, for names and types. */
-    if (status == LIANA_OK) status = prepare_leaf(options, batch, options->first->device, &leaf, error);
-    if (status == LIANA_OK) status = add_leaf(options->first, &leaf, !options->updates, comparison, error);
-    for (size_t i = 0; i < 2 + NUM_MOVES; i++) free_values(leaf.values[i], leaf.num_outputs);
-    liana__incident_free(&leaf.incident);
+    if (status == LIANA_OK) status = prepare_shard(options, batch, options->first->device, &shard, error);
+    if (status == LIANA_OK) status = add_shard(options->first, &shard, !options->updates, comparison, error);
+    for (size_t i = 0; i < 2 + NUM_MOVES; i++) free_values(shard.values[i], shard.num_outputs);
+    liana__incident_free(&shard.incident);
     return status;
 }
 
@@ -377,9 +377,9 @@ static liana_status update(const liana__device_comparison_options *options, cons
     double first, second, moved;
     liana__training *training = options->first;
     const int64_t number = comparison->num_updates + 1;
-    LIANA_TRY(liana__batch_check(training->trainer, batch, liana__loader_source(options->loader), error));
+    LIANA_TRY(liana__batch_check(training->trainer, batch, options->loader, error));
     if (number == 1) {
-        LIANA_TRY(compare_leaf(options, batch, comparison, error));
+        LIANA_TRY(compare_shard(options, batch, comparison, error));
     }
     if (!options->updates) return LIANA_OK;
     LIANA_TRY(train(training, options->names[0], batch, number, &first, error));
@@ -433,7 +433,7 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
     const char *name = model->weights[weight].name;
     const liana__variable *variable = liana__variables_find(&options->first->variables, name);
     if (!variable) return LIANA_OK;
-    char *values = malloc(3 * variable->buffer->size + 1);
+    LIANA__SCOPED_MEMORY char *values = malloc(3 * variable->buffer->size + 1);
     if (!values) return liana__fail_memory(error, "a weight");
     liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < 3; i++) {
@@ -449,9 +449,7 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
     liana__device_difference item = {.what = LIANA__COMPARED_WEIGHT,
                                      .layer = model->layers[model->weights[weight].layer].name,
                                      .name = liana__arena_string(&comparison->arena, name)};
-    if (status == LIANA_OK) status = add_tensor(comparison, &tensor, unit_of(options->first), &item, error);
-    free(values);
-    return status;
+    return status == LIANA_OK ? add_tensor(comparison, &tensor, unit_of(options->first), &item, error) : status;
 }
 
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,

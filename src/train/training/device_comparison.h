@@ -2,8 +2,8 @@
  *
  * Two devices round differently, and a training makes small differences large. So a difference alone says nothing. How
  * much rounding explains is measured: a device like the first computes all once more with each weight and each float of
- * the inputs moved by one unit in the last place, up or down by its number. 32 times what that changes, and four such
- * units of the largest number, are explained; more is not. 32: a plugin may add thousands of numbers one after the other,
+ * the inputs moved by one unit in the last place, up or down by its number. 32 times that change, and four such units
+ * of the largest number, are explained; more is not. 32: a plugin may add thousands of numbers one after the other,
  * where the CPU adds them in pairs; a wrong program is off by thousands of units. */
 #ifndef LIANA_TRAIN_DEVICE_COMPARISON_H
 #define LIANA_TRAIN_DEVICE_COMPARISON_H
@@ -11,7 +11,7 @@
 #include "data/loader/loader.h"
 #include "train/training/training.h"
 
-/* What of a layer is compared. */
+/* The compared tensors of a layer. */
 typedef enum liana__compared {
     LIANA__COMPARED_OUTPUT,   /* of the first shard, in the first update */
     LIANA__COMPARED_GRADIENT, /* of the same: the sum over the shard, of a weight */
@@ -42,12 +42,12 @@ static inline bool liana__is_explained(const liana__device_difference *differenc
 /* Zero-initialise; free with liana__device_comparison_free. */
 typedef struct liana__device_comparison {
     liana__arena arena;
-    /* Outputs from the first layer to the last, gradients from the last to the first, losses, weights: what a first
-     * error spreads to comes behind it. Layers' names are the model's. */
+    /* Outputs from the first layer to the last, gradients from the last to the first, losses, weights: an error spreads
+     * to the differences behind it. Layers' names are the model's. */
     liana__device_difference *items;
     size_t count, num_allocated;
     int64_t num_updates;
-    int64_t leaf_size; /* examples of the shard */
+    int64_t shard_size; /* examples of the compared shard */
 } liana__device_comparison;
 
 typedef struct liana__device_comparison_options {
@@ -58,12 +58,12 @@ typedef struct liana__device_comparison_options {
     int64_t updates;                 /* 0: nothing is trained; outputs, loss and gradients of the first shard alone */
 } liana__device_comparison_options;
 
-/* Trains all three from the state of the first. Ends before with the data. Errors: those of the loader, of the devices and
- * of a step, with the device in front; OUT_OF_MEMORY. */
+/* Trains all three from the state of the first. Ends before with the data. Errors: those of the loader, of the devices
+ * and of a step, with the device in front; OUT_OF_MEMORY. */
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,
                                           liana__device_comparison *comparison, liana__error *error) LIANA_MUST_USE;
 
-/* The first difference that is not explained; NULL: there is none. */
+/* The first difference that is not explained; NULL: missing. */
 const liana__device_difference *liana__device_comparison_first(const liana__device_comparison *comparison);
 
 void liana__device_comparison_free(liana__device_comparison *comparison);

@@ -1,28 +1,15 @@
 /* The report of an incident, for people. */
-#include "train/training/incident.h"
+#include "train/training/bundle.h"
 
 #include "base/format.h"
+#include "base/value_read.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_STRING ? value->string : "";
-}
-
-static int64_t count_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_INT ? value->integer : 0;
-}
 
 /* A number, or the text of one that is not finite. */
 static void add_number(liana__text *text, const liana__value *value)
 {
-    const bool is_number = value && (value->kind == LIANA__VALUE_FLOAT || value->kind == LIANA__VALUE_INT);
-    if (is_number) {
+    if (liana__value_is_number(value)) {
         liana__text_add(text, "%.6g", liana__shown(value->number));
     } else {
         liana__text_add(text, "%s", value && value->kind == LIANA__VALUE_STRING ? value->string : "none");
@@ -31,53 +18,22 @@ static void add_number(liana__text *text, const liana__value *value)
 
 static void add_range(liana__text *text, const liana__value *range)
 {
-    liana__text_add(text, "%lld numbers, min ", (long long)count_of(range, "count"));
+    liana__text_add(text, "%lld numbers, min ", (long long)liana__value_int_of(range, "count", 0));
     add_number(text, liana__value_get(range, "min"));
     liana__text_add(text, ", max ");
     add_number(text, liana__value_get(range, "max"));
     liana__text_add(text, ", mean ");
     add_number(text, liana__value_get(range, "mean"));
-    const int64_t nan = count_of(range, "nan"), inf = count_of(range, "inf");
+    const int64_t nan = liana__value_int_of(range, "nan", 0), inf = liana__value_int_of(range, "inf", 0);
     liana__text_add(text, ", %lld NaN, %lld infinite", (long long)nan, (long long)inf);
-    if (nan + inf) liana__text_add(text, ", the first at element %lld", (long long)count_of(range, "first_bad"));
-}
-
-/* What the first bad node is: "exp in layer 'dense'", "the data's 'inputs/x'". */
-static void add_origin(liana__text *text, const liana__value *finding)
-{
-    const char *kind = text_of(finding, "kind"), *name = text_of(finding, "name"), *layer = text_of(finding, "layer");
-    if (strcmp(kind, "op") != 0) {
-        liana__text_add(text, "the %s%s%s%s", kind, *name ? " '" : "", name, *name ? "'" : "");
-    } else {
-        liana__text_add(text, "the op %s", text_of(finding, "op"));
-    }
-    if (*layer) liana__text_add(text, " of layer '%s'", layer);
-}
-
-static bool is_reproduced(const liana__value *finding)
-{
-    const liana__value *value = liana__value_get(finding, "reproduced");
-    return value && value->kind == LIANA__VALUE_BOOL && value->boolean;
-}
-
-void liana__incident_summary(const liana__incident *incident, liana__text *text)
-{
-    const liana__value *finding = incident->finding;
-    if (!is_reproduced(finding)) {
-        liana__text_add(text, "run again node by node, all numbers are finite");
-        return;
-    }
-    const bool is_op = strcmp(text_of(finding, "kind"), "op") == 0;
-    liana__text_add(text, is_op ? "the first bad numbers are the result of " : "the first bad numbers are in ");
-    add_origin(text, finding);
-    const char *where = text_of(finding, "where");
-    if (*where) liana__text_add(text, " (%s)", where);
+    if (nan + inf)
+        liana__text_add(text, ", the first at element %lld", (long long)liana__value_int_of(range, "first_bad", 0));
 }
 
 static bool is_bad_example(const liana__value *finding, int64_t index)
 {
-    const liana__value *list = liana__value_get(finding, "bad_examples");
-    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+    const liana__value *list = liana__value_list_of(finding, "bad_examples");
+    for (size_t i = 0; list && i < list->count; i++) {
         if (list->items[i]->integer == index) return true;
     }
     return false;
@@ -85,19 +41,19 @@ static bool is_bad_example(const liana__value *finding, int64_t index)
 
 static void add_example(liana__text *text, const liana__value *example)
 {
-    const char *file = text_of(example, "file"), *id = text_of(example, "id");
-    liana__text_add(text, "position %lld", (long long)count_of(example, "position"));
+    const char *file = liana__value_text_of(example, "file", ""), *id = liana__value_text_of(example, "id", "");
+    liana__text_add(text, "position %lld", (long long)liana__value_int_of(example, "position", 0));
     if (*file) liana__text_add(text, ", '%s'", file);
     if (liana__value_get(example, "record")) {
-        liana__text_add(text, ", record %lld", (long long)count_of(example, "record"));
+        liana__text_add(text, ", record %lld", (long long)liana__value_int_of(example, "record", 0));
     }
     if (*id) liana__text_add(text, " (id '%s')", id);
 }
 
 static void add_examples(liana__text *text, const liana__incident *incident)
 {
-    const liana__value *examples = liana__value_get(incident->facts, "examples");
-    if (!examples || examples->kind != LIANA__VALUE_LIST || examples->count == 0) return;
+    const liana__value *examples = liana__value_list_of(incident->facts, "examples");
+    if (!examples || examples->count == 0) return;
     liana__text_add(text, "examples of the shard ('*': its row is not finite):\n");
     for (size_t i = 0; i < examples->count; i++) {
         liana__text_add(text, "  %c ", is_bad_example(incident->finding, (int64_t)i) ? '*' : ' ');
@@ -108,10 +64,11 @@ static void add_examples(liana__text *text, const liana__incident *incident)
 
 static void add_inputs(liana__text *text, const liana__value *finding)
 {
-    const liana__value *inputs = liana__value_get(finding, "inputs");
-    for (size_t i = 0; inputs && inputs->kind == LIANA__VALUE_LIST && i < inputs->count; i++) {
+    const liana__value *inputs = liana__value_list_of(finding, "inputs");
+    for (size_t i = 0; inputs && i < inputs->count; i++) {
         const liana__value *input = inputs->items[i];
-        liana__text_add(text, "  input %zu: %s, %s: ", i, text_of(input, "name"), text_of(input, "type"));
+        liana__text_add(text, "  input %zu: %s, %s: ", i, liana__value_text_of(input, "name", ""),
+                        liana__value_text_of(input, "type", ""));
         add_range(text, liana__value_get(input, "range"));
         liana__text_add(text, "\n");
     }
@@ -119,13 +76,14 @@ static void add_inputs(liana__text *text, const liana__value *finding)
 
 static void add_facts(liana__text *text, const liana__value *facts)
 {
-    liana__text_add(text, "%s\n", text_of(facts, "fault"));
-    liana__text_add(text, "epoch %lld, step %lld (update %lld), learning rate ", (long long)count_of(facts, "epoch"),
-                    (long long)count_of(facts, "step"), (long long)count_of(facts, "update"));
+    liana__text_add(text, "%s\n", liana__value_text_of(facts, "fault", ""));
+    liana__text_add(text, "epoch %lld, step %lld (update %lld), learning rate ",
+                    (long long)liana__value_int_of(facts, "epoch", 0), (long long)liana__value_int_of(facts, "step", 0),
+                    (long long)liana__value_int_of(facts, "update", 0));
     add_number(text, liana__value_get(facts, "learning_rate"));
     liana__text_add(text, "\n");
-    const liana__value *losses = liana__value_get(facts, "losses");
-    if (losses && losses->kind == LIANA__VALUE_LIST && losses->count) {
+    const liana__value *losses = liana__value_list_of(facts, "losses");
+    if (losses && losses->count) {
         liana__text_add(text, "losses of the updates before:");
         for (size_t i = 0; i < losses->count; i++) {
             liana__text_add(text, " ");
@@ -139,15 +97,15 @@ void liana__incident_report(const liana__incident *incident, liana__text *text)
 {
     const liana__value *finding = incident->finding;
     add_facts(text, incident->facts);
-    liana__text_add(text, "\nof the %s, run again node by node: ", text_of(incident->facts, "what"));
+    liana__text_add(text, "\nof the %s, run again node by node: ", liana__value_text_of(incident->facts, "what", ""));
     liana__incident_summary(incident, text);
     liana__text_add(text, "\n");
-    if (is_reproduced(finding)) {
-        liana__text_add(text, "  result, %s: ", text_of(finding, "type"));
+    if (liana__incident_is_reproduced(incident)) {
+        liana__text_add(text, "  result, %s: ", liana__value_text_of(finding, "type", ""));
         add_range(text, liana__value_get(finding, "result"));
         liana__text_add(text, "\n");
         add_inputs(text, finding);
-        liana__text_add(text, "it reaches '%s': ", text_of(finding, "bad_result"));
+        liana__text_add(text, "it reaches '%s': ", liana__value_text_of(finding, "bad_result", ""));
         add_range(text, liana__value_get(finding, "bad_result_range"));
         liana__text_add(text, "\n");
     }

@@ -1,5 +1,5 @@
 /* Numbers, texts and arrays by name. */
-#include "train/training/kept_values.h"
+#include "train/training/training_state.h"
 
 #include "ir/shape.h"
 
@@ -150,39 +150,7 @@ liana_status liana__kept_values_own(liana__kept_values *kept, liana__error *erro
     return liana__fail_memory(error, "the states of the callbacks");
 }
 
-static const char *array_difference(const liana__kept_values *a, const liana__kept_values *b)
-{
-    for (size_t i = 0; i < a->num_arrays; i++) {
-        const liana__kept_array *left = &a->arrays[i], *right = NULL;
-        for (size_t k = 0; k < b->num_arrays && !right; k++) {
-            if (strcmp(left->name, b->arrays[k].name) == 0) right = &b->arrays[k];
-        }
-        bool same = right && left->dtype == right->dtype &&
-                    liana__kept_array_size(left) == liana__kept_array_size(right) &&
-                    memcmp(left->data, right->data, liana__kept_array_size(left)) == 0;
-        if (!same) return left->name;
-    }
-    return NULL;
-}
-
-static const char *value_difference(const liana__value *a, const liana__value *b)
-{
-    for (size_t i = 0; a && i < a->count; i++) {
-        const liana__value *other = liana__value_get(b, a->keys[i]);
-        if (!other || !liana__value_equal(a->items[i], other)) return a->keys[i];
-    }
-    return NULL;
-}
-
-const char *liana__kept_values_difference(const liana__kept_values *a, const liana__kept_values *b)
-{
-    const char *found = value_difference(a->values, b->values);
-    if (!found) found = value_difference(b->values, a->values);
-    if (!found) found = array_difference(a, b);
-    return found ? found : array_difference(b, a);
-}
-
-/* Names may have several parts: a/b/key. The owner of a value is what stands before the first '/'. */
+/* Names may have several parts: a/b/key. The owner of a value is the part before the first '/'. */
 static void tell_owner(const char *name, void (*each)(void *user, const char *owner), void *user)
 {
     char owner[128];

@@ -19,11 +19,11 @@ static liana_status update(sweep *own, const liana__batch *batch, liana__error *
     liana__trainer *trainer = own->training->trainer;
     int64_t index = (int64_t)own->curve->count;
     double rate = liana__rate_curve_rate(&options->range, index);
-    LIANA_TRY(liana__batch_check(trainer, batch, liana__loader_source(options->loader), error));
+    LIANA_TRY(liana__batch_check(trainer, batch, options->loader, error));
     LIANA_TRY(liana__step_prepare(trainer->step, batch->num_positions, true, error));
     const float *sums;
     liana_status status = liana__trainer_step(trainer, batch, rate, index + 1, &sums, error);
-    /* Whatever is not finite, the sweep has diverged. */
+    /* A number that is not finite ends the sweep: it has diverged. */
     const bool diverged = status == LIANA_OUT_OF_RANGE && liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE;
     if (!diverged) LIANA_TRY(status);
     liana__totals_clear(&own->totals);

@@ -1,7 +1,8 @@
 /* Advice for TPUs. */
-#include "train/training/tile_advice.h"
+#include "train/training/tile_plan.h"
 
 #include "backends/pjrt/platform.h"
+#include "base/scoped.h"
 #include "distribute/cluster/cluster.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ void liana__tile_memory_add(const liana__tile_plan *plan, liana__text *text)
 
 /* ---- at the beginning of a run ---- */
 
-/* What a device calls itself. XLA says "TPU v5 lite" for v5e and "TPU v6 lite" for v6e. */
+/* The name that a device gives itself. XLA says "TPU v5 lite" for v5e and "TPU v6 lite" for v6e. */
 static liana__tpu_generation generation_of(const liana__device *device)
 {
     static const struct {
@@ -121,7 +122,7 @@ static void tell_lines(char *lines, const liana__notes *notes)
 static void tell(const liana__tile_plan *plan, const liana__notes *notes)
 {
     const liana__tile_row **rows = liana__tile_rows_by_loss(plan);
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (rows) {
         liana__text_add(&text, "TPU %s, shards of %lld examples:\n", plan->generation->name, (long long)plan->shard);
         liana__tile_advice_add(plan, rows, MOST_NOTED, &text);
@@ -130,7 +131,6 @@ static void tell(const liana__tile_plan *plan, const liana__notes *notes)
         liana__text_add(&text, "More: liana plan CONFIG --device tpu\n");
         if (!text.failed) tell_lines(text.data, notes);
     }
-    liana__text_free(&text);
     free(rows);
 }
 
@@ -141,9 +141,8 @@ void liana__tile_advice_note(const liana__training *training, const liana__notes
     if (!notes->tell || !platform || strcmp(platform, "tpu") != 0) return;
     if (!liana__cluster_is_chief(cluster) || liana__cluster_is_later_round(cluster)) return;
     const liana__tpu_generation generation = generation_of(training->device);
-    liana__tile_plan plan = {0};
+    LIANA__SCOPED(liana__tile_plan) plan = {0};
     const int64_t shard = liana__trainer_microbatch(training->trainer);
     liana__error ignored;
     if (liana__tile_plan_make(training, shard, &generation, &plan, &ignored) == LIANA_OK) tell(&plan, notes);
-    liana__tile_plan_free(&plan);
 }

@@ -2,14 +2,16 @@
 #include "train/training/training.h"
 
 #include "backends/pjrt/platform.h"
+#include "backends/pjrt/tpu_environment.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
-#include "step/exchange.h"
+#include "distribute/strategies/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What `auto` came to is said, and recorded: a training that goes on keeps it. */
+/* The choice of `auto` is said, and recorded: a training that goes on keeps it. */
 static void note_recomputation(liana__training *training, const liana__notes *notes, size_t limit)
 {
     const bool on_plugin = liana__pjrt_platform_of(training->device) != NULL;
@@ -36,27 +38,25 @@ static void choose_precision(liana__training *training, const liana__training_op
     if (*choice.note) liana__note(&options->notes, "%s", choice.note);
 }
 
-/* In exact mode a plugin is told what makes its programs repeatable, and the user what that is. */
+/* In exact mode a plugin gets the settings that make its programs repeatable, and the user is told of them. */
 static void choose_exactness(const liana__training *training, bool is_exact, const liana__notes *notes)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < training->devices.count; i++) {
         liana__pjrt_set_exact(training->devices.items[i], is_exact, i == 0 ? &text : NULL);
     }
     if (text.length && !text.failed) liana__note(notes, "deterministic: %s", text.data);
-    liana__text_free(&text);
 }
 
-/* Which device it is; of a TPU also what its library reads of the environment. */
+/* The device's name; of a TPU also the variables of the environment that its library reads. */
 static void note_device(const liana__device *device, const liana__notes *notes)
 {
     const char *platform = liana__pjrt_platform_of(device);
     if (*device->note) liana__note(notes, "%s", device->note);
     if (!platform || strcmp(platform, "tpu") != 0) return;
-    liana__text environment = {0};
+    LIANA__SCOPED(liana__text) environment = {0};
     liana__tpu_environment_print(&environment);
     liana__note(notes, "environment of the TPU: %s", environment.length ? environment.data : "nothing is set");
-    liana__text_free(&environment);
 }
 
 /* Replicas, and the threads of each; a plugin decides about its own threads. */
@@ -77,24 +77,28 @@ static void describe_replicas(const liana__training *training, char *text, size_
 
 static void note_size(const liana__training *training, const liana__training_options *options)
 {
+    const liana__trainer *trainer = training->trainer;
     const liana_model *model = training->model;
+    int64_t all = 0, trained = 0;
     char replicas[128];
     describe_replicas(training, replicas, sizeof replicas);
-    liana__note(&options->notes,
-                "%s: %lld parameters (%lld trainable), %zu layers; batches of %lld in shards of %lld%s",
-                liana__model_name(model), (long long)liana_model_num_parameters(model, false),
-                (long long)liana_model_num_parameters(model, true), model->num_layers,
-                (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(training->trainer),
-                replicas);
+    for (size_t i = 0; i < trainer->num_weights; i++) {
+        const int64_t size = liana_shape_size(&trainer->weights[i].shape);
+        all += size;
+        trained += trainer->weights[i].is_average ? 0 : size;
+    }
+    liana__note(&options->notes, "%s: %lld parameters (%lld trainable), %zu %s; batches of %lld in shards of %lld%s",
+                model ? liana__model_name(model) : options->trainer.function->name, (long long)all, (long long)trained,
+                model ? model->num_layers : trainer->num_weights, model ? "layers" : "variables",
+                (long long)options->trainer.batch_size, (long long)liana__trainer_microbatch(trainer), replicas);
 }
 
 /* Sums that are other numbers than those of one process are named from the beginning. */
 static void note_exchange(liana__training *training, const liana__strategy_choice *choice, const liana__notes *notes)
 {
     liana__exchange_reason reason;
-    char *exchange = training->state.exchange;
     const bool is_doubted = liana__note_exchange(choice->strategy, choice->options, training->cluster, notes, &reason);
-    snprintf(exchange, sizeof training->state.exchange, "%s", reason.exchange);
+    snprintf(training->state.exchange, sizeof training->state.exchange, "%s", reason.exchange);
     if (is_doubted) liana__training_state_doubt(&training->state, reason.text);
 }
 
@@ -148,7 +152,7 @@ static void note_doubts(const liana__objective *objective, const liana__notes *n
 /* A softmax of one value inside of the model is most often a mistake, too. The outputs' are refused. */
 static void note_lone_softmax(const liana_model *model, const liana__notes *notes)
 {
-    for (size_t i = 0; i < model->num_nodes; i++) {
+    for (size_t i = 0; model && i < model->num_nodes; i++) {
         if (!liana__model_is_lone_softmax(model, i)) continue;
         liana__note(notes,
                     "layer '%s' is a softmax of one value, which is always 1: nothing before it is learnt through it",
@@ -160,7 +164,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   liana__error *error)
 {
     liana__trainer_options wanted = options->trainer;
-    *training = (liana__training){.context = wanted.model->context,
+    *training = (liana__training){.context = wanted.model ? wanted.model->context : wanted.function->context,
                                   .model = (liana_model *)wanted.model,
                                   .seed = wanted.seed,
                                   .memory = options->memory,
@@ -210,24 +214,25 @@ static void note_stage(const liana__training *training, size_t index, const lian
     liana__note(notes,
                 "stage %zu of %zu (%s) begins with epoch %lld, for %lld epochs: %lld of %lld parameters are trained",
                 index + 1, training->stages->count, stage->name, (long long)training->state.epoch + 1,
-                (long long)stage->epochs, (long long)liana_model_num_parameters(training->model, true),
-                (long long)liana_model_num_parameters(training->model, false));
+                (long long)stage->epochs, (long long)liana__model_num_parameters(training->model, true),
+                (long long)liana__model_num_parameters(training->model, false));
 }
 
-/* The values of the weights, in the model's order, each malloc'ed. */
-static liana_status read_weights(const liana__training *training, float **values, liana__error *error)
+liana_status liana__training_read_weights(const liana__training *training, float ***values, liana__error *error)
 {
     const liana_model *model = training->model;
+    *values = calloc(model->num_weights + 1, sizeof **values);
+    if (!*values) return liana__fail_memory(error, "the weights");
     for (size_t i = 0; i < model->num_weights; i++) {
         const liana__variable *variable = liana__variables_find(&training->variables, model->weights[i].name);
-        values[i] = malloc(variable->buffer->size);
-        if (!values[i]) return liana__fail_memory(error, "the weights");
-        LIANA_TRY(liana__variable_read(variable, values[i], error));
+        (*values)[i] = malloc(variable->buffer->size);
+        if (!(*values)[i]) return liana__fail_memory(error, "the weights");
+        LIANA_TRY(liana__variable_read(variable, (*values)[i], error));
     }
     return LIANA_OK;
 }
 
-static liana_status write_weights(const liana__training *training, float *const *values, liana__error *error)
+liana_status liana__training_write_weights(liana__training *training, float *const *values, liana__error *error)
 {
     const liana_model *model = training->model;
     for (size_t i = 0; i < model->num_weights; i++) {
@@ -237,21 +242,25 @@ static liana_status write_weights(const liana__training *training, float *const 
     return LIANA_OK;
 }
 
+void liana__training_free_weights(const liana__training *training, float **values)
+{
+    for (size_t i = 0; values && i < training->model->num_weights; i++) free(values[i]);
+    free(values);
+}
+
 liana_status liana__training_begin_stage(liana__training *training, size_t stage, const liana__notes *notes,
                                          liana__error *error)
 {
     liana__training_state *state = &training->state;
-    float **values = calloc(training->model->num_weights + 1, sizeof *values);
-    if (!values) return liana__fail_memory(error, "the weights");
-    liana_status status = read_weights(training, values, error);
+    float **values;
+    liana_status status = liana__training_read_weights(training, &values, error);
     if (status == LIANA_OK) {
         liana__training_stage_apply(training->stages, stage, training->model);
         take_optimizer(training, &training->stages->items[stage].optimizer, &training->compiled);
         status = compile_again(training, notes, error);
     }
-    if (status == LIANA_OK) status = write_weights(training, values, error);
-    for (size_t i = 0; i < training->model->num_weights; i++) free(values[i]);
-    free(values);
+    if (status == LIANA_OK) status = liana__training_write_weights(training, values, error);
+    liana__training_free_weights(training, values);
     LIANA_TRY(status);
     state->stage_updates += liana__training_state_applied(state);
     state->stage = (int64_t)stage;
@@ -266,22 +275,19 @@ typedef liana_status (*chief_teller)(liana__cluster *cluster, void *data, size_t
 
 static liana_status tell_alone(liana__cluster *cluster, void *data, size_t size, liana__error *error)
 {
-    return liana__cluster_broadcast(cluster, 0, data, size, error);
+    return liana__cluster_tell(cluster, cluster->chief, data, size, error);
 }
 
 static liana_status share_variable(liana__cluster *cluster, liana__variable *variable, chief_teller tell,
                                    liana__error *error)
 {
     const size_t size = variable->buffer->size;
-    void *values = malloc(size + 1);
+    LIANA__SCOPED_MEMORY void *values = malloc(size + 1);
     if (!values) return liana__fail_memory(error, variable->name);
-    liana_status status = liana__variable_read(variable, values, error);
-    if (status == LIANA_OK) status = tell(cluster, values, size, error);
-    if (status == LIANA_OK && !liana__cluster_is_chief(cluster)) {
-        status = liana__variable_write(variable, values, error);
-    }
-    free(values);
-    return status;
+    LIANA_TRY(liana__variable_read(variable, values, error));
+    LIANA_TRY(tell(cluster, values, size, error));
+    if (!liana__cluster_is_chief(cluster)) LIANA_TRY(liana__variable_write(variable, values, error));
+    return LIANA_OK;
 }
 
 static liana_status share_variables(liana__training *training, chief_teller tell, liana__error *error)

@@ -1,5 +1,7 @@
-/* Reads stages, and sets what they train. */
+/* Reads stages, and sets the weights that they train. */
 #include "train/training/training_stages.h"
+
+#include "base/scoped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,13 +115,10 @@ static bool trains_anything(const liana_model *model)
 
 static liana_status check_multipliers(const liana__training_stage *stage, const liana_model *model, liana__error *error)
 {
-    const char **names = calloc(model->num_weights + 1, sizeof *names);
+    LIANA__SCOPED_MEMORY const char **names = calloc(model->num_weights + 1, sizeof *names);
     if (!names) return liana__fail_memory(error, "the stages");
     for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
-    const liana__rate_multipliers *multipliers = stage->optimizer.rate_multipliers;
-    liana_status status = liana__rate_multipliers_check(multipliers, names, model->num_weights, error);
-    free(names);
-    return status;
+    return liana__rate_multipliers_check(stage->optimizer.rate_multipliers, names, model->num_weights, error);
 }
 
 static liana_status check_stage(const liana__training_stages *stages, size_t index, liana_model *model,

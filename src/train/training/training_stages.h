@@ -1,6 +1,6 @@
-/* training_stages.h - the stages of a training: some epochs each, with an optimizer and a set of trained layers of its own. A
- * stage begins with the weights that the one before it gave, and with a new optimizer, as if the model were compiled again.
- * Epochs, history, callbacks and the order of the data go on. */
+/* training_stages.h - the stages of a training: some epochs each, with an optimizer and a set of trained layers of its
+ * own. A stage begins with the weights that the one before it gave, and with a new optimizer, as if the model were
+ * compiled again. Epochs, history, callbacks and the order of the data go on. */
 #ifndef LIANA_TRAIN_TRAINING_STAGES_H
 #define LIANA_TRAIN_TRAINING_STAGES_H
 
@@ -19,10 +19,10 @@ typedef struct liana__training_stage {
 typedef struct liana__training_stages {
     liana__training_stage *items;
     size_t count;
-    bool *trainable; /* by layer: what the model itself says */
+    bool *trainable; /* by layer: the model's own setting */
 } liana__training_stages;
 
-/* What is read. */
+/* The stages as they are read. */
 typedef struct liana__training_stages_request {
     const liana_context *context;
     const liana__value *list; /* [{epochs: 3, trainable_from: NAME, optimizer: {...}}, ...] */
@@ -40,13 +40,13 @@ liana_status liana__training_stages_read(const liana__training_stages_request *r
                                          liana__training_stages *stages, liana__error *error) LIANA_MUST_USE;
 
 /* Remembers which layers the model itself says are trained, and checks that each stage has layers to begin from, and
- * weights to train. The model then trains what the first stage says. Errors: INVALID_CONFIG, with the stage. */
+ * weights to train. The model then trains the weights of the first stage. Errors: INVALID_CONFIG, with the stage. */
 liana_status liana__training_stages_bind(liana__training_stages *stages, liana_model *model, const char *where,
                                          liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* The model trains what a stage says. */
+/* The model trains the weights of a stage. */
 void liana__training_stage_apply(const liana__training_stages *stages, size_t index, liana_model *model);
-/* What the model itself says is restored. */
+/* The model's own settings are restored. */
 void liana__training_stages_restore(const liana__training_stages *stages, liana_model *model);
 
 /* The epochs of all stages, with the initial ones. */

@@ -1,4 +1,4 @@
-/* Augmentation: each stage against PyTorch, torchvision and Pillow, what is drawn, and what lists are refused. */
+/* Augmentation: each stage against PyTorch, torchvision and Pillow, the draws, and refused lists. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -23,7 +23,7 @@ typedef struct liana__augment_sample {
 #include "samples/torch_augment.h"
 
 /* The image of torch_augment.py. */
-static void draw_image(uint8_t *pixels, const liana__augment_shape *shape)
+static void draw_image(uint8_t *pixels, const liana_image_shape *shape)
 {
     for (int y = 0; y < shape->height; y++) {
         for (int x = 0; x < shape->width; x++) {
@@ -41,7 +41,7 @@ static liana_context *make_context(void)
     return context;
 }
 
-static liana_status read_list(liana_context *context, const char *text, liana__augment_shape shape,
+static liana_status read_list(liana_context *context, const char *text, liana_image_shape shape,
                               liana__augment **augment, liana__error *error)
 {
     liana__arena arena = {0};
@@ -56,11 +56,11 @@ static liana__augment *make(liana_context *context, const char *text, int height
 {
     liana__error error = {0};
     liana__augment *augment;
-    assert_ok(read_list(context, text, (liana__augment_shape){height, width, channels}, &augment, &error), &error);
+    assert_ok(read_list(context, text, (liana_image_shape){height, width, channels}, &augment, &error), &error);
     return augment;
 }
 
-/* Applies a list to src. Memory around the image shows what is written there. */
+/* Applies a list to src. Memory around the image shows writes there. */
 static void apply(const liana__augment *augment, const liana_example_address *address, const uint8_t *src, uint8_t *dst,
                   size_t size)
 {
@@ -91,7 +91,7 @@ static void check_sample(const liana__augment_sample *sample, liana__isa isa)
     liana_context *context = make_context();
     if (context->isa > isa) context->isa = isa;
     liana__augment *augment = make(context, sample->list, sample->out[0], sample->out[1], sample->shape[2]);
-    liana__augment_shape first = liana__augment_input(augment);
+    liana_image_shape first = liana__augment_input(augment);
     assert_int_equal(first.height, sample->shape[0]);
     assert_int_equal(first.width, sample->shape[1]);
     uint8_t src[MAX_VALUES], dst[MAX_VALUES];
@@ -145,7 +145,7 @@ static void test_wrong_lists_are_refused(void **state)
         liana__error error = {0};
         liana__augment *augment;
         const char *const *words = wrong[i].words;
-        liana_status status = read_list(context, wrong[i].list, (liana__augment_shape){8, 8, 3}, &augment, &error);
+        liana_status status = read_list(context, wrong[i].list, (liana_image_shape){8, 8, 3}, &augment, &error);
         assert_fails(status, LIANA_INVALID_CONFIG, &error, "list:1:", words[0], words[1], words[2]);
         assert_null(augment);
     }
@@ -165,16 +165,16 @@ static void test_stages_take_any_size(void **state)
     liana_context *context = make_context();
     liana__isa best = context->isa;
     int num_refused = 0;
-    for (size_t i = 0; liana__augmentations[i]; i++) {
-        const liana__augmentation *kind = liana__augmentations[i];
+    const liana_augmentation_type *kind;
+    for (size_t i = 0; (kind = liana__part_at(NULL, &liana__augmentation_kind, i)); i++) {
         for (size_t k = 0; k < 2 * (sizeof sizes / sizeof *sizes); k++) {
-            liana__augment_shape shape = {sizes[k / 2][0], sizes[k / 2][1], k % 2 ? 3 : 1};
+            liana_image_shape shape = {sizes[k / 2][0], sizes[k / 2][1], k % 2 ? 3 : 1};
             char list[200], size[40] = "";
-            if (kind == &liana__augmentation_resize) {
+            if (kind->is_decoding) {
                 snprintf(size, sizeof size, "size: [%d, %d]", (int)shape.height, (int)shape.width);
             }
-            bool has_chance = liana__fields_find(kind->options, "probability");
-            snprintf(list, sizeof list, "[{%s: {%s%s}}]", kind->name, has_chance ? "probability: 1" : "", size);
+            bool has_chance = liana__fields_find(&kind->part.options, "probability");
+            snprintf(list, sizeof list, "[{%s: {%s%s}}]", kind->part.name, has_chance ? "probability: 1" : "", size);
             draw_image(src, &shape);
             for (int isa = LIANA__ISA_BASELINE; isa <= (int)best; isa++) {
                 liana__error error = {0};
@@ -202,7 +202,7 @@ static void test_stages_take_any_size(void **state)
     liana_context_destroy(context);
 }
 
-/* ---- what is looked at ---- */
+/* ---- pixels that are read ---- */
 
 /* Whatever lies around the part that a list looks at changes nothing; returns the share of the image that it is. */
 static double check_part(const char *text, int height, int width, int channels)
@@ -211,7 +211,7 @@ static double check_part(const char *text, int height, int width, int channels)
     static uint8_t src[LARGEST], other[LARGEST], dst[LARGEST], expected[LARGEST];
     liana_context *context = make_context();
     liana__augment *augment = make(context, text, height, width, channels);
-    liana__augment_shape first = liana__augment_input(augment);
+    liana_image_shape first = liana__augment_input(augment);
     size_t size = (size_t)(height * width * channels);
     double share = 0;
     assert_compare(liana__augment_size(&first), <=, LARGEST);
@@ -273,11 +273,10 @@ static void test_nothing_around_the_part_is_looked_at(void **state)
     }
 }
 
-static void change_nothing(void *user, const liana_example_address *address, liana_image *image)
+static liana_status change_nothing(const liana_augment_call *call)
 {
-    (void)address;
-    (void)image;
-    ++*(int *)user;
+    ++*(int *)call->user;
+    return LIANA_OK;
 }
 
 /* Neighbouring changes of colour are one. A function that changes nothing, where it is applied, keeps them apart; then
@@ -288,7 +287,9 @@ static void test_changes_of_colour_are_joined(void **state)
     enum { SIDE = 40 };
     liana_context *context = make_context();
     int calls = 0;
-    assert_int_equal(liana_augmentation_register(context, "nothing", change_nothing, &calls), LIANA_OK);
+    const liana_augmentation_type nothing = {LIANA_PART(AUGMENTATION, liana_augmentation_type, "nothing", NULL),
+                                             .user = &calls, .apply = change_nothing};
+    assert_int_equal(liana_register(context, &nothing.part), LIANA_OK);
     static const char format[] =
         "[random_brightness: {factor: 0.1}, nothing: {probability: %d}, random_contrast: "
         "{factor: 0.3}, nothing: {probability: %d}, random_saturation: {factor: 0.5}, nothing: "
@@ -300,7 +301,7 @@ static void test_changes_of_colour_are_joined(void **state)
         liana__augment *apart = make(context, lists[1], SIDE, SIDE, channels);
         uint8_t src[SIDE * SIDE * 3], first[SIDE * SIDE * 3], second[SIDE * SIDE * 3];
         size_t size = (size_t)(SIDE * SIDE * channels);
-        draw_image(src, &(liana__augment_shape){SIDE, SIDE, channels});
+        draw_image(src, &(liana_image_shape){SIDE, SIDE, channels});
         for (size_t i = 0; i < size; i++) src[i] = (uint8_t)(80 + src[i] % 96); /* nothing is cut off */
         int differences = 0;
         for (uint64_t position = 0; position < 50; position++) {
@@ -330,7 +331,7 @@ static double share_changed(const char *list, int count)
     liana_context *context = make_context();
     liana__augment *augment = make(context, list, 6, 6, 3);
     uint8_t src[108], dst[108];
-    draw_image(src, &(liana__augment_shape){6, 6, 3});
+    draw_image(src, &(liana_image_shape){6, 6, 3});
     int changed = 0;
     for (int i = 0; i < count; i++) {
         liana_example_address address = at((uint64_t)i);
@@ -408,9 +409,8 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
     liana__batch_add(batch, "partner sizes", LIANA_F32, &pair, own->partner_sizes);
     liana__batch_add(batch, "partners", LIANA_S32, &LIANA_SCALAR, own->partners);
     for (int i = 0; i < 2; i++) batch->components[3 + i].partner_of = &batch->components[i];
-    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
-    void *scratch = liana__allocate_aligned(mixer.scratch_size);
-    mixer.apply(&mixer, &own->batch, SEED, scratch);
+    void *scratch = liana__allocate_aligned(liana__augment_mix_scratch_size(augment, MICROBATCH));
+    liana__augment_mix(augment, MICROBATCH, &own->batch, SEED, scratch);
     free(scratch);
 }
 

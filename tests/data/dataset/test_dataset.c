@@ -1,4 +1,5 @@
-/* Datasets: what stages say about their elements, what they refuse, files, iterators, and fitting to them. */
+/* Datasets: the specs of stages' elements, refusals, files, iterators, and fitting to them. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -51,7 +52,7 @@ static liana_iterator *iterate(liana_context *context, const liana_dataset *data
 
 static int64_t number_of(const liana_element *element, const char *name)
 {
-    return *(const int64_t *)liana_element_data(element, name);
+    return *(const int64_t *)liana_element_array(element, name).data;
 }
 
 static void check_numbers(liana_iterator *iterator, const int64_t *expected, int count)
@@ -76,36 +77,36 @@ static void test_components_are_known_before_the_first_element(void **state)
                                   {"name", LIANA_STRING, liana_shape_of(4), names}};
     liana_dataset *dataset = liana_dataset_from_tensor_slices(context, arrays, 2);
     dataset = liana_dataset_batch(dataset, &(liana_batch_options){3, LIANA_REMAINDER_PAD});
-    const liana_component *components;
-    assert_int_equal(liana_dataset_components(dataset, &components), 3);
+    const liana_component *components = liana_dataset_info(dataset).components;
+    assert_int_equal(liana_dataset_info(dataset).num_components, 3);
     assert_string_equal(components[0].name, "point");
     assert_true(liana_shape_equal(&components[0].shape, &liana_shape_of(3, 3)));
     assert_int_equal(components[1].dtype, LIANA_STRING);
     assert_string_equal(components[2].name, "mask");
-    assert_int_equal(liana_dataset_num_examples(dataset), 2);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, 2);
     liana_iterator *iterator = iterate(context, dataset, NULL);
     const liana_element *element;
     check(liana_iterator_next(iterator, &element), LIANA_OK);
-    assert_memory_equal(liana_element_data(element, "point"), points, 9 * sizeof(float));
+    assert_memory_equal(liana_element_array(element, "point").data, points, 9 * sizeof(float));
     assert_memory_equal(liana_element_string(element, "name", 2).data, "ccc", 3);
     assert_int_equal(liana_element_string(element, "name", 1).size, 0);
-    assert_null(liana_element_data(element, "name"));
-    assert_null(liana_element_data(element, "nothing"));
+    assert_null(liana_element_array(element, "name").data);
+    assert_null(liana_element_array(element, "nothing").data);
     assert_null(liana_element_string(element, "name", 3).data);
     check(liana_iterator_next(iterator, &element), LIANA_OK);
     static const float padded[9] = {10, 11, 12};
-    assert_memory_equal(liana_element_data(element, "point"), padded, sizeof padded);
+    assert_memory_equal(liana_element_array(element, "point").data, padded, sizeof padded);
     assert_memory_equal(liana_element_string(element, "name", 0).data, "d\0d", 3);
     assert_int_equal(liana_element_string(element, "name", 1).size, 0);
-    assert_memory_equal(liana_element_data(element, "mask"), "\1\0\0", 3);
+    assert_memory_equal(liana_element_array(element, "mask").data, "\1\0\0", 3);
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
 
     dataset = liana_dataset_from_tensors(context, arrays, 2);
-    assert_int_equal(liana_dataset_num_examples(dataset), 1);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, 1);
     iterator = iterate(context, dataset, NULL);
     check(liana_iterator_next(iterator, &element), LIANA_OK);
-    assert_memory_equal(liana_element_data(element, "point"), points, sizeof points);
+    assert_memory_equal(liana_element_array(element, "point").data, points, sizeof points);
     check(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
@@ -149,7 +150,7 @@ static void test_what_does_not_fit_is_named(void **state)
     refused(liana_dataset_shard(again(numbers), 3, 3), "shard", "below their number");
     refused(liana_dataset_batch(again(numbers), &(liana_batch_options){.batch_size = 0}), "batch", "batch_size is 0");
     refused(liana_dataset_range(context, 0, 5, 0), "range", "the step is 0");
-    refused(liana_dataset_cache(liana_dataset_repeat(again(numbers), -1)), "cache", "before repeat");
+    refused(liana_dataset_cache(liana_dataset_repeat(again(numbers), -1), NULL), "cache", "before repeat");
     liana_dataset *uneven_batches = liana_dataset_batch(again(numbers), &(liana_batch_options){.batch_size = 3});
     refused(liana_dataset_batch(uneven_batches, &(liana_batch_options){.batch_size = 3}), "batch",
             "'value' is s64 [?]");
@@ -160,7 +161,7 @@ static void test_what_does_not_fit_is_named(void **state)
     refused(liana_dataset_parse_example(again(numbers), &feature, 1), "parse_example", "'record'");
     refused(liana_dataset_parse_example(again(numbers), NULL, 1), "parse_example", "'features' is NULL");
 
-    /* What a NULL is made into is NULL, and says nothing of its own. */
+    /* A stage on NULL is NULL, and leaves no message of its own. */
     assert_null(liana_dataset_prefetch(liana_dataset_enumerate(liana_dataset_skip(again(numbers), -1), 0)));
     says("skip: the number of elements is below 0");
     liana_iterator *iterator;
@@ -200,7 +201,7 @@ static void test_a_function_that_fails_is_named_with_its_address(void **state)
             assert_null(element);
             says("map 'check': position 5 of epoch 0 (record 7): seven is too much");
         }
-        /* It can be begun again; what comes before the failure is still there. */
+        /* It can be begun again; the elements before the failure are still there. */
         check(liana_iterator_initialize(iterator, NULL, NULL), LIANA_OK);
         check(liana_iterator_next(iterator, &element), LIANA_OK);
         assert_int_equal(number_of(element, "value"), 2);
@@ -234,7 +235,7 @@ static void test_map_makes_components_of_its_own(void **state)
     const liana_element *element;
     for (int i = 5; i < 8; i++) {
         check(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_compare(*(const float *)liana_element_data(element, "half"), ==, (float)i / 2, i);
+        assert_compare(*(const float *)liana_element_array(element, "half").data, ==, (float)i / 2, i);
         assert_int_equal(liana_element_string(element, "name", 0).size, 0);
         char expected[32];
         liana_bytes name = liana_element_string(element, "name", 1);
@@ -376,7 +377,7 @@ static void test_samples_come_by_weight(void **state)
     for (int i = 0; i < 3; i++) inputs[i] = liana_dataset_repeat(liana_dataset_range(context, i, i + 1, 1), -1);
     liana_dataset *mixed =
         liana_dataset_sample_from_datasets(inputs, 3, &(liana_sample_options){.weights = weights, .seed = 4});
-    assert_int_equal(liana_dataset_num_examples(mixed), LIANA_INFINITE);
+    assert_int_equal(liana_dataset_info(mixed).num_examples, LIANA_INFINITE);
     liana_iterator *iterator = iterate(context, mixed, NULL);
     const liana_element *element;
     int counts[3] = {0};
@@ -439,7 +440,7 @@ static void test_iterators_are_initialised_again_and_fed(void **state)
     liana_context_destroy(context);
 }
 
-/* A start that only needs to be jumped to calls no function of what comes before. */
+/* A start that only needs to be jumped to calls no function of the elements before it. */
 static liana_status count_calls(void *user, const liana_example_address *address, const liana_element *input,
                                 liana_element *output)
 {
@@ -465,11 +466,12 @@ static void test_a_start_is_jumped_to(void **state)
     const liana_element *element;
     check(liana_iterator_next(iterator, &element), LIANA_OK);
     assert_int_equal(calls, 8);
-    assert_int_equal(((const int64_t *)liana_element_data(element, "value"))[1], liana__permute(0, 24, 1, 1000000000));
+    assert_int_equal(((const int64_t *)liana_element_array(element, "value").data)[1],
+                     liana__permute(0, 24, 1, 1000000000));
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
 
-    /* Replayed, but one for one: what is skipped is taken and not computed. */
+    /* Replayed, but one for one: a skipped element is taken and not computed. */
     calls = 0;
     dataset =
         liana_dataset_filter(liana_dataset_range(context, 0, 100, 1), &(liana_filter_options){.function = keep_all});
@@ -491,8 +493,8 @@ static void test_cache_computes_once(void **state)
         liana_dataset *dataset = liana_dataset_range(context, 0, 100, 1);
         if (replayed) dataset = liana_dataset_filter(dataset, &(liana_filter_options){.function = keep_all});
         dataset = liana_dataset_map(dataset, &(liana_map_options){.function = count_calls, .user = &calls});
-        dataset = liana_dataset_prefetch(liana_dataset_cache(dataset));
-        assert_int_equal(liana_dataset_cached_bytes(dataset), 0);
+        dataset = liana_dataset_prefetch(liana_dataset_cache(dataset, NULL));
+        assert_int_equal(liana_dataset_info(dataset).cached_bytes, 0);
         for (int epoch = 0; epoch < 3; epoch++) {
             liana_iterator *iterator = iterate(context, dataset, NULL);
             const liana_element *element;
@@ -504,7 +506,7 @@ static void test_cache_computes_once(void **state)
             liana_iterator_destroy(iterator);
         }
         assert_int_equal(calls, 100);
-        assert_compare(liana_dataset_cached_bytes(dataset), >=, 100 * sizeof(int64_t));
+        assert_compare(liana_dataset_info(dataset).cached_bytes, >=, 100 * sizeof(int64_t));
         liana_dataset_close(dataset);
     }
     liana_context_destroy(context);
@@ -570,10 +572,9 @@ static void write_records(const char *name, const char *compression, int first)
     liana__error error = {0};
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    bool gzip = strcmp(compression, "gzip") == 0;
     char path[512];
     snprintf(path, sizeof path, "%s", liana__test_path(name));
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, gzip, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = first; i < first + NUM_RECORDS; i++) {
         const uint8_t *bytes;
         size_t size;
@@ -589,6 +590,7 @@ static void write_records(const char *name, const char *compression, int first)
     }
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     liana__example_builder_free(&builder);
+    if (strcmp(compression, "gzip") == 0) liana__test_gzip(path);
     if (strcmp(compression, "zlib") != 0) return;
     char *plain;
     size_t size;
@@ -613,17 +615,17 @@ static void test_records_are_parsed(void **state)
                                         feature("third", LIANA_F32, LIANA_SCALAR),
                                         feature("text", LIANA_STRING, LIANA_SCALAR)};
     liana_dataset *dataset = liana_dataset_tfrecord(context, liana__test_path("*.tfrec"));
-    assert_int_equal(liana_dataset_num_examples(dataset), 3 * NUM_RECORDS);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, 3 * NUM_RECORDS);
     dataset = liana_dataset_parse_example(liana_dataset_enumerate(dataset, 0), features, 3);
     liana_iterator *iterator = iterate(context, dataset, NULL);
     const liana_element *element;
     for (int i = 0; i < 3 * NUM_RECORDS; i++) {
         check(liana_iterator_next(iterator, &element), LIANA_OK);
-        const int64_t *numbers = liana_element_data(element, "numbers");
+        const int64_t *numbers = liana_element_array(element, "numbers").data;
         assert_int_equal(numbers[0], i);
         assert_int_equal(numbers[1], -i);
         assert_int_equal(number_of(element, "index"), i);
-        assert_compare(*(const float *)liana_element_data(element, "third"), ==, (float)i / 3, i);
+        assert_compare(*(const float *)liana_element_array(element, "third").data, ==, (float)i / 3, i);
         char text[32];
         liana_bytes read = liana_element_string(element, "text", 0);
         assert_int_equal(read.size, snprintf(text, sizeof text, "record %d", i));
@@ -671,7 +673,7 @@ static void test_images_are_decoded(void **state)
     const liana_element *element;
     for (int i = 0; i < 2; i++) {
         check(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_memory_equal(liana_element_data(element, "image"), pixels[i], sizeof pixels[i]);
+        assert_memory_equal(liana_element_array(element, "image").data, pixels[i], sizeof pixels[i]);
     }
     check(liana_iterator_next(iterator, &element), LIANA_DATA_LOSS);
     says("decode_images: position 2 of epoch 0 (record 2): ");

@@ -59,13 +59,13 @@ static liana_model *make_model(liana_context *context)
     return model;
 }
 
-/* What a model fitted so gives for the validation data. */
+/* The outputs of a model fitted so for the validation data. */
 static float *fit_to(const fixture *own, const liana_fit_options *options)
 {
     liana_model *model = make_model(own->context);
     float *outputs = malloc(NUM_VALIDATION * CLASSES * sizeof *outputs);
     check_status(own, liana_fit(model, options), LIANA_OK, "", __LINE__);
-    check_status(own, liana_predict(model, own->validation, outputs), LIANA_OK, "", __LINE__);
+    check_status(own, liana_predict(model, own->validation, NULL, outputs), LIANA_OK, "", __LINE__);
     liana_model_destroy(model);
     return outputs;
 }
@@ -96,8 +96,8 @@ static liana_dataset *make_arrays(liana_context *context)
     for (int i = 0; i < NUM_TRAINING; i++) {
         const liana_element *element;
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-        memcpy(images[i], liana_element_data(element, "image"), SIZE * SIZE);
-        labels[i] = (uint8_t) * (const int64_t *)liana_element_data(element, "label");
+        memcpy(images[i], liana_element_array(element, "image").data, SIZE * SIZE);
+        labels[i] = (uint8_t) * (const int64_t *)liana_element_array(element, "label").data;
         assert_int_equal(liana_element_string(element, "id", 0).size, 0);
     }
     liana_iterator_destroy(iterator);
@@ -257,8 +257,8 @@ static void test_evaluate_and_predict_take_stages(void **state)
     done(liana_fit(model, &(liana_fit_options){.training = own.training, .validation = own.validation}));
     liana_dataset *half = liana_dataset_shard(liana_dataset_retain(own.validation), 2, 1);
     float all[NUM_VALIDATION * CLASSES], some[NUM_VALIDATION / 2 * CLASSES];
-    done(liana_predict(model, own.validation, all));
-    done(liana_predict(model, half, some));
+    done(liana_predict(model, own.validation, NULL, all));
+    done(liana_predict(model, half, NULL, some));
     for (int i = 0; i < NUM_VALIDATION / 2; i++) {
         for (int k = 0; k < CLASSES; k++) {
             assert_near(some[i * CLASSES + k], all[(2 * i + 1) * CLASSES + k], 1e-5f, i, k);
@@ -319,9 +319,9 @@ static void test_what_a_model_cannot_take_is_said(void **state)
 static bool same_weights(liana_model *a, liana_model *b)
 {
     bool same = true;
-    for (size_t i = 0; liana_model_weight_name(a, i); i++) {
+    for (size_t i = 0; liana_model_weight(a, i).name; i++) {
         liana_array left, right;
-        const char *name = liana_model_weight_name(a, i);
+        const char *name = liana_model_weight(a, i).name;
         assert_int_equal(liana_model_get_weights(a, name, &left), LIANA_OK);
         assert_int_equal(liana_model_get_weights(b, name, &right), LIANA_OK);
         same = same && memcmp(left.data, right.data, (size_t)liana_shape_size(&left.shape) * sizeof(float)) == 0;
@@ -350,14 +350,14 @@ static liana_status fit_with(fixture *own, liana_model *model, liana_dataset *da
     return liana_fit(model, &options);
 }
 
-/* Whoever comes from tf.data makes batches: a fit takes them apart, says so, and gives the bits of single examples.
- * Their size counts where none is given. */
+/* Users of tf.data make batches: a fit takes them apart, says so, and gives the bits of single examples. Their size
+ * counts where none is given. */
 static void test_batched_datasets_are_taken_apart(void **state)
 {
     (void)state;
     fixture own = set_up(2);
     static const struct {
-        int64_t size, asked, expected; /* of the batches; batch_size of the fit, and what it is then */
+        int64_t size, asked, expected; /* of the batches; batch_size of the fit, and the resulting one */
         liana_remainder remainder;
         bool prefetched;
     } cases[] = {{8, 0, 8, LIANA_REMAINDER_KEEP, false},
@@ -387,8 +387,8 @@ static void test_batched_datasets_are_taken_apart(void **state)
         assert_near(left.loss, right.loss, 1e-5);
         float *outputs = calloc(2 * NUM_TRAINING * CLASSES, sizeof *outputs);
         assert_non_null(outputs);
-        done(liana_predict(expected, single, outputs));
-        done(liana_predict(model, batched, outputs + NUM_TRAINING * CLASSES));
+        done(liana_predict(expected, single, NULL, outputs));
+        done(liana_predict(model, batched, NULL, outputs + NUM_TRAINING * CLASSES));
         for (int k = 0; k < left.num_examples * CLASSES; k++) {
             assert_near(outputs[k], outputs[NUM_TRAINING * CLASSES + k], 1e-5f, k);
         }
@@ -459,14 +459,14 @@ static void test_a_failure_while_counting_leaves_no_length(void **state)
     liana__source *source;
     assert_ok(liana__dataset_view(stream, 50, &source, &error), &error);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     liana_example_address address = {.position = 3 * NUM_TRAINING + 7, .record = 7};
     source->kind->begin(source, address.position);
     assert_fails(liana__source_read_at(source, &address, scratch, &record, &error), LIANA_IO_ERROR, &error,
                  "the server is away");
     assert_ok(liana__source_read_at(source, &address, scratch, &record, &error), &error);
     void *expected_scratch = liana__source_scratch_create(own.training->source);
-    liana__record expected;
+    liana_source_record expected;
     assert_ok(liana__source_read(own.training->source, 7, expected_scratch, &expected, &error), &error);
     assert_memory_equal(record.pixels, expected.pixels, SIZE * SIZE);
     assert_int_equal(record.label, expected.label);

@@ -11,7 +11,7 @@
 
 enum { MAX_ELEMENTS = 600, MAX_VALUES = 16, NUM_PIPELINES = 400, MAX_NODES = 64, MAX_STAGES = 7 };
 
-/* What a stage gives, as arrays: each element is one value, or the values of a batch. */
+/* The results of a stage, as arrays: each element is one value, or the values of a batch. */
 typedef struct item {
     int64_t values[MAX_VALUES];
     int count;
@@ -89,7 +89,7 @@ static bool kept(int64_t value, const liana_example_address *address)
 
 static int64_t number_of(const liana_element *element, const char *name)
 {
-    return *(const int64_t *)liana_element_data(element, name);
+    return *(const int64_t *)liana_element_array(element, name).data;
 }
 
 static liana_status map_value(void *user, const liana_example_address *address, const liana_element *input,
@@ -407,10 +407,10 @@ static node *add_choice(pipeline *own, node *input, kind wanted)
         made.b = made.b % made.a;
         made.dataset = liana_dataset_shard(data, made.a, made.b);
         break;
-    case CACHE: made.dataset = liana_dataset_cache(data); break;
+    case CACHE: made.dataset = liana_dataset_cache(data, NULL); break;
     case CACHE_FILE:
         snprintf(name, sizeof name, "cache-%d-%d", (int)own->seed, own->num_nodes);
-        made.dataset = liana_dataset_cache_file(data, &(liana_cache_file_options){.path = liana__test_path(name)});
+        made.dataset = liana_dataset_cache(data, &(liana_cache_options){.path = liana__test_path(name)});
         break;
     default: made.kind = PREFETCH; made.dataset = liana_dataset_prefetch(data);
     }
@@ -531,9 +531,9 @@ static node *make_pipeline(pipeline *own, int num_stages)
 
 static bool same_item(const item *expected, const liana_element *element)
 {
-    liana_shape shape = liana_element_shape(element, "value");
-    const int64_t *values = liana_element_data(element, "value");
-    const uint8_t *mask = liana_element_data(element, "mask");
+    liana_shape shape = liana_element_array(element, "value").shape;
+    const int64_t *values = liana_element_array(element, "value").data;
+    const uint8_t *mask = liana_element_array(element, "mask").data;
     int count = shape.rank ? (int)shape.dims[0] : 1;
     bool same = count == expected->count && element->record == expected->record;
     for (int i = 0; same && i < count; i++) {
@@ -582,7 +582,8 @@ static bool may_repeat_nothing(const pipeline *own)
     bool found = false;
     for (int i = 0; i < own->num_nodes; i++) {
         const node *at = &own->nodes[i];
-        if (at->kind == ENDLESS) found = found || liana_dataset_num_examples(at->inputs[0]->dataset) == LIANA_UNKNOWN;
+        if (at->kind == ENDLESS)
+            found = found || liana_dataset_info(at->inputs[0]->dataset).num_examples == LIANA_UNKNOWN;
     }
     return found;
 }
@@ -600,12 +601,12 @@ static void test_random_pipelines_give_what_a_model_gives(void **state)
     for (int i = 0; i < NUM_PIPELINES; i++) {
         *own = (pipeline){.context = context, .seed = (uint64_t)i};
         node *last = make_pipeline(own, 1 + (int)draw(own, MAX_STAGES));
-        assert_int_equal(liana_dataset_random_access(last->dataset), last->random_access);
+        assert_int_equal(liana_dataset_info(last->dataset).random_access, last->random_access);
         random_access += last->random_access;
         for (uint64_t epoch = 0; epoch < 2; epoch++) {
             expected->count = 0;
             evaluate(last, 9, epoch, expected);
-            int64_t length = liana_dataset_num_examples(last->dataset);
+            int64_t length = liana_dataset_info(last->dataset).num_examples;
             bool right = length == LIANA_UNKNOWN || length == expected->count || may_repeat_nothing(own);
             if (!right) print_error("pipeline %d: length %d, not %d\n", i, (int)length, expected->count);
             if (!right) print_pipeline(own);

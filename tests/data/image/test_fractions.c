@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "data/augment/augment.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/yaml.h"
 #include "samples/keras_resize.h"
 
@@ -32,10 +33,10 @@ static void test_decoded_pixels_are_kerass(void **state)
         float found[256];
         liana__error error = {0};
         make_picture(KERAS_RESIZE[i].height, KERAS_RESIZE[i].width, KERAS_RESIZE[i].channels, pixels);
-        liana__record record = {.pixels = pixels,
-                                .height = KERAS_RESIZE[i].height,
-                                .width = KERAS_RESIZE[i].width,
-                                .channels = KERAS_RESIZE[i].channels};
+        liana_source_record record = {.pixels = pixels,
+                                      .height = KERAS_RESIZE[i].height,
+                                      .width = KERAS_RESIZE[i].width,
+                                      .channels = KERAS_RESIZE[i].channels};
         liana__decode_options options = {.height = KERAS_RESIZE[i].to_height,
                                          .width = KERAS_RESIZE[i].to_width,
                                          .channels = KERAS_RESIZE[i].channels,
@@ -146,13 +147,12 @@ static void test_augmented_batches(void **state)
     liana__augment *augment;
     liana_context *context;
     static const char text[] = "[{random_flip: {probability: 0}}]";
-    const liana__augment_shape shape = {3, 4, 3};
+    const liana_image_shape shape = {3, 4, 3};
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_ok(liana__yaml_parse(text, strlen(text), "augment", &arena, &list, &error), &error);
     assert_ok(liana__augment_create(context, list, "augment", &shape, &augment, &error), &error);
-    const liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__loader_options options = loading();
-    options.augmenter = &augmenter;
+    options.augment = augment;
     check_batches(&options, true);
     options.cache_memory = 1 << 20;
     check_batches(&options, true);
@@ -165,7 +165,7 @@ static void test_augmented_batches(void **state)
 static void check_predictions(liana_model *model, const liana_dataset *data, bool rounded)
 {
     float found[2][36];
-    assert_int_equal(liana_predict(model, data, found[0]), LIANA_OK);
+    assert_int_equal(liana_predict(model, data, NULL, found[0]), LIANA_OK);
     for (int k = 0; k < 36; k++) {
         double keras = KERAS_RESIZE[0].pixels[k];
         if (rounded) keras = floor(keras + 0.5);
@@ -272,7 +272,7 @@ static void test_runs(void **state)
     text = liana__test_read_text("old/config.yaml");
     char *line = strstr(text, "    round: true\n");
     assert_non_null(line);
-    /* What an older liana wrote: the same without the key. */
+    /* The file of an older liana: the same without the key. */
     memmove(line, line + strlen("    round: true\n"), strlen(line + strlen("    round: true\n")) + 1);
     write_text("old/config.yaml", text);
     free(text);

@@ -1,4 +1,4 @@
-/* Parts of images: what is decoded of a JPEG for a rectangle must be what the whole image has there. */
+/* Parts of images: the decoded rectangle of a JPEG must equal that of the whole image. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -335,7 +335,7 @@ static void test_parts_of_records(void **state)
         uint8_t *bytes;
         unsigned long size;
         encode(&KINDS[i % NUM_KINDS], from[0], from[1], &bytes, &size);
-        liana__record record = {.bytes = bytes, .size = size};
+        liana_source_record record = {.bytes = bytes, .size = size};
         liana__decode_options options = {
             .height = HEIGHT, .width = WIDTH, .channels = i % 3 ? 3 : 1, .antialias = i % 2, .fast = i % 5 == 0};
         liana__image_region region = {0, 0, 1 + words[0] % HEIGHT, 1 + words[1] % WIDTH};

@@ -3,6 +3,7 @@
 
 #include "data/dataset/dataset_source.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
 
@@ -12,31 +13,31 @@
 
 enum { SIDE = 16, CHANNELS = 3, SIZE = SIDE * SIDE * CHANNELS, RECORDS = 1000000, BATCH = 256, MEMORY = 4 << 20 };
 
-static liana__record_address address_of(const liana__source *source, uint64_t index)
+static liana_record_address address_of(const void *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){"synthetic", (int64_t)index};
+    return (liana_record_address){.file = "synthetic", .record = (int64_t)index};
 }
 
-static liana_status read_record(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
-                                liana__error *error)
+static liana_status read_record(void *source, liana_source_record *record)
 {
+    const uint64_t index = record->index;
+    void *scratch = record->scratch;
     (void)source;
-    (void)error;
     memset(scratch, (int)(index * 31), SIZE);
-    *record = (liana__record){.pixels = scratch,
-                              .height = SIDE,
-                              .width = SIDE,
-                              .channels = CHANNELS,
-                              .has_label = true,
-                              .label = (int64_t)(index % 10)};
+    *record = (liana_source_record){.pixels = scratch,
+                                    .height = SIDE,
+                                    .width = SIDE,
+                                    .channels = CHANNELS,
+                                    .has_label = true,
+                                    .label = (int64_t)(index % 10)};
     return LIANA_OK;
 }
 
-static const liana__source_kind kind = {.name = "synthetic",
-                                        .read = read_record,
-                                        .address = address_of,
-                                        .scratch_size = SIZE};
+static const liana_source_type kind = {.part = {.name = "synthetic"},
+                                       .read = read_record,
+                                       .address = address_of,
+                                       .scratch_size = SIZE};
 
 /* Pages in memory that are no files', in bytes. */
 static size_t resident(void)
@@ -54,7 +55,7 @@ static void assert_within(size_t before, size_t most, size_t memory, int num_thr
 {
     size_t grown = most > before ? most - before : 0, allowed = memory + ((size_t)num_threads << 21);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    allowed += (size_t)512 << 20; /* their shadows, and what was freed, which they keep back */
+    allowed += (size_t)512 << 20; /* their shadows, and freed memory, which they keep back */
 #endif
     if (grown > allowed) fail_msg("%zu bytes more are in use, expected at most %zu", grown, allowed);
 }
@@ -110,7 +111,7 @@ static void write_records(const char *name, int side, int count)
     size_t size;
     assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     for (int i = 0; i < count; i++) assert_ok(liana__tfrecord_writer_add(&writer, bytes, size, &error), &error);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     liana__example_builder_free(&builder);
@@ -134,7 +135,7 @@ static size_t take_batches(const liana__source *source, const liana__loader_opti
         liana__loader_release(loader, batch);
         if (resident() > most) most = resident();
     }
-    /* Whoever keeps batches still gets more, however little room there is. */
+    /* A reader that keeps batches still gets more, however little room there is. */
     size_t num_held = options->batch_size > 64 ? 0 : 3;
     for (size_t i = 0; i < num_held; i++) assert_ok(liana__loader_next(loader, &held[i], &error), &error);
     for (size_t i = 0; i < num_held; i++) liana__loader_release(loader, held[i]);
@@ -169,7 +170,7 @@ static void test_a_million_records_of_a_file(void **state)
                                      .shuffle = true,
                                      .memory = ALL};
     assert_within(before, take_batches(source, &options, 300), ALL, 2);
-    /* Without room for the index and two batches beside it. */
+    /* Without room for the index and two batches. */
     liana__error error = {0};
     liana__loader *loader;
     options.memory = 8 << 20;
@@ -280,7 +281,7 @@ static void test_each_copy_of_a_record_counts(void **state)
     liana__source *source;
     assert_ok(liana__dataset_view(dataset, 0, &source, &error), &error);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_int_equal(liana__source_scratch_bytes(source, scratch), 0);
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
     assert_in_range(liana__source_scratch_bytes(source, scratch), 3 * record.size, 5 * record.size);
@@ -314,7 +315,7 @@ static void test_a_stream_has_its_part(void **state)
                                      .memory = 40 << 20};
     size_t before = resident();
     assert_within(before, take_batches(source, &options, 180), options.memory, 2);
-    /* 2000 elements of 4 KB are 8 MB: not within half of three quarters of what is left of 10. */
+    /* 2000 elements of 4 KB are 8 MB: not within half of three quarters of the rest of 10. */
     options.memory = 10 << 20;
     liana__loader *loader;
     liana__batch *batch;
@@ -328,7 +329,7 @@ static void test_a_stream_has_its_part(void **state)
     liana_context_destroy(context);
 }
 
-/* One that would not find room if it were alone: named, with what to do, and never left out as a bad record. */
+/* One that would not find room if it were alone: named, with the remedy, and never left out as a bad record. */
 static void test_an_image_that_is_too_large(void **state)
 {
     (void)state;
@@ -359,28 +360,28 @@ static void test_an_image_that_is_too_large(void **state)
 enum { NUM_EXPECTED = 500 };
 static atomic_int expected[NUM_EXPECTED], num_read[NUM_EXPECTED], num_late;
 
-static void expect_record(const liana__source *source, uint64_t index)
+static void expect_record(const void *source, uint64_t index)
 {
-    assert_in_range(index, 0, source->num_records - 1);
+    assert_in_range(index, 0, ((const liana__source *)source)->num_records - 1);
     atomic_fetch_add(&expected[index], 1);
 }
 
-static liana_status read_expected(const liana__source *source, uint64_t index, void *scratch, liana__record *record,
-                                  liana__error *error)
+static liana_status read_expected(void *source, liana_source_record *record)
 {
+    const uint64_t index = record->index;
     if (atomic_load(&expected[index]) <= atomic_fetch_add(&num_read[index], 1)) atomic_fetch_add(&num_late, 1);
-    return read_record(source, index, scratch, record, error);
+    return read_record(source, record);
 }
 
 /* In the first epoch the system is told of each record once, before it is read, whatever the order is. */
 static void test_records_are_announced(void **state)
 {
     (void)state;
-    static const liana__source_kind announced = {.name = "announced",
-                                                 .read = read_expected,
-                                                 .expect = expect_record,
-                                                 .address = address_of,
-                                                 .scratch_size = SIZE};
+    static const liana_source_type announced = {.part = {.name = "announced"},
+                                                .read = read_expected,
+                                                .expect = expect_record,
+                                                .address = address_of,
+                                                .scratch_size = SIZE};
     liana__error error = {0};
     liana__source source = {.kind = &announced, .num_records = NUM_EXPECTED, .has_labels = true};
     for (int shuffle = 0; shuffle < 2; shuffle++) {

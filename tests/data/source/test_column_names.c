@@ -1,12 +1,12 @@
 /* Names in data: which column a name means, which names of classes are one class, which ids records have; and tables in
  * other forms than commas and UTF-8. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "data/source/class_list.h"
 #include "data/source/column_search.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
-#include "formats/gzip.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
 #include "train/config/config.h"
@@ -94,7 +94,7 @@ static void test_search(void **state)
 static double value_of(const liana__source *source, uint64_t index, const char *component)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     double value = -1e9;
@@ -124,12 +124,23 @@ static void test_columns_of_tables(void **state)
     assert_compare(value_of(source, 1, "c"), ==, 8);
     assert_int_equal(label_of(source, 0), 1);
     liana__source_close(source);
-    /* '*': all but the label that is used; the other one stays. */
+    /* Without columns: all but the label that is used, and but another of the names that rows have already. */
     source = open_source(path, &(liana__source_options){.kind = "table", .label_feature = "Label"}, NULL);
-    assert_int_equal(source->num_components, 5);
-    assert_compare(value_of(source, 0, "label"), ==, 1);
+    assert_int_equal(source->num_components, 4);
+    assert_compare(value_of(source, 0, "label"), ==, -1e9);
     assert_int_equal(label_of(source, 0), 0);
     liana__source_close(source);
+    source = open_source(path, &(liana__source_options){.kind = "table", .label_feature = "label"}, NULL);
+    assert_int_equal(source->num_components, 5);
+    assert_compare(value_of(source, 0, "Label"), ==, 0);
+    assert_int_equal(label_of(source, 0), 1);
+    liana__source_close(source);
+    source = open_source(write_text("i.csv", "ID,id,x\na,b,1\nc,d,2\n"),
+                         &(liana__source_options){.kind = "table", .id_feature = "ID"}, NULL);
+    assert_int_equal(source->num_components, 1);
+    assert_compare(value_of(source, 1, "x"), ==, 2);
+    liana__source_close(source);
+    path = write_text("t.csv", "Y,y,Label,label,x,X\n1,2,0,1,5,6\n3,4,1,0,7,8\n");
     liana__error error = refuse(path, &(liana__source_options){.kind = "table", .label_feature = "LABEL"}, NULL);
     assert_fails(error.status, LIANA_INVALID_DATA, &error, "t.csv", "data.features.label", "'Label' or 'label'");
 
@@ -156,7 +167,7 @@ static void test_columns_of_lists(void **state)
     liana__source *source = open_source(path, NULL, NULL);
     assert_int_equal(label_of(source, 0), 0);
     assert_says(liana__source_address(source, 0).file, "l.csv");
-    liana__record record;
+    liana_source_record record;
     liana__error error = {0};
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
@@ -183,7 +194,7 @@ static void write_record(const char *name, const char *first, int64_t one, const
     liana__example_builder builder = {0};
     const uint8_t *bytes;
     size_t size;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     liana__example_add_int64s(&builder, first, &one, 1);
     liana__example_add_int64s(&builder, second, &two, 1);
     liana__example_add_bytes(&builder, "name", "cat", 3);
@@ -212,7 +223,7 @@ static void test_features(void **state)
 static void check_id(const liana__source *source, uint64_t index, const char *expected)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.id_size, strlen(expected));
@@ -492,13 +503,10 @@ static void test_forms(void **state)
     error = refuse(write_text("d.csv", "x,y\r1,2\r3,z\r"), &table, "{a: [x, y]}");
     assert_fails(error.status, LIANA_INVALID_DATA, &error, "line 3, column 'y'");
 
-    liana__gzip_writer writer;
     static const char *const names[] = {"z.csv.gz", "z.TSV.gz"};
     static const char *const texts[] = {"x,label\n1,b\n2,a\n", "x\tlabel\n1\tb\n2\ta\n"};
     for (int i = 0; i < 2; i++) {
-        assert_ok(liana__gzip_begin(&writer, liana__test_path(names[i]), &error), &error);
-        assert_ok(liana__gzip_write(&writer, texts[i], strlen(texts[i]), &error), &error);
-        assert_ok(liana__gzip_commit(&writer, false, &error), &error);
+        liana__test_write_gzip(liana__test_path(names[i]), texts[i], strlen(texts[i]));
         source = open_source(liana__test_path(names[i]), &table, NULL);
         assert_int_equal(source->num_records, 2);
         assert_int_equal(label_of(source, 0), 1);
@@ -518,7 +526,7 @@ static liana__error refuse_label(const char *name, void (*add)(liana__example_bu
     liana__example_builder builder = {0};
     const uint8_t *bytes;
     size_t size;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("t.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("t.tfrec"), &error), &error);
     liana__example_add_bytes(&builder, "image", "\xff\xd8\xff", 3);
     add(&builder, name);
     assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);

@@ -1,9 +1,10 @@
-/* CSV tables: components from columns, their dtypes, vocabularies, and what is said of cells that do not fit. */
+/* CSV tables: components from columns, their dtypes, vocabularies, and messages about cells that do not fit. */
 #include "harness/harness.h"
 
 #include "base/context.h"
 #include "data/dataset/dataset_source.h"
 #include "data/loader/loader.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -44,8 +45,8 @@ static void refuse_text(liana_context *context, const char *text, const char *co
 /* "name dtype shape; ..." */
 static void check_components(const liana_dataset *dataset, const char *expected)
 {
-    const liana_component *components;
-    size_t count = liana_dataset_components(dataset, &components);
+    const liana_component *components = liana_dataset_info(dataset).components;
+    size_t count = liana_dataset_info(dataset).num_components;
     char text[1000] = "";
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(text);
@@ -76,12 +77,12 @@ static void test_detected(void **state)
                                        "-4,1e2,Bonn,,h2\n",
                                        NULL);
     check_components(dataset, "id string []; rooms s64 []; area f32 []; city string []; note string []");
-    assert_int_equal(liana_dataset_num_examples(dataset), 2);
-    assert_true(liana_dataset_random_access(dataset));
+    assert_int_equal(liana_dataset_info(dataset).num_examples, 2);
+    assert_true(liana_dataset_info(dataset).random_access);
     liana_iterator *iterator;
     const liana_element *row = row_of(dataset, 1, &iterator);
-    assert_int_equal(*(const int64_t *)liana_element_data(row, "rooms"), -4);
-    assert_compare(*(const float *)liana_element_data(row, "area"), ==, 100);
+    assert_int_equal(*(const int64_t *)liana_element_array(row, "rooms").data, -4);
+    assert_compare(*(const float *)liana_element_array(row, "area").data, ==, 100);
     liana_bytes city = liana_element_string(row, "city", 0), note = liana_element_string(row, "note", 0);
     assert_int_equal(city.size, 4);
     assert_memory_equal(city.data, "Bonn", 4);
@@ -92,7 +93,8 @@ static void test_detected(void **state)
     liana_context_destroy(context);
 }
 
-/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to predict. */
+/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to
+ * predict. */
 static void test_headers_and_labels(void **state)
 {
     (void)state;
@@ -101,7 +103,7 @@ static void test_headers_and_labels(void **state)
     check_components(dataset, "id string []; x f32 [2]; y s64 []");
     liana_iterator *iterator;
     const liana_element *row = row_of(dataset, 0, &iterator);
-    const float *x = liana_element_data(row, "x");
+    const float *x = liana_element_array(row, "x").data;
     assert_compare(x[0], ==, 2.5f);
     assert_compare(x[1], ==, 1);
     liana_iterator_destroy(iterator);
@@ -112,7 +114,7 @@ static void test_headers_and_labels(void **state)
     assert_non_null(dataset);
     check_components(dataset, "label s64 []; id string []; a s64 []");
     row = row_of(dataset, 0, &iterator);
-    assert_int_equal(*(const int64_t *)liana_element_data(row, "label"), 1); /* fig, pear */
+    assert_int_equal(*(const int64_t *)liana_element_array(row, "label").data, 1); /* fig, pear */
     liana_iterator_destroy(iterator);
     int64_t num_classes;
     assert_ok(liana_dataset_count_classes(dataset, &num_classes), &context->error);
@@ -122,7 +124,7 @@ static void test_headers_and_labels(void **state)
                                              &(liana_dataset_options){.classes_of = dataset});
     assert_non_null(later);
     row = row_of(later, 0, &iterator);
-    assert_int_equal(*(const int64_t *)liana_element_data(row, "label"), 1);
+    assert_int_equal(*(const int64_t *)liana_element_array(row, "label").data, 1);
     liana_iterator_destroy(iterator);
     liana_dataset_close(later);
     liana_dataset_close(dataset);
@@ -133,7 +135,7 @@ static void test_headers_and_labels(void **state)
     dataset = liana_dataset_csv(context, write_text("t.csv", "a,b\nc,d\n"),
                                 &(liana_dataset_options){.header = LIANA_HEADER_NO});
     check_components(dataset, "id string []; 0 string []; 1 string []");
-    assert_int_equal(liana_dataset_num_examples(dataset), 2);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, 2);
     liana_dataset_close(dataset);
     liana_context_destroy(context);
 }
@@ -150,8 +152,8 @@ static void test_categories(void **state)
     for (int i = 0; i < 3; i++) {
         liana_iterator *iterator;
         const liana_element *row = row_of(dataset, i, &iterator);
-        assert_int_equal(*(const int32_t *)liana_element_data(row, "city"), cities[i]);
-        assert_compare(*(const float *)liana_element_data(row, "size"), ==, sizes[i], i);
+        assert_int_equal(*(const int32_t *)liana_element_array(row, "city").data, cities[i]);
+        assert_compare(*(const float *)liana_element_array(row, "size").data, ==, sizes[i], i);
         liana_iterator_destroy(iterator);
     }
     /* Bonn is missing here, and keeps its number. */
@@ -159,7 +161,7 @@ static void test_categories(void **state)
                                              &(liana_dataset_options){.classes_of = dataset});
     liana_iterator *iterator;
     const liana_element *row = row_of(later, 0, &iterator);
-    assert_int_equal(*(const int32_t *)liana_element_data(row, "city"), 1);
+    assert_int_equal(*(const int32_t *)liana_element_array(row, "city").data, 1);
     liana_iterator_destroy(iterator);
     liana_dataset_close(later);
     assert_null(liana_dataset_csv(context, write_text("v.csv", "size,city\nL,Rom\n"),
@@ -170,7 +172,7 @@ static void test_categories(void **state)
     liana_context_destroy(context);
 }
 
-/* Stacked columns, token ids, classes of which several may be true, and what stands for an empty cell. */
+/* Stacked columns, token ids, classes of which several may be true, and the value of an empty cell. */
 static void test_several_values(void **state)
 {
     (void)state;
@@ -190,11 +192,11 @@ static void test_several_values(void **state)
     for (int i = 0; i < 3; i++) {
         liana_iterator *iterator;
         const liana_element *row = row_of(dataset, i, &iterator);
-        assert_memory_equal(liana_element_data(row, "words"), words[i], sizeof words[i]);
-        assert_int_equal(*(const int32_t *)liana_element_data(row, "num_words"), lengths[i]);
-        assert_memory_equal(liana_element_data(row, "tags"), tags[i], sizeof tags[i]);
-        assert_memory_equal(liana_element_data(row, "rest"), rest[i], sizeof rest[i]);
-        assert_int_equal(*(const int64_t *)liana_element_data(row, "age"), ages[i]);
+        assert_memory_equal(liana_element_array(row, "words").data, words[i], sizeof words[i]);
+        assert_int_equal(*(const int32_t *)liana_element_array(row, "num_words").data, lengths[i]);
+        assert_memory_equal(liana_element_array(row, "tags").data, tags[i], sizeof tags[i]);
+        assert_memory_equal(liana_element_array(row, "rest").data, rest[i], sizeof rest[i]);
+        assert_int_equal(*(const int64_t *)liana_element_array(row, "age").data, ages[i]);
         liana_iterator_destroy(iterator);
     }
     liana_dataset_close(dataset);
@@ -206,7 +208,7 @@ static void test_several_values(void **state)
     for (int i = 0; i < 2; i++) {
         liana_iterator *iterator;
         const liana_element *row = row_of(dataset, i, &iterator);
-        assert_memory_equal(liana_element_data(row, "text"), texts[i], sizeof texts[i]);
+        assert_memory_equal(liana_element_array(row, "text").data, texts[i], sizeof texts[i]);
         liana_iterator_destroy(iterator);
     }
     liana_dataset_close(dataset);
@@ -349,7 +351,7 @@ static void test_features(void **state)
     liana__tfrecord_writer writer;
     char path[256];
     snprintf(path, sizeof path, "%s", liana__test_path("a.tfrec"));
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = 0; i < 2; i++) {
         const int64_t words[] = {4, 5, 6}, tags[] = {0, 2};
         const float price = 1.5f * (float)i;
@@ -377,11 +379,11 @@ static void test_features(void **state)
     for (int i = 0; i < 2; i++) {
         liana_iterator *iterator;
         const liana_element *row = row_of(dataset, i, &iterator);
-        assert_memory_equal(liana_element_data(row, "words"), words[i], sizeof words[i]);
-        assert_int_equal(*(const int32_t *)liana_element_data(row, "n"), i + 1);
-        assert_memory_equal(liana_element_data(row, "tags"), tags, sizeof tags);
-        assert_compare(*(const float *)liana_element_data(row, "price"), ==, 1.5f * (float)i, i);
-        assert_int_equal(*(const int32_t *)liana_element_data(row, "town"), !i);
+        assert_memory_equal(liana_element_array(row, "words").data, words[i], sizeof words[i]);
+        assert_int_equal(*(const int32_t *)liana_element_array(row, "n").data, i + 1);
+        assert_memory_equal(liana_element_array(row, "tags").data, tags, sizeof tags);
+        assert_compare(*(const float *)liana_element_array(row, "price").data, ==, 1.5f * (float)i, i);
+        assert_int_equal(*(const int32_t *)liana_element_array(row, "town").data, !i);
         assert_memory_equal(liana_element_string(row, "name", 0).data, i ? "Rome" : "Bonn", 4);
         liana_iterator_destroy(iterator);
     }

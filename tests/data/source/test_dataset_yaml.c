@@ -38,7 +38,7 @@ static bool label_is_odd(void *user, const liana_example_address *address, const
 {
     (void)user;
     (void)address;
-    return *(const int64_t *)liana_element_data(element, "label") % 2 != 0;
+    return *(const int64_t *)liana_element_array(element, "label").data % 2 != 0;
 }
 
 static liana_status invert(void *user, const liana_example_address *address, const liana_element *input,
@@ -46,13 +46,14 @@ static liana_status invert(void *user, const liana_example_address *address, con
 {
     (void)user;
     (void)address;
-    const uint8_t *from = liana_element_data(input, "image");
+    const uint8_t *from = liana_element_array(input, "image").data;
     uint8_t *pixels = liana_element_output(output, "image");
     for (int i = 0; i < SIZE * SIZE; i++) pixels[i] = (uint8_t)(255 - from[i]);
     return LIANA_OK;
 }
 
-/* What liana_dataset_configure gives, beside the images as they are made. Seeds 1 and 2 are those of the two files. */
+/* The elements of liana_dataset_configure, against the images as they are made. Seeds 1 and 2 are those of the two
+ * files. */
 static void check_elements(liana_context *context, const char *format, const int *files, const uint32_t *records,
                            int count, bool inverted)
 {
@@ -69,13 +70,20 @@ static void check_elements(liana_context *context, const char *format, const int
         int label = liana__test_tiny_image((uint32_t)files[i], records[i], pixels);
         for (int k = 0; inverted && k < SIZE * SIZE; k++) pixels[k] = (uint8_t)(255 - pixels[k]);
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_int_equal(*(const int64_t *)liana_element_data(element, "label"), label);
-        assert_memory_equal(liana_element_data(element, "image"), pixels, sizeof pixels);
+        assert_int_equal(*(const int64_t *)liana_element_array(element, "label").data, label);
+        assert_memory_equal(liana_element_array(element, "image").data, pixels, sizeof pixels);
     }
     assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
     free(text);
+}
+
+static liana_status register_stage(liana_context *context, const char *name, liana_map_function map,
+                                   liana_filter_function keep)
+{
+    const liana_stage_type stage = {LIANA_PART(STAGE, liana_stage_type, name, NULL), .map = map, .keep = keep};
+    return liana_register(context, &stage.part);
 }
 
 static void test_sources_are_made_of_others(void **state)
@@ -84,8 +92,9 @@ static void test_sources_are_made_of_others(void **state)
     set_up();
     liana_context *context;
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
-    assert_int_equal(liana_filter_register(context, "odd", label_is_odd, NULL), LIANA_OK);
-    assert_int_equal(liana_map_register(context, "invert", invert, NULL), LIANA_OK);
+    assert_int_equal(register_stage(context, "odd", NULL, label_is_odd), LIANA_OK);
+    assert_int_equal(register_stage(context, "invert", invert, NULL), LIANA_OK);
+    assert_int_equal(register_stage(context, "both", invert, label_is_odd), LIANA_OK);
     check_elements(context, "{paths: $0, skip: 3, take: 4}", (const int[]){1, 1, 1, 1}, (const uint32_t[]){3, 4, 5, 6},
                    4, false);
     check_elements(context, "{concatenate: [{paths: [$0], take: 2}, {paths: $1, skip: 51}, {paths: $1, take: 1}]}",
@@ -102,12 +111,14 @@ static void test_sources_are_made_of_others(void **state)
         if (liana__test_tiny_image(1, i, pixels) % 2) odd[count++] = i;
     }
     check_elements(context, "{images: $0, filter: odd, take: 3}", files, odd, 3, false);
+    check_elements(context, "{images: $0, filter: both, take: 3}", files, odd, 3, false);
+    check_elements(context, "{images: $0, filter: odd, map: both, take: 3}", files, odd, 3, true);
 
     /* By weight: each once. */
     char *text = with_paths("{sample_from: [{paths: $0, weight: 3}, $1]}");
     liana_dataset *mixed;
     assert_int_equal(liana_dataset_configure(context, text, NULL, &mixed), LIANA_OK);
-    assert_int_equal(liana_dataset_num_examples(mixed), NUM_TRAINING + NUM_VALIDATION);
+    assert_int_equal(liana_dataset_info(mixed).num_examples, NUM_TRAINING + NUM_VALIDATION);
     liana_iterator *iterator;
     const liana_element *element;
     assert_int_equal(liana_iterator_create(mixed, NULL, &iterator), LIANA_OK);
@@ -115,7 +126,7 @@ static void test_sources_are_made_of_others(void **state)
     for (int i = 0; i < 80; i++) {
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
         liana__test_tiny_image(1, next[0], pixels);
-        int from = memcmp(liana_element_data(element, "image"), pixels, sizeof pixels) != 0;
+        int from = memcmp(liana_element_array(element, "image").data, pixels, sizeof pixels) != 0;
         next[from]++;
     }
     assert_in_range(next[0], 50, 70);
@@ -155,11 +166,24 @@ static void test_what_is_wrong_is_named(void **state)
         assert_null(dataset);
         free(text);
     }
-    assert_int_equal(liana_map_register(context, "", invert, NULL), LIANA_INVALID_ARGUMENT);
-    assert_int_equal(liana_map_register(context, "f", invert, NULL), LIANA_OK);
-    assert_int_equal(liana_map_register(context, "f", invert, NULL), LIANA_INVALID_ARGUMENT);
-    assert_says(liana_context_message(context), "the map function 'f' is registered already");
-    assert_int_equal(liana_filter_register(context, "f", NULL, NULL), LIANA_INVALID_ARGUMENT);
+    assert_int_equal(register_stage(context, "", invert, NULL), LIANA_INVALID_ARGUMENT);
+    assert_int_equal(register_stage(context, "f", invert, NULL), LIANA_OK);
+    assert_int_equal(register_stage(context, "f", NULL, label_is_odd), LIANA_INVALID_ARGUMENT);
+    assert_says(liana_context_message(context), "has registered 'f' already");
+    assert_int_equal(register_stage(context, "take", invert, NULL), LIANA_INVALID_ARGUMENT);
+    assert_says(liana_context_message(context), "liana has one of this name");
+    assert_int_equal(register_stage(context, "g", NULL, NULL), LIANA_INVALID_ARGUMENT);
+    assert_says(liana_context_message(context), "its function 'map' or 'keep' is NULL");
+    /* A stage of another use. */
+    static const char *const other[][2] = {{"{paths: $0, filter: f}", "dataset.filter: there is no function 'f'"},
+                                           {"{paths: $0, map: take}", "dataset.map: there is no function 'take'"}};
+    for (int i = 0; i < 2; i++) {
+        char *text = with_paths(other[i][0]);
+        liana_dataset *dataset;
+        assert_int_equal(liana_dataset_configure(context, text, NULL, &dataset), LIANA_INVALID_CONFIG);
+        assert_says(liana_context_message(context), other[i][1]);
+        free(text);
+    }
     liana_context_destroy(context);
 }
 

@@ -1,10 +1,10 @@
-/* Files that are exchanged or written to while a source has them open: what is read is what was there at the beginning, or
- * an error with the file's name. */
+/* Files that are exchanged or written to while a source has them open: it reads the bytes of the beginning, or fails
+ * with an error with the file's name. */
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/image.h"
 
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static liana_status read_record(const liana__source *source, uint64_t index, uin
                                 liana__error *error)
 {
     void *scratch = liana__source_scratch_create(source);
-    liana__record record = {0};
+    liana_source_record record = {0};
     liana_status status = liana__source_read(source, index, scratch, &record, error);
     if (status == LIANA_OK) {
         *size = record.bytes ? record.size : SIDE * SIDE;
@@ -116,7 +116,7 @@ static void test_images(void **state)
                 }
             }
             liana__source_close(source);
-            /* Who begins with the new file may use it. */
+            /* A source that begins with the new file may use it. */
             source = open_source(names[i]);
             assert_ok(read_record(source, 4, bytes, &size, &error), how == RENAMED_WITH_THE_OLD_TIME ? NULL : &error);
             liana__source_close(source);
@@ -205,8 +205,8 @@ static bool has_checkpoint(const char *run)
     return liana__folder_exists(liana__test_path(checkpoints)) && *liana__test_newest_checkpoint(run);
 }
 
-/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file back
- * it goes on to the end of a run that nothing happened to. */
+/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file
+ * back it goes on to the end of a run that nothing happened to. */
 static void test_image_exchanged_under_a_run(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty class
- * folders. And features of tf.Examples that are called as images, or hold raw numbers. */
+/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty
+ * class folders. And features of tf.Examples that are called as images, or hold raw numbers. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -128,7 +128,7 @@ static liana_status open_data(liana__source **source)
     return open_path("data", source);
 }
 
-/* A file or a folder of a kind that is not read says what it is. */
+/* A file or a folder of a kind that is not read is named with its kind. */
 static void test_other_kinds_are_named(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void write_records(void (*add)(liana__example_builder *builder, int recor
 {
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), &error), &error);
     for (int i = 0; i < 6; i++) {
         const uint8_t *bytes;
         size_t size;
@@ -261,7 +261,7 @@ static liana_status open_records(const char *columns, liana__source **source)
 static void check_column(const char *columns, int dtype, double (*expected)(int i))
 {
     liana__source *source;
-    liana__record record;
+    liana_source_record record;
     assert_ok(open_records(columns, &source), &error);
     assert_true(source->lacks_images);
     assert_int_equal(source->num_components, 1);
@@ -328,7 +328,7 @@ static void test_binary_bytes_are_not_printed(void **state)
     write_records(add_bytes);
     for (int i = 0; i < 3; i++) {
         liana__source *source;
-        liana__record record;
+        liana_source_record record;
         liana_status status = open_records(columns[i], &source);
         if (status == LIANA_OK) {
             void *scratch = liana__source_scratch_create(source);

@@ -1,7 +1,7 @@
 /* Sources: TFRecord (kind tfrecord), IDX (idx) and image files (folder), on real data and on small files made here. */
 #include "harness/harness.h"
 
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
@@ -32,14 +32,14 @@ static void check_flowers(const char *pattern, uint64_t count, const int *labels
 {
     liana__error error = {0};
     liana__source *source = open_source(liana__test_data(pattern), NULL);
-    assert_string_equal(source->kind->name, "tfrecord");
+    assert_string_equal(source->kind->part.name, "tfrecord");
     assert_int_equal(source->num_records, count);
     assert_int_equal(source->has_labels, labels != NULL);
     void *scratch = liana__source_scratch_create(source);
     int found[5] = {0};
     uLong id = 0;
     for (uint64_t i = 0; i < count; i++) {
-        liana__record record;
+        liana_source_record record;
         assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
         assert_int_equal(liana__image_sniff(record.bytes, record.size), LIANA__IMAGE_JPEG);
         id = crc32(id, (const Bytef *)record.id, (uInt)record.id_size);
@@ -82,7 +82,7 @@ static void test_addresses_go_on_over_files(void **state)
                  {201, "flowers01-201.tfrec", 0},
                  {1604, "flowers07-200.tfrec", 199}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        liana__record_address address = liana__source_address(source, cases[i].index);
+        liana_record_address address = liana__source_address(source, cases[i].index);
         assert_string_equal(liana__path_name(address.file), cases[i].file);
         assert_int_equal(address.record, cases[i].record);
     }
@@ -95,7 +95,7 @@ static void test_feature_names_are_found_by_looking(void **state)
     liana__error error = {0};
     liana__source *source = open_source(liana__test_data("tfrecords/flowers_validation_00000-of-00005.tfrecord"), NULL);
     int64_t num_classes;
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_int_equal(source->num_records, 70);
     assert_ok(liana__source_read(source, 1, scratch, &record, &error), &error);
@@ -142,8 +142,8 @@ static void test_mnist_has_its_images_and_labels(void **state)
     liana__error error = {0};
     liana__source *source = open_source(liana__test_data("mnist/train-images-idx3-ubyte.gz"),
                                         &(liana__source_options){.need_labels = true});
-    liana__record record;
-    assert_string_equal(source->kind->name, "idx");
+    liana_source_record record;
+    assert_string_equal(source->kind->part.name, "idx");
     assert_int_equal(source->num_records, 60000);
     assert_ok(liana__source_read(source, 0, NULL, &record, &error), &error);
     assert_int_equal(record.height, 28);
@@ -218,13 +218,13 @@ static void test_class_folders(void **state)
     liana__error error = {0};
     static const char *const names[] = {"tulips", "lilies", "daisy", "dandelion", "roses", "sunflowers"};
     liana__source *source = open_source(liana__test_data("flower_photos"), NULL);
-    assert_string_equal(source->kind->name, "folder");
+    assert_string_equal(source->kind->part.name, "folder");
     assert_int_equal(source->num_records, 150);
     assert_int_equal(source->class_names.count, 5);
     assert_string_equal(source->class_names.items[0], "daisy");
     assert_string_equal(source->class_names.items[4], "tulips");
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_ok(liana__source_read(source, 30, scratch, &record, &error), &error);
     assert_int_equal(record.label, 1);
     assert_memory_equal(record.id, "dandelion/", 10);
@@ -283,7 +283,7 @@ static void test_class_folders_have_folders(void **state)
     assert_int_equal(source->num_ignored, 1);
     void *scratch = liana__source_scratch_create(source);
     for (uint64_t i = 0; i < 6; i++) {
-        liana__record record;
+        liana_source_record record;
         assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
         assert_string_equal(record.id, ids[i]);
         assert_int_equal(record.label, i >= 4);
@@ -319,7 +319,7 @@ static void test_ids_are_unique(void **state)
     liana__source *source = open_source(liana__test_path("?/*/?.jpg"), NULL);
     assert_int_equal(source->num_records, 5);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     for (uint64_t i = 0; i < 5; i++) {
         assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
         assert_string_equal(record.id, ids[i]);
@@ -353,7 +353,7 @@ static void test_files_and_plain_folders_have_no_labels(void **state)
     assert_string_equal(liana__path_name(liana__source_address(source, 0).file), "panda.jpg");
     assert_string_equal(liana__path_name(liana__source_address(source, 1).file), "coffee.jpg");
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_ok(liana__source_read(source, 0, scratch, &record, &error), &error);
     assert_string_equal(record.id, "panda.jpg");
     liana__source_scratch_destroy(source, scratch);
@@ -395,7 +395,7 @@ static const char *write_records(const char *name, int64_t third_label, bool thi
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
     const char *path = liana__test_path(name);
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int64_t i = 0; i < 4; i++) {
         const uint8_t *bytes;
         size_t size;
@@ -418,7 +418,7 @@ static void test_labels_are_checked(void **state)
     liana__test_folder();
     liana__source *source = open_source(write_records("range.tfrec", 1003, true), NULL);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     int32_t label;
     int64_t num_classes;
     assert_ok(liana__source_read(source, 2, scratch, &record, &error), &error);
@@ -457,7 +457,7 @@ static void test_image_files_can_be_wrong(void **state)
 {
     (void)state;
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     liana__test_folder();
     liana__test_write("a.jpg", "", 0);
     const char *gone = liana__test_write("b.png", "gone", 4);

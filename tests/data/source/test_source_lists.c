@@ -1,8 +1,8 @@
-/* Sources that list what is elsewhere or pack it: CSV (kind csv), WebDataset tar archives (webdataset), the latter
+/* Sources that list files elsewhere or pack them: CSV (kind csv), WebDataset tar archives (webdataset), the latter
  * written by tar itself. */
 #include "harness/harness.h"
 
-#include "data/source/source.h"
+#include "data/source/source_open.h"
 #include "formats/csv.h"
 #include "formats/image.h"
 #include "formats/tar.h"
@@ -35,7 +35,7 @@ static const char *write_text(const char *name, const char *text)
 static void check_record(const liana__source *source, uint64_t index, int64_t label, const char *id, const char *bytes)
 {
     liana__error error = {0};
-    liana__record record;
+    liana_source_record record;
     void *scratch = liana__source_scratch_create(source);
     assert_ok(liana__source_read(source, index, scratch, &record, &error), &error);
     assert_int_equal(record.has_label, label >= 0);
@@ -113,7 +113,7 @@ static void test_lists_of_numbers(void **state)
     write_images();
     liana__source *source = open_source(write_text("l.csv", "id,class,path\nx1,4,img/1.jpg\nx2, 0 ,\"img/a b.png\"\n"),
                                         &(liana__source_options){.need_labels = true});
-    assert_string_equal(source->kind->name, "csv");
+    assert_string_equal(source->kind->part.name, "csv");
     assert_int_equal(source->num_records, 2);
     assert_int_equal(source->class_names.count, 0);
     check_record(source, 0, 4, "x1", "one");
@@ -131,7 +131,7 @@ static void test_lists_of_numbers(void **state)
     assert_int_equal(liana__source_address(source, 3).record, 1);
     liana__source_close(source);
 
-    /* Only paths; an empty label is none. */
+    /* Only paths; an empty label is no label. */
     source = open_source(write_text("n.csv", "image,label\nimg/1.jpg,\nimg/2.jpg,3\n"), NULL);
     assert_false(source->has_labels);
     check_record(source, 0, -1, "img/1.jpg", "one");
@@ -148,7 +148,7 @@ static void check_labels(const char *text, size_t count, const int64_t *labels)
     assert_int_equal(source->num_records, count);
     assert_int_equal(source->class_names.count, 0);
     for (uint64_t i = 0; i < count; i++) {
-        liana__record record;
+        liana_source_record record;
         assert_ok(liana__source_read(source, i, scratch, &record, &error), &error);
         assert_int_equal(record.label, labels[i]);
     }
@@ -180,7 +180,7 @@ static void test_one_label_is_written_in_one_way(void **state)
     const char *both[] = {path, liana__test_path("m.csv")};
     assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2",
                  "'sea daisy'", "m.csv', line 3", "'Sea  Daisy'");
-    /* Two classes, for whoever says so. */
+    /* Two classes, if the user says so. */
     static const char *const letters[] = {"A", "a"};
     path = write_text("l.csv", "path,label\nimg/1.jpg,a\nimg/2.jpg,A\n");
     assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "line 3");
@@ -276,17 +276,17 @@ static void test_lists_can_be_wrong(void **state)
                  "no records");
     liana__source *source = open_source(write_text("a.csv", "path,label\nimg/1.jpg,1\nimg/9.jpg,1\n"), NULL);
     void *scratch = liana__source_scratch_create(source);
-    liana__record record;
+    liana_source_record record;
     assert_fails(liana__source_read(source, 1, scratch, &record, &error), LIANA_NOT_FOUND, &error, "a.csv", "record 1",
                  "img/9.jpg");
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
-    /* A list beside the class folders that it describes is not meant where their folder is named. */
+    /* A list next to the class folders that it describes is not meant where their folder is named. */
     assert_ok(liana__folder_make(liana__test_path("top/rose"), &error), &error);
     write_text("top/rose/1.jpg", "one");
     write_text("top/a.csv", "path,label\nrose/1.jpg,1\n");
     source = open_source(liana__test_path("top"), NULL);
-    assert_string_equal(source->kind->name, "folder");
+    assert_string_equal(source->kind->part.name, "folder");
     liana__source_close(source);
 }
 
@@ -300,7 +300,7 @@ static void run(const char *format, const char *name)
     assert_int_equal(system(command), 0);
 }
 
-/* A path of more than 255 characters: beyond what a ustar header holds. */
+/* A path of more than 255 characters: too long for a ustar header. */
 static const char *long_name(void)
 {
     static char name[320];
@@ -347,7 +347,7 @@ static void test_archives_of_tar(void **state)
         write_text("w/n1/a.txt", "a caption");
         run(formats[i], "w.tar");
         liana__source *source = open_source(liana__test_path("w.tar"), NULL);
-        assert_string_equal(source->kind->name, "webdataset");
+        assert_string_equal(source->kind->part.name, "webdataset");
         assert_int_equal(source->num_records, with_long ? 3 : 2);
         assert_false(source->has_labels);
         check_record(source, 0, -1, "./n1/a", "first");
@@ -359,7 +359,7 @@ static void test_archives_of_tar(void **state)
         write_text("w/n1/a.cls", "rose");
         run(formats[i], "w.tar");
         source = open_source(liana__test_path("w.tar"), &(liana__source_options){.need_labels = true});
-        liana__record record;
+        liana_source_record record;
         void *scratch = liana__source_scratch_create(source);
         assert_fails(liana__source_read(source, 0, scratch, &record, &error), LIANA_INVALID_DATA, &error, "w.tar",
                      "record 0", "n1/a", "class number");
@@ -410,7 +410,7 @@ static void test_archives_can_be_wrong(void **state)
     while (bytes[end - 1] == 0) end--;
     for (size_t length = 0; length < end; length += 256) {
         liana__tar tar;
-        liana_status status = liana__tar_open_bytes("cut.tar", (const uint8_t *)bytes, length, &tar, &error);
+        liana_status status = liana__tar_open(liana__test_write("cut.tar", bytes, length), &tar, &error);
         assert_fails(status, length < 512 ? LIANA_INVALID_DATA : LIANA_DATA_LOSS, &error, "cut.tar");
         liana__tar_close(&tar);
     }

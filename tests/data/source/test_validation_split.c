@@ -24,44 +24,49 @@ static int64_t label_of(uint64_t index)
     return index % 10 < 6 ? 0 : index % 10 < 9 ? 1 : 2;
 }
 
-static liana_status read_computed(const liana__source *base, uint64_t index, void *scratch, liana__record *record,
-                                  liana__error *error)
+static liana_status read_computed(void *base, liana_source_record *record)
 {
+    const uint64_t index = record->index;
+    void *scratch = record->scratch;
+    liana__error *error = record->error;
     computed *own = (computed *)(uintptr_t)base;
     uint8_t *pixel = scratch;
     own->num_reads++;
     if (index == own->bad) return liana__fail(error, LIANA_DATA_LOSS, "record %d is bad", (int)index);
     *pixel = (uint8_t)index;
-    *record = (liana__record){
+    *record = (liana_source_record){
         .pixels = pixel, .height = 1, .width = 1, .channels = 1, .has_label = true, .label = label_of(index)};
     return LIANA_OK;
 }
 
-static liana__record_address address(const liana__source *source, uint64_t index)
+static liana_record_address address(const void *source, uint64_t index)
 {
     (void)source;
-    return (liana__record_address){"computed", (int64_t)index};
+    return (liana_record_address){.file = "computed", .record = (int64_t)index};
 }
 
-static void close_computed(liana__source *base)
+static void close_computed(void *base)
 {
     ((computed *)base)->closed++;
 }
 
-static int64_t known_label(const liana__source *source, uint64_t index)
+static int64_t known_label(const void *source, uint64_t index)
 {
     (void)source;
     return label_of(index);
 }
 
-static const liana__source_kind kind = {
-    .name = "computed", .close = close_computed, .read = read_computed, .address = address, .scratch_size = 1};
-static const liana__source_kind knowing_kind = {.name = "computed",
-                                                .close = close_computed,
-                                                .read = read_computed,
-                                                .address = address,
-                                                .known_label = known_label,
-                                                .scratch_size = 1};
+static const liana_source_type kind = {.part = {.name = "computed"},
+                                       .close = close_computed,
+                                       .read = read_computed,
+                                       .address = address,
+                                       .scratch_size = 1};
+static const liana_source_type knowing_kind = {.part = {.name = "computed"},
+                                               .close = close_computed,
+                                               .read = read_computed,
+                                               .address = address,
+                                               .known_label = known_label,
+                                               .scratch_size = 1};
 
 static computed make_source(uint64_t count, bool labelled)
 {
@@ -75,8 +80,8 @@ static void list(const liana__source *part, bool *seen, int classes[3])
     void *scratch = liana__source_scratch_create(part);
     int64_t before = -1;
     for (uint64_t i = 0; i < part->num_records; i++) {
-        liana__record record;
-        liana__record_address where = liana__source_address(part, i);
+        liana_source_record record;
+        liana_record_address where = liana__source_address(part, i);
         assert_compare(where.record, >, before); /* in the order of the whole */
         before = where.record;
         assert_false(seen[where.record]);

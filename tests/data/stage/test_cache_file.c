@@ -15,7 +15,7 @@
 
 enum { COUNT = 60 };
 
-/* What was made, and what was said of it. */
+/* The source, and its messages. */
 typedef struct fixture {
     liana_context *context;
     atomic_int calls;
@@ -51,7 +51,7 @@ static liana_status make(void *user, const liana_example_address *address, const
     fixture *own = user;
     (void)address;
     atomic_fetch_add(&own->calls, 1);
-    int64_t value = *(const int64_t *)liana_element_data(input, "value");
+    int64_t value = *(const int64_t *)liana_element_array(input, "value").data;
     if (value == own->fail_at) return liana_element_fail(output, LIANA_INVALID_DATA, "it is the one");
     float *numbers = liana_element_output(output, "numbers");
     for (int i = 0; i < 6; i++) numbers[i] = (float)value / (float)(i + 1);
@@ -93,19 +93,19 @@ static liana_dataset *open_cache(fixture *own, const recipe *wanted)
                                                         .components = components,
                                                         .num_components = 3});
     const char *path = wanted->path ? wanted->path : cache_path();
-    return liana_dataset_cache_file(data, &(liana_cache_file_options){path, wanted->version});
+    return liana_dataset_cache(data, &(liana_cache_options){path, wanted->version});
 }
 
 static void check_element(const liana_element *element, int64_t value)
 {
-    const float *numbers = liana_element_data(element, "numbers");
+    const float *numbers = liana_element_array(element, "numbers").data;
     for (int i = 0; i < 6; i++) assert_compare(numbers[i], ==, (float)value / (float)(i + 1), i);
     for (int k = 0; k < 2; k++) {
         liana_bytes word = liana_element_string(element, "words", k);
         assert_int_equal(word.size, value * (k + 1) % 97);
         for (size_t i = 0; i < word.size; i++) assert_int_equal(((const char *)word.data)[i], 'a' + value % 26);
     }
-    assert_int_equal(*(const uint8_t *)liana_element_data(element, "small"), (uint8_t)value);
+    assert_int_equal(*(const uint8_t *)liana_element_array(element, "small").data, (uint8_t)value);
 }
 
 /* Reads all, twice; returns how many were made. */
@@ -175,7 +175,7 @@ static int64_t sum(liana_dataset *dataset)
     int64_t total = 0;
     assert_int_equal(liana_iterator_create(dataset, NULL, &iterator), LIANA_OK);
     while (liana_iterator_next(iterator, &element) == LIANA_OK) {
-        total += *(const int64_t *)liana_element_data(element, "value");
+        total += *(const int64_t *)liana_element_array(element, "value").data;
     }
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
@@ -197,7 +197,7 @@ static int number_of(liana_dataset *dataset)
 
 static liana_dataset *cache(liana_dataset *dataset)
 {
-    return liana_dataset_cache_file(dataset, &(liana_cache_file_options){.path = cache_path()});
+    return liana_dataset_cache(dataset, &(liana_cache_options){.path = cache_path()});
 }
 
 /* Options of stages, values and files. */
@@ -240,8 +240,7 @@ static void test_options_and_sources_are_told_apart(void **state)
             liana_dataset *records = cache(liana_dataset_tfrecord(context, liana__test_path("records.tfrec")));
             liana_dataset *files;
             assert_int_equal(liana_dataset_open(context, liana__test_path("records.tfrec"), NULL, &files), LIANA_OK);
-            files =
-                liana_dataset_cache_file(files, &(liana_cache_file_options){.path = liana__test_path("files.cache")});
+            files = liana_dataset_cache(files, &(liana_cache_options){.path = liana__test_path("files.cache")});
             own.log[0] = 0;
             assert_int_equal(number_of(records), count);
             assert_int_equal(own.log[0] != 0, again == 0);
@@ -380,15 +379,15 @@ static void test_failures_leave_no_file(void **state)
     assert_says(liana_context_message(own.context), "file");
     assert_null(open_cache(&own, &(recipe){.path = ""}));
     assert_says(liana_context_message(own.context), "cache_file: the path of the file is missing");
-    assert_null(liana_dataset_cache_file(liana_dataset_repeat(liana_dataset_range(own.context, 0, 3, 1), -1),
-                                         &(liana_cache_file_options){.path = cache_path()}));
+    assert_null(liana_dataset_cache(liana_dataset_repeat(liana_dataset_range(own.context, 0, 3, 1), -1),
+                                    &(liana_cache_options){.path = cache_path()}));
     assert_says(liana_context_message(own.context), "cache_file: the data are endless");
     liana_dataset *twice = cache(liana_dataset_skip(cache(liana_dataset_range(own.context, 0, 3, 1)), 1));
     assert_null(twice);
     assert_says(liana_context_message(own.context), "is also the file of an input");
     /* Nothing is kept as well. */
-    liana_dataset *none = liana_dataset_cache_file(liana_dataset_range(own.context, 0, 0, 1),
-                                                   &(liana_cache_file_options){.path = cache_path()});
+    liana_dataset *none =
+        liana_dataset_cache(liana_dataset_range(own.context, 0, 0, 1), &(liana_cache_options){.path = cache_path()});
     assert_int_equal(sum(liana_dataset_retain(none)), 0);
     assert_int_equal(sum(none), 0);
     liana_context_destroy(own.context);
@@ -411,9 +410,9 @@ static void test_several_processes_make_one_file(void **state)
         int count = 0;
         wrong |= liana_iterator_create(dataset, NULL, &iterator) != LIANA_OK;
         while (!wrong && liana_iterator_next(iterator, &element) == LIANA_OK) {
-            wrong |= *(const uint8_t *)liana_element_data(element, "small") != count++;
+            wrong |= *(const uint8_t *)liana_element_array(element, "small").data != count++;
         }
-        /* Who comes second has nothing to do. */
+        /* The second one has nothing to do. */
         int calls = atomic_load(&own.calls);
         _exit(wrong || count != COUNT || (calls != 0 && calls != COUNT) ? 100 : calls != 0);
     }

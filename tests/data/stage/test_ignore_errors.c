@@ -21,7 +21,7 @@ static liana_status make(void *user, const liana_example_address *address, const
 {
     (void)user;
     (void)address;
-    int64_t value = *(const int64_t *)liana_element_data(input, "value");
+    int64_t value = *(const int64_t *)liana_element_array(input, "value").data;
     *(int64_t *)liana_element_output(output, "value") = value * value;
     return fails(value) ? liana_element_fail(output, LIANA_INVALID_DATA, "not this one") : LIANA_OK;
 }
@@ -61,17 +61,18 @@ static void test_they_are_left_out_or_marked(void **state)
                 liana_ignore_errors_options options = {note, &seen};
                 liana_dataset *data = make_data(context);
                 data = mask ? liana_dataset_mark_errors(data, &options) : liana_dataset_ignore_errors(data, &options);
-                assert_int_equal(liana_dataset_random_access(data), mask);
-                assert_int_equal(liana_dataset_num_examples(data), mask ? COUNT : LIANA_UNKNOWN);
+                assert_int_equal(liana_dataset_info(data).random_access, mask);
+                assert_int_equal(liana_dataset_info(data).num_examples, mask ? COUNT : LIANA_UNKNOWN);
                 liana_iterator *iterator;
                 const liana_element *element;
                 liana_iterator_options how = {.num_threads = threads, .start = start};
                 assert_int_equal(liana_iterator_create(data, &how, &iterator), LIANA_OK);
                 for (int64_t i = (int64_t)start; i < (mask ? COUNT : num_left); i++) {
                     assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-                    int64_t value = *(const int64_t *)liana_element_data(element, "value"), wanted = mask ? i : left[i];
+                    int64_t value = *(const int64_t *)liana_element_array(element, "value").data,
+                            wanted = mask ? i : left[i];
                     assert_int_equal(value, mask && fails(i) ? 0 : wanted * wanted);
-                    const bool *valid = liana_element_data(element, "valid");
+                    const bool *valid = liana_element_array(element, "valid").data;
                     if (mask) assert_int_equal(*valid, !fails(i));
                     if (!mask) assert_null(valid);
                 }
@@ -151,7 +152,7 @@ static liana_status fit(liana_context *context, const liana_fit_options *options
     liana_dense(model, .units = CLASSES, .activation = "softmax");
     liana_status status = liana_fit(model, options);
     assert_int_equal(liana_dataset_open(context, liana__test_path("plain.tfrec"), NULL, &plain), LIANA_OK);
-    if (status == LIANA_OK) assert_int_equal(liana_predict(model, plain, outputs[0]), LIANA_OK);
+    if (status == LIANA_OK) assert_int_equal(liana_predict(model, plain, NULL, outputs[0]), LIANA_OK);
     liana_dataset_close(plain);
     liana_model_destroy(model);
     return status;
@@ -307,8 +308,8 @@ static void test_streams_are_not_gone_through_before(void **state)
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
     calls seen = {0};
     liana_dataset *data = make_stream(context, &seen);
-    /* An epoch of 3 steps. What is read ahead is far from all: the ring has places for 32 batches, each of the three
-     * stages for 256 elements. */
+    /* An epoch of 3 steps. The elements that are read ahead are far from all: the ring has places for 32 batches, each
+     * of the three stages for 256 elements. */
     float steps[2][16][CLASSES];
     liana_fit_options options = {.training = data, .batch_size = 8, .epochs = 1, .steps_per_epoch = 3};
     assert_int_equal(fit(context, &options, steps[0]), LIANA_OK);
@@ -329,7 +330,7 @@ static void test_streams_are_not_gone_through_before(void **state)
         assert_int_equal(liana_evaluate(model, data, NULL, &results), LIANA_OK);
         assert_int_equal(results.num_examples, MANY - MANY / 9);
     }
-    /* Two epochs, and what was read ahead of a third and a fourth. */
+    /* Two epochs, and the elements that were read ahead of a third and a fourth. */
     int map_calls = atomic_load(&seen.map);
     assert_in_range(map_calls, 2 * results.num_examples, 4 * results.num_examples);
     assert_in_range(atomic_load(&seen.filter), 3 * MANY, 5 * MANY);

@@ -12,7 +12,7 @@
 
 enum { MAX_PARTS = 14, MAX_ELEMENTS = 400, SIZE = LIANA__TINY_SIZE };
 
-/* What comes of each part, element by element. */
+/* The elements of each part. */
 typedef struct plain {
     int count;
     int parts[MAX_ELEMENTS];
@@ -124,7 +124,7 @@ static void check_iteration(const liana_dataset *dataset, const liana_iterator_o
     assert_int_equal(liana_iterator_create(dataset, options, &iterator), LIANA_OK);
     for (int i = (int)options->start; i < count; i++) {
         assert_int_equal(liana_iterator_next(iterator, &element), LIANA_OK);
-        assert_int_equal(*(const int64_t *)liana_element_data(element, "value"), expected[i]);
+        assert_int_equal(*(const int64_t *)liana_element_array(element, "value").data, expected[i]);
     }
     assert_int_equal(liana_iterator_next(iterator, &element), LIANA_END_OF_DATA);
     liana_iterator_destroy(iterator);
@@ -145,8 +145,8 @@ static void test_datasets_in_turn(void **state)
             for (int replayed = 0; replayed < 2; replayed++) {
                 liana_dataset *dataset = make_parts(context, lengths, NUM_PARTS, replayed,
                                                     &(liana_interleave_datasets_options){cycle, block});
-                assert_int_equal(liana_dataset_random_access(dataset), !replayed);
-                assert_int_equal(liana_dataset_num_examples(dataset), replayed ? LIANA_UNKNOWN : order.count);
+                assert_int_equal(liana_dataset_info(dataset).random_access, !replayed);
+                assert_int_equal(liana_dataset_info(dataset).num_examples, replayed ? LIANA_UNKNOWN : order.count);
                 for (uint64_t start = 0; start <= (uint64_t)order.count; start += 9) {
                     liana_iterator_options options = {.num_threads = (int)(start % 3), .start = start};
                     check_iteration(dataset, &options, expected, order.count);
@@ -197,7 +197,7 @@ static void test_wrong_options_are_named(void **state)
     liana_dataset *endless[2] = {liana_dataset_range(context, 0, 2, 1),
                                  liana_dataset_repeat(liana_dataset_range(context, 0, 2, 1), -1)};
     liana_dataset *all = liana_dataset_interleave_datasets(endless, 2, NULL);
-    assert_int_equal(liana_dataset_num_examples(all), LIANA_INFINITE);
+    assert_int_equal(liana_dataset_info(all).num_examples, LIANA_INFINITE);
     all = liana_dataset_take(all, 7);
     check_iteration(all, &(liana_iterator_options){0}, (const int64_t[]){0, 0, 1, 1, 0, 1, 0}, 7);
     liana_dataset_close(all);
@@ -246,7 +246,7 @@ static void check_ids(liana_context *context, const char *format, const plain *o
     liana_status status = liana_dataset_configure(context, text, NULL, &dataset);
     if (status != LIANA_OK) print_error("%s: %s\n", text, liana_context_message(context));
     assert_int_equal(status, LIANA_OK);
-    assert_int_equal(liana_dataset_num_examples(dataset), order->count);
+    assert_int_equal(liana_dataset_info(dataset).num_examples, order->count);
     for (uint64_t start = 0; start < 40; start += 13) {
         liana_iterator *iterator;
         const liana_element *element;

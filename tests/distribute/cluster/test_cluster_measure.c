@@ -1,5 +1,5 @@
-/* Evaluation and prediction that several processes share: the bits and bytes of one process, each example made by one. In
- * C the processes are threads here; those of the command are processes. */
+/* Evaluation and prediction that several processes share: the bits and bytes of one process, each example made by one.
+ * In C the processes are threads here; those of the command are processes. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/cluster/hub.h"
 #include "harness/made_examples.h"
@@ -28,9 +28,9 @@ typedef struct process {
 /* Weights that only the chief has right. */
 static liana_status set_weights(liana_model *model, const process *own)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array weights;
-        LIANA_TRY(liana_model_get_weights(model, liana_model_weight_name(model, i), &weights));
+        LIANA_TRY(liana_model_get_weights(model, liana_model_weight(model, i).name, &weights));
         const size_t count = (size_t)liana_shape_size(&weights.shape);
         float *values = malloc((count + 1) * sizeof *values);
         if (!values) return LIANA_OUT_OF_MEMORY;
@@ -38,7 +38,7 @@ static liana_status set_weights(liana_model *model, const process *own)
             values[k] = own->rank ? 0.5f : ((const float *)weights.data)[k] + 0.01f * (float)(k % 7);
         }
         weights.data = values;
-        weights.name = liana_model_weight_name(model, i);
+        weights.name = liana_model_weight(model, i).name;
         const liana_status status = liana_model_set_weights(model, &weights, 1);
         free(values);
         LIANA_TRY(status);
@@ -62,9 +62,8 @@ static liana_status measure(liana_context *context, process *own)
                                 &own->results);
     }
     if (status == LIANA_OK) {
-        status =
-            liana_predict_batches(model, data, &(liana_predict_options){.batch_size = BATCH, .strategy = own->strategy},
-                                  own->outputs);
+        status = liana_predict(model, data, &(liana_predict_options){.batch_size = BATCH, .strategy = own->strategy},
+                               own->outputs);
     }
     liana_model_destroy(model);
     liana_dataset_close(data);
@@ -146,7 +145,7 @@ static void test_what_is_measured_in_c_is_shared_out(void **state)
 
 static char run_folder[512], images[512];
 
-/* What the command prints, alone and in processes. */
+/* The command's output, alone and in processes. */
 static void assert_same_output(const char *what, const char *first, const char *second, const char *third)
 {
     liana__test_result alone = liana__test_process(NULL, what, run_folder, first, second, third);
@@ -185,8 +184,8 @@ static void test_files_of_predictions_have_the_same_bytes(void **state)
     assert_same_file(one, other);
 }
 
-/* Two processes by TF_CONFIG. The second one cannot reach the run folder: its working folder is another, and the name of
- * the run means nothing there. */
+/* Two processes by TF_CONFIG. The second one cannot reach the run folder: its working folder is another, and the name
+ * of the run means nothing there. */
 static void test_only_the_chief_needs_the_run(void **state)
 {
     (void)state;

@@ -192,7 +192,7 @@ static void test_what_is_refused(void **state)
 
 /* ---- a program of one's own ---- */
 
-/* What `liana launch --program` runs: this file with --fit, the data and the strategy. A digest of the weights. */
+/* The program of `liana launch --program`: this file with --fit, the data and the strategy. A digest of the weights. */
 static int fit_here(const char *images, const char *strategy, uint64_t *digest)
 {
     liana_context *context = NULL;
@@ -205,9 +205,9 @@ static int fit_here(const char *images, const char *strategy, uint64_t *digest)
         status = liana_fit(model, &(liana_fit_options){
                                       .training = data, .epochs = 2, .microbatch = 4, .strategy = {.name = strategy}});
     }
-    for (size_t i = 0; status == LIANA_OK && liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; status == LIANA_OK && liana_model_weight(model, i).name; i++) {
         liana_array weights;
-        status = liana_model_get_weights(model, liana_model_weight_name(model, i), &weights);
+        status = liana_model_get_weights(model, liana_model_weight(model, i).name, &weights);
         const unsigned char *bytes = weights.data;
         for (size_t k = 0; k < (size_t)liana_shape_size(&weights.shape) * sizeof(float); k++) {
             *digest = (*digest ^ bytes[k]) * 1099511628211u;

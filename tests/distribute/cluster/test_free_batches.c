@@ -1,6 +1,6 @@
-/* liana_train_on_batch where workers are not in step. Asynchronous workers take turns, so nothing is stale: the bits of one
- * device. An update of the first gradients is the mean over their examples: a linear model from zeros with rate 0.5 has minus
- * half the mean gradient. */
+/* liana_train_on_batch where workers are not in step. Asynchronous workers take turns, so nothing is stale: the bits of
+ * one device. An update of the first gradients is the mean over their examples: a linear model from zeros with rate 0.5
+ * has minus half the mean gradient. */
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/hub_death.h"
 #include "harness/linear_rows.h"
@@ -75,7 +75,7 @@ static void test_asynchronous_workers_take_turns(void **state)
             assert_memory_equal(results[i].weights, expected[0].weights, expected[0].size);
             assert_compare(results[i].loss, ==, expected[0].loss, i);
             const size_t own = i < workers ? (BATCHES - i + workers - 1) / workers : 0;
-            assert_int_equal(results[i].counters.leaves_computed, own * LIANA__LINEAR_ROWS / LIANA__LINEAR_SHARD);
+            assert_int_equal(results[i].counters.shards_computed, own * LIANA__LINEAR_ROWS / LIANA__LINEAR_SHARD);
         }
         liana__free_results(results, all);
     }

@@ -1,5 +1,5 @@
-/* Workers that are not in step: asynchronous updates with a bound on staleness, and updates of the first gradients. Which
- * worker is slow is decided by a hub that holds its messages, and not by the clock. */
+/* Workers that are not in step: asynchronous updates with a bound on staleness, and updates of the first gradients.
+ * Which worker is slow is decided by a hub that holds its messages, and not by the clock. */
 #include "harness/cluster/free_hub.h"
 #include "harness/linear_rows.h"
 
@@ -131,7 +131,8 @@ static void test_one_worker_gives_the_synchronous_bits(void **state)
     }
 }
 
-/* 40 rows in batches of 4: 10 updates an epoch. Each batch is used once, and all processes end with the same weights. */
+/* 40 rows in batches of 4: 10 updates an epoch. Each batch is used once, and all processes end with the same
+ * weights. */
 static void test_each_gradient_is_used_once(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void test_each_gradient_is_used_once(void **state)
             assert_memory_equal(results[0].weights, results[i].weights, results[0].size);
             assert_compare(results[0].loss, ==, results[i].loss, i);
             assert_int_equal(results[i].counters.updates, i < workers ? 0 : 20);
-            leaves += results[i].counters.leaves_computed;
+            leaves += results[i].counters.shards_computed;
         }
         assert_int_equal(leaves, 2 * 10 * 2);
         assert_int_equal(liana__cluster_fit_number(program.checkpoints, "computed"), 10);
@@ -307,7 +308,7 @@ static void test_all_shares_are_counted(void **state)
     liana__free_results(results, 6);
 }
 
-/* ---- pauses, ends, and what is refused ---- */
+/* ---- pauses, ends, and refusals ---- */
 
 /* Ended in the middle of an epoch and between two pauses, and gone on with: with one worker, to the same bits. */
 static void test_a_fit_goes_on(void **state)
@@ -379,7 +380,7 @@ static void test_what_is_refused(void **state)
     refuse(&no_servers, 0, "needs parameter servers");
 }
 
-/* What is not finite ends the fit on all, and nobody waits for ever. */
+/* A number that is not finite ends the fit on all, and nobody waits for ever. */
 static void test_bad_numbers_end_the_fit_on_all(void **state)
 {
     (void)state;

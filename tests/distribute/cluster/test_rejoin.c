@@ -1,5 +1,5 @@
-/* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one without
- * any death. Who was taken for dead, and lives, ends by itself. */
+/* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one
+ * without any death. A process that was taken for dead, and lives, ends by itself. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TRIES: how often a test may find the training over before it has done what it is about. */
+/* TRIES: how often a test may find the training over before it has done its work. */
 enum { COUNT = 90, TRIES = 10 };
 static const char *const epochs = LIANA__JOB_EPOCHS;
 
@@ -65,8 +65,8 @@ static void assert_others_end(job *own, size_t rank)
     }
 }
 
-/* A process is killed, and another one comes in its place. False: the training was over before it was taken in. Only one that is
- * left alone may go on without it: the others hear of it while they wait for the one that is halted. */
+/* A process is killed, and another one comes in its place. False: the training was over before it was taken in. Only
+ * one that is left alone may go on without it: the others hear of it while they wait for the one that is halted. */
 static bool replace(job *own, size_t rank)
 {
     liana__job_start_all(own);
@@ -261,8 +261,8 @@ static pid_t find_last(pid_t process)
     return process;
 }
 
-/* Kills some of three workers that launch has started, from rank `first` on. One that is killed alone is started again: a
- * third one is halted until then, so that the training is not over before. */
+/* Kills some of three workers that launch has started, from rank `first` on. One that is killed alone is started again:
+ * a third one is halted until then, so that the training is not over before. */
 static void kill_some(pid_t launch, size_t first, size_t count)
 {
     pid_t children[8], now[8];
@@ -277,7 +277,7 @@ static void kill_some(pid_t launch, size_t first, size_t count)
     kill(halted, SIGCONT);
 }
 
-/* Of three workers, ranks 1 and perhaps 2 are killed. What launch says. */
+/* Of three workers, ranks 1 and perhaps 2 are killed. The messages of launch. */
 static char *launch_and_kill(const char *name, int number, size_t num_killed)
 {
     job own = {.name = name, .workers = 3, .number = number};
@@ -335,8 +335,8 @@ static void test_launch_starts_all_again(void **state)
 
 /* ---- liana launch -H ---- */
 
-/* A stand-in for ssh, in a folder with the command: the process at the far end, as its text says, runs here. As ssh it ends
- * with 255 where that is killed. */
+/* A stand-in for ssh, in a folder with the command: the process at the far end, as its text says, runs here. As ssh it
+ * ends with 255 where that is killed. */
 static const char *make_ssh(void)
 {
     static const char script[] = "#!/bin/sh\n"
@@ -357,7 +357,7 @@ static const char *make_ssh(void)
     return path;
 }
 
-/* Of three workers by ssh, one is killed; rank 0 is where all meet. What launch says. */
+/* Of three workers by ssh, one is killed; rank 0 is where all meet. The messages of launch. */
 static char *launch_far_and_kill(const char *name, int number, size_t killed)
 {
     job own = {.name = name, .workers = 3, .number = number};

@@ -1,4 +1,5 @@
-/* Gradients that travel in bfloat16: what is rounded, what it does not depend on, and how many bytes are saved. */
+/* Gradients that travel in bfloat16: the rounded values, the facts that do not change them, and how many bytes are
+ * saved. */
 #include "harness/cluster/cluster_fit.h"
 #include "harness/tiny_fit.h"
 
@@ -72,7 +73,7 @@ static void test_slices_as_messages(void **state)
     assert_true(isnan(got[3]));
 }
 
-/* Chunks have every element once, in order; each is one frame, and all but the last have what is worth a message. */
+/* Chunks have every element once, in order; each is one frame, and all but the last are large enough for a message. */
 static void check_chunks(const liana__wire_format *format, const liana__slice_map *map)
 {
     enum { NUM_SUMS = 8 };
@@ -138,14 +139,14 @@ static void test_any_float(void **state)
 
 static float x[BATCH * FEATURES], y[BATCH];
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor in = liana_leaf_input(leaf, "x"), target = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor in = liana_shard_input(shard, "x"), target = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
     liana_tensor error = liana_op_subtract(liana_op_matmul(in, weight, false, false), target);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -161,10 +162,8 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
 {
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}},
                                                  {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
-    const liana_step_options options = {.leaf = build_leaf,
+    const liana_step_options options = {.shard = build_shard,
                                         .update = build_update,
                                         .components = components,
                                         .num_components = 2,
@@ -174,14 +173,13 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
                                         .strategy = program->strategy};
     const float zeros[FEATURES] = {0};
     liana_step_results results;
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     if (status == LIANA_OK) {
         status = liana_step_run(step,
-                                &(liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH, FEATURES), x},
+                                &(liana_step_input){.arrays = {{"x", LIANA_F32, liana_shape_of(BATCH, FEATURES), x},
                                                                {"y", LIANA_F32, liana_shape_of(BATCH, 1), y}},
                                                     .scalars = {{"rate", 1}}},
                                 &results);
@@ -190,12 +188,10 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
     result->weights = calloc(1, result->size);
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", result->weights, result->size);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 
-/* The sum of a feature's gradient over some leaves, from weights of zero; it is exact. */
+/* The sum of a feature's gradient over some shards, from weights of zero; it is exact. */
 static double sum_leaves(size_t feature, size_t begin, size_t end)
 {
     double sum = 0;
@@ -260,7 +256,7 @@ static liana__cluster_program fit_of(size_t num_servers, bool rounds)
     return (liana__cluster_program){.run = liana__cluster_fit_rows, .strategy = strategy_of(num_servers, rounds)};
 }
 
-/* What owns the slices is of no matter, and how many workers there are is. */
+/* The owners of the slices do not matter, and the number of workers does. */
 static void test_results_depend_on_the_workers_alone(void **state)
 {
     (void)state;
@@ -329,7 +325,7 @@ static void test_counters_show_the_bytes(void **state)
     assert_compare(rounded, <, 0.77 * whole);
 }
 
-/* ---- what is said, and refused ---- */
+/* ---- messages, and refusals ---- */
 
 static void test_a_resume_says_what_changed(void **state)
 {

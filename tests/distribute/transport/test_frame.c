@@ -1,4 +1,4 @@
-/* Frames and greetings between processes: what is refused, and that any bytes are survived; the mailbox alone. */
+/* Frames and greetings between processes: refusals, and that any bytes are survived; the mailbox alone. */
 #include "harness/harness.h"
 #include "harness/try/try_frame.h"
 #include "harness/try/try_message.h"
@@ -110,7 +110,7 @@ static void any_bytes_are_survived(void **state)
     assert_compare(accepted, <, 20000);
 }
 
-/* What processes of a training tell each other: numbers of eight bytes, texts with their lengths. */
+/* Messages between processes of a training: numbers of eight bytes, texts with their lengths. */
 static void any_messages_are_survived(void **state)
 {
     (void)state;
@@ -169,8 +169,8 @@ static void *take_half(void *user)
         do {
             double deadline = step % 5 ? 0 : liana__clock_seconds() + 1e-5;
             memset(message, 0xff, sizeof message);
-            status = liana__mailbox_receive(own->mailbox, own->from, (liana__message_key){0, step, 0, 0}, message,
-                                            MESSAGE, deadline, &error);
+            status = liana__mailbox_receive(own->mailbox, own->from, (liana__message_key){0, step, 0, 0},
+                                            &(liana__receipt){message, NULL, MESSAGE}, deadline, &error);
             own->late += status == LIANA_UNAVAILABLE;
         } while (status == LIANA_UNAVAILABLE);
         for (size_t i = 0; i < MESSAGE; i++) {
@@ -217,7 +217,8 @@ static void pieces_continue_their_message(void **state)
     piece.size = 6;
     assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
     assert_fails(liana__mailbox_put(mailbox, &piece, &error), LIANA_INVALID_DATA, &error, "two messages", "same key");
-    assert_fails(liana__mailbox_receive(mailbox, 0, piece.key, text, 6, 0, &error), LIANA_INTERNAL, &error, "same key");
+    assert_fails(liana__mailbox_receive(mailbox, 0, piece.key, &(liana__receipt){text, NULL, 6}, 0, &error),
+                 LIANA_INTERNAL, &error, "same key");
     liana__mailbox_destroy(mailbox);
 }
 
@@ -226,7 +227,7 @@ static void count_release(void *owner)
     ++*(int *)owner;
 }
 
-/* A whole message stays where it is, and goes to who takes it; a piece, or one that is awaited elsewhere, is copied. */
+/* A whole message stays where it is, and goes to its receiver; a piece, or one that is awaited elsewhere, is copied. */
 static void whole_messages_are_not_copied(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static void whole_messages_are_not_copied(void **state)
     liana__mail_piece piece = {0, {0, 1, 0, 0}, 6, 0, word, 6, &memory};
     assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
     assert_null(memory.release);
-    assert_ok(liana__mailbox_take(mailbox, 0, piece.key, 6, 0, &message, &error), &error);
+    assert_ok(liana__mailbox_receive(mailbox, 0, piece.key, &(liana__receipt){NULL, &message, 6}, 0, &error), &error);
     assert_ptr_equal(message.bytes, word);
     assert_int_equal(released, 0);
     liana__message_free(&message);
@@ -253,11 +254,12 @@ static void whole_messages_are_not_copied(void **state)
         piece.key.step++;
         assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
         if (expected == 6) {
-            assert_ok(liana__mailbox_receive(mailbox, 0, piece.key, text, 6, 0, &error), &error);
+            assert_ok(liana__mailbox_receive(mailbox, 0, piece.key, &(liana__receipt){text, NULL, 6}, 0, &error),
+                      &error);
             assert_string_equal(text, word);
         } else {
-            assert_fails(liana__mailbox_take(mailbox, 0, piece.key, 7, 0, &message, &error), LIANA_INTERNAL, &error,
-                         "6 bytes", "expected 7");
+            assert_fails(liana__mailbox_receive(mailbox, 0, piece.key, &(liana__receipt){NULL, &message, 7}, 0, &error),
+                         LIANA_INTERNAL, &error, "6 bytes", "expected 7");
             assert_null(message.bytes);
         }
         assert_int_equal(released, (int)expected - 4);
@@ -271,7 +273,7 @@ static void whole_messages_are_not_copied(void **state)
     piece.offset = 3;
     piece.bytes = word + 3;
     assert_ok(liana__mailbox_put(mailbox, &piece, &error), &error);
-    assert_ok(liana__mailbox_take(mailbox, 0, piece.key, 6, 0, &message, &error), &error);
+    assert_ok(liana__mailbox_receive(mailbox, 0, piece.key, &(liana__receipt){NULL, &message, 6}, 0, &error), &error);
     assert_string_equal(message.bytes, word);
     liana__message_free(&message);
 

@@ -52,9 +52,9 @@ static liana_status send_bytes(liana__test_member *member, size_t to, liana__mes
     const size_t first = size / 3;
     const liana__message_part parts[] = {{bytes, first}, {NULL, 0}, {bytes + first, size - first}};
     if (key.step % 2 == 0) {
-        return member->transport->send(member->instance, to, key, bytes, size, &member->error);
+        return liana__transport_send(member->transport, member->instance, to, key, bytes, size, &member->error);
     }
-    return member->transport->send_parts(member->instance, to, key, parts, 3, &member->error);
+    return member->transport->send(member->instance, to, key, parts, 3, &member->error);
 }
 
 /* By turns as a copy, and with the message's own memory. */
@@ -64,10 +64,11 @@ static liana_status receive_bytes(liana__test_member *member, size_t from, liana
     const liana__transport *transport = member->transport;
     const double until = liana__clock_seconds() + 60;
     if ((key.step + from) % 2) {
-        return transport->receive(member->instance, from, key, bytes, size, until, &member->error);
+        return liana__transport_receive(transport, member->instance, from, key, bytes, size, until, &member->error);
     }
-    liana__message message;
-    const liana_status status = transport->take(member->instance, from, key, size, until, &message, &member->error);
+    liana__message message = {0};
+    const liana_status status =
+        transport->receive(member->instance, from, key, &(liana__receipt){NULL, &message, size}, until, &member->error);
     if (status == LIANA_OK && size) memcpy(bytes, message.bytes, size);
     liana__message_free(&message);
     return status;
@@ -145,7 +146,7 @@ static void messages_with_a_master(void **state)
     all_ok(members, 4);
 }
 
-/* ---- what a receive may end with ---- */
+/* ---- possible ends of a receive ---- */
 
 static void receive_badly(liana__test_member *member)
 {
@@ -155,25 +156,26 @@ static void receive_badly(liana__test_member *member)
     size_t size = 0;
     liana__error error = {0};
     if (member->place.rank == 1) {
-        TRY_MEMBER(member, transport->send(member->instance, 0, key, "hello", 5, &member->error));
-        TRY_MEMBER(member, transport->receive(member->instance, 0, ready, bytes, 1, 0, &member->error));
+        TRY_MEMBER(member, liana__transport_send(transport, member->instance, 0, key, "hello", 5, &member->error));
+        TRY_MEMBER(member,
+                   liana__transport_receive(transport, member->instance, 0, ready, bytes, 1, 0, &member->error));
         return;
     }
     demand(member, !transport->peek(member->instance, 1, other, &size), "there is a message that was not sent");
-    liana_status status =
-        transport->receive(member->instance, 1, other, bytes, 5, liana__clock_seconds() + 0.05, &error);
+    liana_status status = liana__transport_receive(transport, member->instance, 1, other, bytes, 5,
+                                                   liana__clock_seconds() + 0.05, &error);
     demand(member, status == LIANA_UNAVAILABLE && strstr(error.message, "rank 1 has not sent"), error.message);
     const double begun = liana__clock_seconds();
     while (!transport->peek(member->instance, 1, key, &size) && liana__clock_seconds() - begun < 300) usleep(1000);
     demand(member, size == 5, "peek tells another size");
-    status = transport->receive(member->instance, 1, key, bytes, 7, 0, &error);
+    status = liana__transport_receive(transport, member->instance, 1, key, bytes, 7, 0, &error);
     demand(member, status == LIANA_INTERNAL && strstr(error.message, "5 bytes, expected 7"), error.message);
-    TRY_MEMBER(member, transport->send(member->instance, 1, ready, "", 1, &member->error));
+    TRY_MEMBER(member, liana__transport_send(transport, member->instance, 1, ready, "", 1, &member->error));
     /* Rank 1 leaves. */
-    status = transport->receive(member->instance, 1, other, bytes, 5, 0, &error);
+    status = liana__transport_receive(transport, member->instance, 1, other, bytes, 5, 0, &error);
     demand(member, status == LIANA_UNAVAILABLE && strstr(error.message, "rank 1 has left"), error.message);
     demand(member, transport->is_gone(member->instance, 1), "who has left is not gone");
-    TRY_MEMBER(member, transport->send(member->instance, 1, ready, "", 1, &member->error));
+    TRY_MEMBER(member, liana__transport_send(transport, member->instance, 1, ready, "", 1, &member->error));
 }
 
 static void receives_end_with_a_reason(void **state)
@@ -203,23 +205,23 @@ static void change_generation(liana__test_member *member)
     char byte = 'o';
     liana__error error = {0};
     pthread_t thread;
-    TRY_MEMBER(member, transport->send(member->instance, other, old, &byte, 1, &member->error));
+    TRY_MEMBER(member, liana__transport_send(transport, member->instance, other, old, &byte, 1, &member->error));
     byte = 'n';
-    TRY_MEMBER(member, transport->send(member->instance, other, next, &byte, 1, &member->error));
+    TRY_MEMBER(member, liana__transport_send(transport, member->instance, other, next, &byte, 1, &member->error));
     pthread_create(&thread, NULL, interrupt_later, member);
-    liana_status status = transport->receive(member->instance, other, never, &byte, 1, 0, &error);
+    liana_status status = liana__transport_receive(transport, member->instance, other, never, &byte, 1, 0, &error);
     pthread_join(thread, NULL);
     demand(member, status == LIANA_UNAVAILABLE && strstr(error.message, "was interrupted"), error.message);
     transport->set_generation(member->instance, 1, both);
-    status = transport->receive(member->instance, other, old, &byte, 1, 0, &error);
+    status = liana__transport_receive(transport, member->instance, other, old, &byte, 1, 0, &error);
     demand(member, status == LIANA_UNAVAILABLE && strstr(error.message, "generation 0"), error.message);
-    TRY_MEMBER(member, transport->receive(member->instance, other, next, &byte, 1, 0, &member->error));
+    TRY_MEMBER(member, liana__transport_receive(transport, member->instance, other, next, &byte, 1, 0, &member->error));
     demand(member, byte == 'n', "the message of the new generation is another one");
     /* Neither leaves before the other has all. */
-    TRY_MEMBER(member,
-               transport->send(member->instance, other, (liana__message_key){1, 9, 9, 9}, "", 1, &member->error));
-    TRY_MEMBER(member, transport->receive(member->instance, other, (liana__message_key){1, 9, 9, 9}, &byte, 1, 0,
-                                          &member->error));
+    TRY_MEMBER(member, liana__transport_send(transport, member->instance, other, (liana__message_key){1, 9, 9, 9}, "",
+                                             1, &member->error));
+    TRY_MEMBER(member, liana__transport_receive(transport, member->instance, other, (liana__message_key){1, 9, 9, 9},
+                                                &byte, 1, 0, &member->error));
 }
 
 static void generations_drop_older_messages(void **state)
@@ -239,12 +241,13 @@ static void send_too_much(liana__test_member *member)
     liana__error error = {0};
     if (member->place.rank == 1) {
         for (key.step = 0; key.step < 20; key.step++) {
-            TRY_MEMBER(member, member->transport->send(member->instance, 0, key, bytes, sizeof bytes, &member->error));
+            TRY_MEMBER(member, liana__transport_send(member->transport, member->instance, 0, key, bytes, sizeof bytes,
+                                                     &member->error));
         }
         return;
     }
     key.step = 1000;
-    liana_status status = member->transport->receive(member->instance, 1, key, bytes, 1, 0, &error);
+    liana_status status = liana__transport_receive(member->transport, member->instance, 1, key, bytes, 1, 0, &error);
     demand(member, status == LIANA_OUT_OF_MEMORY && strstr(error.message, "nobody has asked for"), error.message);
 }
 
@@ -436,7 +439,8 @@ static void wait_to_be_killed(liana__test_member *member)
         for (;;) pause();
     }
     double begun = liana__clock_seconds();
-    liana_status status = member->transport->receive(member->instance, 2, (liana__message_key){0}, &byte, 1, 0, &error);
+    liana_status status =
+        liana__transport_receive(member->transport, member->instance, 2, (liana__message_key){0}, &byte, 1, 0, &error);
     double waited = liana__clock_seconds() - begun;
     demand(member, status == LIANA_UNAVAILABLE && strstr(error.message, "rank 2"), error.message);
     demand(member, member->transport->is_gone(member->instance, 2), "a dead process is not gone");
@@ -445,10 +449,10 @@ static void wait_to_be_killed(liana__test_member *member)
     size_t other = 1 - member->place.rank;
     static const bool left[] = {true, true, false};
     member->transport->set_generation(member->instance, 1, left);
-    TRY_MEMBER(member, member->transport->send(member->instance, other, (liana__message_key){1, 0, 0, 0}, "x", 1,
-                                               &member->error));
-    TRY_MEMBER(member, member->transport->receive(member->instance, other, (liana__message_key){1, 0, 0, 0}, &byte, 1,
-                                                  0, &member->error));
+    TRY_MEMBER(member, liana__transport_send(member->transport, member->instance, other,
+                                             (liana__message_key){1, 0, 0, 0}, "x", 1, &member->error));
+    TRY_MEMBER(member, liana__transport_receive(member->transport, member->instance, other,
+                                                (liana__message_key){1, 0, 0, 0}, &byte, 1, 0, &member->error));
 }
 
 static void end_process_with(int signal_number, double heartbeat)
@@ -538,7 +542,7 @@ static int knock(int port)
     return stranger;
 }
 
-/* What libzmq expects first, with one of three mechanisms: none, CURVE, and an older protocol. */
+/* The first bytes that libzmq expects, with one of three mechanisms: none, CURVE, and an older protocol. */
 static size_t write_opening(uint8_t *bytes, int kind)
 {
     static const uint8_t signature[10] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f};
@@ -606,10 +610,11 @@ static void exchange_secrets(liana__test_member *member)
     const liana__message_key key = {.step = 1, .kind = 5};
     char *bytes = malloc(size);
     for (size_t i = 0; i < SECRETS; i++) memcpy(bytes + i * sizeof secret, secret, sizeof secret);
-    TRY_MEMBER(member, member->transport->send(member->instance, other, key, bytes, size, &member->error));
+    TRY_MEMBER(member,
+               liana__transport_send(member->transport, member->instance, other, key, bytes, size, &member->error));
     memset(bytes, 0, size);
-    TRY_MEMBER(member, member->transport->receive(member->instance, other, key, bytes, size,
-                                                  liana__clock_seconds() + 60, &member->error));
+    TRY_MEMBER(member, liana__transport_receive(member->transport, member->instance, other, key, bytes, size,
+                                                liana__clock_seconds() + 60, &member->error));
     demand(member, memcmp(bytes + size - sizeof secret, secret, sizeof secret) == 0, "the secret is another one");
     free(bytes);
 }

@@ -47,12 +47,12 @@ static liana_model *build_model(liana_context *context, bool is_wide)
     return model;
 }
 
-/* Moving averages apart from what is trained. */
+/* Moving averages apart from trained weights. */
 static liana_status keep_weights(liana_model *model, liana__cluster_result *result)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array array;
-        const char *name = liana_model_weight_name(model, i);
+        const char *name = liana_model_weight(model, i).name;
         if (!strstr(name, "moving_")) continue;
         LIANA_TRY(liana_model_get_weights(model, name, &array));
         const size_t added = (size_t)liana_shape_size(&array.shape) * sizeof(float);
@@ -147,7 +147,7 @@ void liana__free_results(liana__cluster_result *results, size_t count)
     }
 }
 
-/* ---- what it leaves ---- */
+/* ---- its results ---- */
 
 uint64_t liana__cluster_fit_number(const char *folder, const char *key)
 {

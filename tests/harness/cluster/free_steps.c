@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process does, and what it has seen. */
+/* The work of a process, and its record. */
 typedef struct loop {
     liana_context *context;
     const liana__cluster_program *program;
@@ -37,7 +37,7 @@ static float y_of(int step, int64_t row)
     return 2 * x_of(step, row, 0) - x_of(step, row, 1) + 0.5F;
 }
 
-static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch)
+static liana_status give_batch(void *user, int64_t step, liana_step_input *batch)
 {
     loop *own = user;
     const int64_t count = liana__free_count((int)step);
@@ -53,7 +53,7 @@ static liana_status give_batch(void *user, int64_t step, liana_step_batch *batch
     /* In each worker's share, so that it is among the first. */
     for (int i = 0; step == liana__free_shared.bad_numbers && i < LIANA__FREE_BATCH; i++)
         own->x[i * LIANA__FREE_FEATURES] = NAN;
-    *batch = (liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(count, LIANA__FREE_FEATURES), own->x},
+    *batch = (liana_step_input){.arrays = {{"x", LIANA_F32, liana_shape_of(count, LIANA__FREE_FEATURES), own->x},
                                            {"y", LIANA_F32, liana_shape_of(count, 1), own->y}}};
     if (liana__free_shared.scalars_in_batch) batch->scalars[0] = (liana_setting){"rate", 1};
     return LIANA_OK;
@@ -80,21 +80,21 @@ static liana_tensor weight_of(liana_graph *graph)
     return liana_graph_variable(graph, "weight", LIANA_F32, liana_shape_of(LIANA__FREE_FEATURES, 1));
 }
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y"), weight = weight_of(leaf->graph);
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y"), weight = weight_of(shard->graph);
     if (!liana__free_shared.learns) {
         liana_tensor each = liana_op_matmul(x, weight, false, false);
         liana_tensor loss = liana__free_shared.hides_loss ? liana_op_reduce_sum(each, LIANA_ALL_AXES, false)
-                                                          : liana_leaf_sum(leaf, "loss", each);
-        liana_leaf_sum(leaf, "targets", y);
-        liana_leaf_gradients(leaf, loss, &weight, 1);
+                                                          : liana_shard_sum(shard, "loss", each);
+        liana_shard_sum(shard, "targets", y);
+        liana_shard_gradients(shard, loss, &weight, 1);
         return;
     }
-    x = liana_op_dropout(x, leaf->mode.positions, 0.25, leaf->mode.seed, 1);
+    x = liana_op_dropout(x, shard->mode.positions, 0.25, shard->mode.seed, 1);
     liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", liana_op_square(error)), &weight, 1);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", liana_op_square(error)), &weight, 1);
 }
 
 static liana_tensor counter_of(liana_graph *graph, const char *name)
@@ -132,20 +132,25 @@ static liana_status run_loop(liana_step *step, loop *own, size_t rank)
 {
     liana_status status = LIANA_OK;
     if (!liana__free_shared.one_by_one) {
-        const liana_step_many many = {liana__free_shared.num_steps, give_batch, give_scalars, own};
-        status = liana_step_run_many(step, &many, liana__free_shared.outcomes[rank], &liana__free_shared.counts[rank]);
+        const liana_step_input many = {.give_batch = give_batch,
+                                       .num_steps = liana__free_shared.num_steps,
+                                       .give_scalars = give_scalars,
+                                       .user = own,
+                                       .outcomes = liana__free_shared.outcomes[rank],
+                                       .counts = &liana__free_shared.counts[rank]};
+        status = liana_step_run(step, &many, NULL);
         const char *name = liana__free_shared.outcomes[rank][0].results.names[0];
         snprintf(liana__free_shared.first_sum[rank], sizeof liana__free_shared.first_sum[rank], "%s", name ? name : "");
         const char *reason = liana__free_shared.counts[rank].not_reproducible;
         snprintf(liana__free_shared.reason[rank], sizeof liana__free_shared.reason[rank], "%s", reason ? reason : "");
     }
     for (int i = 0; liana__free_shared.one_by_one && status == LIANA_OK && i < liana__free_shared.num_steps; i++) {
-        liana_step_batch batch;
+        liana_step_input batch;
         status = give_batch(own, i, &batch);
         batch.scalars[0] = (liana_setting){"rate", rate_of(i)};
         if (status == LIANA_OK) status = liana_step_run(step, &batch, &liana__free_shared.outcomes[rank][i].results);
     }
-    liana__free_shared.position[rank] = liana_step_position(step);
+    liana__free_shared.position[rank] = liana_step_info(step).position;
     return status;
 }
 
@@ -170,7 +175,7 @@ static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .
 
 static liana_step_options usual_step(loop *own)
 {
-    return (liana_step_options){.leaf = build_leaf,
+    return (liana_step_options){.shard = build_shard,
                                 .update = build_update,
                                 .user = own,
                                 .components = components,
@@ -187,16 +192,13 @@ static liana_status run(liana_context *context, const liana__cluster_program *pr
     const liana__cluster *cluster = liana__cluster_of(context);
     const size_t rank = cluster ? cluster->place.rank : 0;
     const float zeros[LIANA__FREE_FEATURES] = {0};
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
     liana_step_options options = usual_step(&own);
     options.on_note = note;
     options.strategy = program->strategy;
-    const char *name = liana__free_shared.device;
-    liana_status status = liana_device_open(context, name ? name : "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    options.device = liana__free_shared.device;
+    liana_status status = liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     if (status == LIANA_OK) status = run_loop(step, &own, rank);
@@ -205,8 +207,6 @@ static liana_status run(liana_context *context, const liana__cluster_program *pr
     if (cluster) result->counters = cluster->counters;
     if (status == LIANA_OK) status = keep_variables(variables, result);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 
@@ -215,7 +215,7 @@ liana__cluster_program liana__free_program(const char *strategy)
     return (liana__cluster_program){.run = run, .strategy = {.name = strategy}};
 }
 
-/* ---- what must come of it ---- */
+/* ---- the expected results ---- */
 
 /* Each step's mean gradient is that of its inputs. */
 void liana__free_assert_weights(const liana__cluster_result *result, size_t begin, size_t end)
@@ -283,7 +283,7 @@ liana_status liana__free_run_replicas(liana_context *context, const liana__clust
     liana_replicas *replicas = NULL;
     liana_step *step = NULL;
     liana_per_replica *values = NULL;
-    liana_step_batch batch;
+    liana_step_input batch;
     liana_status status =
         liana_replicas_open(context, &(liana_replicas_options){.strategy = program->strategy}, &replicas);
     liana_variables *variables = liana_replicas_variables(replicas);
@@ -291,10 +291,10 @@ liana_status liana__free_run_replicas(liana_context *context, const liana__clust
     options.replicas = replicas;
     if (status == LIANA_OK) status = give_batch(&own, 0, &batch);
     if (status == LIANA_OK) status = liana_per_replica_split(replicas, batch.arrays, 2, LIANA__FREE_SHARD, &values);
-    if (status == LIANA_OK) status = liana_step_create(liana_replicas_device(replicas), variables, &options, &step);
+    if (status == LIANA_OK) status = liana_step_create(context, &options, &step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
-    batch = (liana_step_batch){.values = values, .scalars = {{"rate", 0.25}}};
+    batch = (liana_step_input){.values = values, .scalars = {{"rate", 0.25}}};
     if (status == LIANA_OK) status = liana_step_run(step, &batch, NULL);
     if (status == LIANA_OK) status = keep_variables(variables, result);
     liana_per_replica_destroy(values);

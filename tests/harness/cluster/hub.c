@@ -108,8 +108,8 @@ void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
                                         .num_workers = hub->num_workers,
                                         .num_servers = hub->num_servers,
                                         .mirrors = hub->mirrors,
-                                        /* Who is gone is known at once here. So nobody gives up a farewell since the
-                                         * others are slow, and leaves their messages behind. */
+                                        /* A death is known at once here. So nobody gives up a farewell since the others
+                                         * are slow, and leaves their messages behind. */
                                         .heartbeat = 60,
                                         .source = "a test"};
     liana__cluster_init(cluster, &place, &hub->transport, &hub->ranks[rank]);
@@ -154,7 +154,7 @@ static letter **find(liana__transport_instance *own, size_t from, liana__message
     return place;
 }
 
-/* The same of what may be delivered. */
+/* The same of messages that may be delivered. */
 static letter **find_free(liana__transport_instance *own, size_t from, liana__message_key key)
 {
     static letter *none;
@@ -224,8 +224,8 @@ static bool wait_for_change(liana__hub *hub, double deadline)
     return true;
 }
 
-static liana_status receive_letter(liana__transport_instance *own, size_t from, liana__message_key key, void *data,
-                                   size_t size, double deadline, liana__error *error)
+static liana_status copy_letter(liana__transport_instance *own, size_t from, liana__message_key key, void *data,
+                                size_t size, double deadline, liana__error *error)
 {
     liana__hub *hub = own->hub;
     pthread_mutex_lock(&hub->mutex);
@@ -263,14 +263,15 @@ static liana_status send_parts(liana__transport_instance *own, size_t to, liana_
     return status;
 }
 
-static liana_status take_letter(liana__transport_instance *own, size_t from, liana__message_key key, size_t size,
-                                double deadline, liana__message *message, liana__error *error)
+static liana_status receive_letter(liana__transport_instance *own, size_t from, liana__message_key key,
+                                   const liana__receipt *wanted, double deadline, liana__error *error)
 {
-    void *bytes = malloc(size + 1);
-    *message = (liana__message){bytes, {bytes, free}};
+    if (!wanted->message) return copy_letter(own, from, key, wanted->data, wanted->size, deadline, error);
+    void *bytes = malloc(wanted->size + 1);
+    *wanted->message = (liana__message){bytes, {bytes, free}};
     if (!bytes) return liana__fail_memory(error, "a message");
-    const liana_status status = receive_letter(own, from, key, bytes, size, deadline, error);
-    if (status != LIANA_OK) liana__message_free(message);
+    const liana_status status = copy_letter(own, from, key, bytes, wanted->size, deadline, error);
+    if (status != LIANA_OK) liana__message_free(wanted->message);
     return status;
 }
 
@@ -327,10 +328,8 @@ static const liana__transport transport = {
     .doc = "Threads of a test.",
     .survives_death = true,
     .close = close_rank,
-    .send = send_letter,
-    .send_parts = send_parts,
+    .send = send_parts,
     .receive = receive_letter,
-    .take = take_letter,
     .peek = peek,
     .is_gone = is_gone,
     .interrupt = interrupt,

@@ -55,12 +55,12 @@ static bool keep_epoch(void *user, const liana_epoch *epoch)
 static liana_status train_begin(void *user, liana_fit_context *context)
 {
     const char *broken = ((liana__hub_result *)user)->broken_folder;
-    if (broken && liana_fit_is_chief(context)) {
+    if (broken && liana_fit_info(context).is_chief) {
         /* A file is where the folder was: nothing can be saved any more. */
         assert_int_equal(liana__folder_remove(broken, NULL), LIANA_OK);
         fclose(fopen(broken, "w"));
     }
-    ((liana__hub_result *)user)->num_replicas = liana_fit_num_replicas_in_sync(context);
+    ((liana__hub_result *)user)->num_replicas = liana_fit_info(context).num_replicas_in_sync;
     /* All have just found that they compute the same bits. */
     const liana__hub_result *own = user;
     if (own->doubts_mirrors) ((liana__cluster *)(uintptr_t)own->cluster)->computes_alike = false;
@@ -152,14 +152,14 @@ static liana_status fit(liana_context *context, const liana__hub_recipe *wanted,
 
 enum { STEP_BATCH = 32, FEATURES = 6, STEPS = 3 };
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
     liana_tensor error = liana_op_subtract(liana_op_matmul(x, weight, false, false), y);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(error));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(error));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -175,12 +175,10 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
     static const liana_component components[] = {{.name = "x", .dtype = LIANA_F32, .shape = {1, {FEATURES}}},
                                                  {.name = "y", .dtype = LIANA_F32, .shape = {1, {1}}}};
     float x[STEP_BATCH * FEATURES], y[STEP_BATCH];
-    liana_device *device = NULL;
-    liana_variables *variables = NULL;
     liana_step *step = NULL;
     for (int i = 0; i < STEP_BATCH * FEATURES; i++) x[i] = (float)((i * 37) % 101) / 50 - 1;
     for (int i = 0; i < STEP_BATCH; i++) y[i] = (float)((i * 13) % 17) / 8;
-    liana_step_options options = {.leaf = build_leaf,
+    liana_step_options options = {.shard = build_shard,
                                   .update = build_update,
                                   .components = components,
                                   .num_components = 2,
@@ -188,18 +186,17 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
                                   .batch_size = STEP_BATCH,
                                   .microbatch = 4,
                                   .strategy = strategy};
-    liana_status status = liana_device_open(context, "cpu", &device);
-    if (status == LIANA_OK) status = liana_variables_create(device, &variables);
-    if (status == LIANA_OK) status = liana_step_create(device, variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
+    liana_variables *variables = liana_step_variables(step);
     const float zeros[FEATURES] = {0};
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", zeros, sizeof zeros);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
-    own->num_replicas = liana_step_num_replicas_in_sync(step);
+    own->num_replicas = liana_step_info(step).num_replicas_in_sync;
     for (int64_t i = 0; status == LIANA_OK && i < STEPS; i++) {
         const int64_t count = i == STEPS - 1 ? STEP_BATCH - 5 : STEP_BATCH;
         liana_step_results results;
         status = liana_step_run(step,
-                                &(liana_step_batch){.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x},
+                                &(liana_step_input){.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES), x},
                                                                {"y", LIANA_F32, liana_shape_of(count, 1), y}},
                                                     .scalars = {{"rate", 0.1}}},
                                 &results);
@@ -209,8 +206,6 @@ static liana_status run_steps(liana_context *context, liana_strategy strategy, l
     own->weights = calloc(1, own->size);
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", own->weights, own->size);
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     return status;
 }
 
@@ -227,6 +222,7 @@ static liana_status run_batches(liana_context *context, const liana__hub_recipe 
     if (!model) return liana_context_status(context);
     const liana_fit_options options = {.optimizer = wanted->optimizer,
                                        .microbatch = LIANA__HUB_MICROBATCH,
+                                       .checkpoints = wanted->checkpoints,
                                        .strategy = strategy,
                                        .seed = 3};
     liana_status status = LIANA_OK;
@@ -274,7 +270,7 @@ static void keep_evaluation(void *user, int64_t step, const liana_results *resul
     own->num_epochs++;
 }
 
-/* Behind the weights: what it predicts. */
+/* Behind the weights: its predictions. */
 static liana_status keep_predictions(liana_estimator *estimator, const liana_dataset *validation,
                                      liana__hub_result *own)
 {
@@ -303,7 +299,7 @@ static liana_status use_estimator(liana_estimator *estimator, const estimated *o
                                   .user = result,
                                   .every_steps = 2};
     liana_results results;
-    liana_status status = liana_estimator_train_and_evaluate(estimator, &train, &eval);
+    liana_status status = liana_estimator_train(estimator, &train, &eval);
     if (status == LIANA_OK) status = liana_estimator_evaluate(estimator, &eval, &results);
     if (status == LIANA_OK) keep_evaluation(result, 0, &results);
     const liana_variables *variables = status == LIANA_OK ? liana_estimator_variables(estimator) : NULL;

@@ -40,28 +40,29 @@ static others *others_of(const liana__transport_instance *instance)
     return (others *)(uintptr_t)instance;
 }
 
-static liana_status send_to(liana__transport_instance *instance, size_t to, liana__message_key key, const void *data,
-                            size_t size, liana__error *error)
+static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
+                               const liana__message_part *parts, size_t num_parts, liana__error *error)
 {
     (void)instance;
     (void)to;
     (void)key;
     (void)error;
-    /* What is sent must be there. */
+    /* Sent bytes must be there. */
     unsigned sum = 0;
-    for (size_t i = 0; i < size; i++) sum += ((const uint8_t *)data)[i];
+    for (size_t i = 0; i < num_parts; i++) {
+        for (size_t k = 0; k < parts[i].size; k++) sum += ((const uint8_t *)parts[i].data)[k];
+    }
     (void)*(volatile unsigned *)&sum;
     return LIANA_OK;
 }
 
 /* A transport gives just the size that is wanted, or says that it is another one. */
-static liana_status receive(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
-                            size_t size, double deadline, liana__error *error)
+static liana_status give(liana__transport_instance *instance, size_t from, liana__message_key key, void *data,
+                         size_t size, liana__error *error)
 {
     enum { FAILS = 0x3f, SHORT = 4 };
     others *own = others_of(instance);
     const uint8_t how = take(own);
-    (void)deadline;
     if (has_ended(own) || own->is_gone[from] || how == 0) {
         return liana__fail(error, LIANA_UNAVAILABLE, "rank %zu is gone", from);
     }
@@ -71,7 +72,7 @@ static liana_status receive(liana__transport_instance *instance, size_t from, li
     if (size) memset(data, 0, size);
     size_t count = (size_t)(own->end - own->next);
     if (count > size) count = size;
-    /* A number of 8 bytes may be a size: memory for more than a few MiB is not what is tried. */
+    /* A number of 8 bytes may be a size: memory for more than a few MiB is not tried. */
     const bool is_number = size == 8 && key.kind != LIANA__MESSAGE_VIEW;
     if (is_number && count > SHORT - 1) count = SHORT - 1;
     if (count) memcpy(data, own->next, count);
@@ -79,23 +80,16 @@ static liana_status receive(liana__transport_instance *instance, size_t from, li
     return LIANA_OK;
 }
 
-static liana_status send_parts(liana__transport_instance *instance, size_t to, liana__message_key key,
-                               const liana__message_part *parts, size_t num_parts, liana__error *error)
+static liana_status receive(liana__transport_instance *instance, size_t from, liana__message_key key,
+                            const liana__receipt *wanted, double deadline, liana__error *error)
 {
-    for (size_t i = 0; i < num_parts; i++) {
-        LIANA_TRY(send_to(instance, to, key, parts[i].data, parts[i].size, error));
-    }
-    return LIANA_OK;
-}
-
-static liana_status take_message(liana__transport_instance *instance, size_t from, liana__message_key key, size_t size,
-                                 double deadline, liana__message *message, liana__error *error)
-{
-    void *bytes = size > MOST_BYTES ? NULL : malloc(size + 1);
+    (void)deadline;
+    if (!wanted->message) return give(instance, from, key, wanted->data, wanted->size, error);
+    void *bytes = wanted->size > MOST_BYTES ? NULL : malloc(wanted->size + 1);
     if (!bytes) return liana__fail(error, LIANA_INTERNAL, "a message of another size");
-    *message = (liana__message){bytes, {bytes, free}};
-    const liana_status status = receive(instance, from, key, bytes, size, deadline, error);
-    if (status != LIANA_OK) liana__message_free(message);
+    *wanted->message = (liana__message){bytes, {bytes, free}};
+    const liana_status status = give(instance, from, key, bytes, wanted->size, error);
+    if (status != LIANA_OK) liana__message_free(wanted->message);
     return status;
 }
 
@@ -151,10 +145,8 @@ static const liana__transport any_bytes = {
     .name = "any",
     .survives_death = true,
     .close = do_nothing,
-    .send = send_to,
-    .send_parts = send_parts,
+    .send = send_parts,
     .receive = receive,
-    .take = take_message,
     .peek = peek,
     .is_gone = is_gone,
     .interrupt = do_nothing,
@@ -164,7 +156,7 @@ static const liana__transport any_bytes = {
     .invite = invite,
 };
 
-/* ---- what the process does ---- */
+/* ---- the work of the process ---- */
 
 static liana_status gather(liana__cluster *cluster, others *from, liana__error *error)
 {
@@ -197,7 +189,7 @@ static liana_status broadcast_sized(liana__cluster *cluster, others *from, liana
     void *data = own;
     size_t size = sizeof own;
     const liana_status status =
-        liana__cluster_broadcast_sized(cluster, take(from) % liana__cluster_size(cluster), &data, &size, error);
+        liana__cluster_tell_sized(cluster, take(from) % liana__cluster_size(cluster), &data, &size, error);
     if (status == LIANA_OK && size) (void)((volatile char *)data)[size - 1];
     if (data != own) free(data);
     return status;

@@ -13,7 +13,7 @@ function fail(text) {
     print "generate.sh: " text > "/dev/stderr"
     failures++
 }
-# A valid argument of a type; sets `null` to what stands for NULL, or to "" where there is none.
+# A valid argument of a type; sets `null` to the text of NULL, or to "" where there is none.
 function valid(type, name,    plain) {
     plain = type
     gsub(/const /, "", plain)
@@ -30,8 +30,8 @@ function valid(type, name,    plain) {
     null = ""
     if (plain == "liana_location") return "LIANA_HERE"
     if (plain == "liana_shape") return "liana_shape_of(2)"
-    if (plain ~ /^liana_(axes|conv_options|pool_options)$/) return "(" plain "){0}"
-    if (plain ~ /^(liana_(dtype|status|precision|scale|reduction|balance|task_type))$/) return "(" plain ")0"
+    if (plain ~ /^liana_(axes|conv_options|pool_options|kept)$/) return "(" plain "){0}"
+    if (plain ~ /^(liana_(dtype|status|precision|scale|reduction|balance|task_type|graph_list|kept_kind))$/) return "(" plain ")0"
     if (plain ~ /^(int|int64_t|uint64_t|uint32_t|size_t|double|_Bool)$/) return "1"
     fail("parameter " name " has the type " type ", which the test does not know")
 }
@@ -41,11 +41,10 @@ function row(name, argument, number, may, told) {
 BEGIN {
     split("context graph device device_list variables replicas per_replica replica_program replica_iterator program model iterator estimator element callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
-    # Steps have no example here: what they are given is tested in test_step.c.
+    # Steps have no example here: test_step.c tests their arguments.
     objects["liana_step *"] = "NULL"
     # A server has threads, which the processes of these calls would lack: test_server.c gives it NULL.
     objects["liana_server *"] = "NULL"
-    objects["liana_input_function"] = "no_dataset"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

@@ -1,5 +1,6 @@
-/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits of
- * one device, on devices of this process and on processes (which are threads here); each process makes its own examples. */
+/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits
+ * of one device, on devices of this process and on processes (which are threads here); each process makes its own
+ * examples. */
 #include "harness/cluster/hub.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
@@ -11,7 +12,7 @@
 
 enum { COUNT = 90, BATCH = 32, MICROBATCH = 4, FEATURES = 6, MAX_PROCESSES = 9, EPOCHS = 2 };
 
-/* What a body gives: bytes that are to be the same everywhere. */
+/* The results of a body: bytes that are to be the same everywhere. */
 typedef struct report {
     liana_status status;
     char message[512];
@@ -35,7 +36,7 @@ static void keep_array(report *own, const liana_array *array)
 
 typedef liana_status (*body)(liana_context *context, liana_replicas *replicas, report *own);
 
-/* ---- who computes ---- */
+/* ---- assignment ---- */
 
 typedef struct setting {
     liana_strategy strategy;
@@ -47,7 +48,7 @@ static const setting SETTINGS[] = {
     {{.name = "mirrored", .replicas = 1}, 0, 0, 1},
     {{.name = "mirrored", .replicas = 2}, 0, 0, 2},
     {{.name = "mirrored", .replicas = 3, .threads = 2}, 0, 0, 3},
-    {{.name = "mirrored", .replicas = 11, .threads = 1}, 0, 0, 11}, /* more than there are leaves */
+    {{.name = "mirrored", .replicas = 11, .threads = 1}, 0, 0, 11}, /* more than there are shards */
     {{.name = "multi_worker"}, 1, 0, 1},
     {{.name = "multi_worker"}, 2, 0, 2},
     {{.name = "multi_worker"}, 3, 0, 3},
@@ -90,9 +91,9 @@ static void *run_process(void *user)
             liana_replicas_open(context, &(liana_replicas_options){.device = own->device, .strategy = own->strategy},
                                 &replicas);
     }
-    got->num_replicas = liana_replicas_num_in_sync(replicas);
-    got->num_local = liana_replicas_num_local(replicas);
-    got->first_local = liana_replicas_first_local(replicas);
+    got->num_replicas = liana_replicas_info(replicas).num_in_sync;
+    got->num_local = liana_replicas_info(replicas).num_local;
+    got->first_local = liana_replicas_info(replicas).first_local;
     if (got->status == LIANA_OK) got->status = own->body(context, replicas, got);
     if (got->status != LIANA_OK) snprintf(got->message, sizeof got->message, "%s", liana_context_message(context));
     liana_replicas_close(replicas);
@@ -171,7 +172,7 @@ static liana_status make_example(void *user, const liana_example_address *addres
                                  liana_element *output)
 {
     report *own = user;
-    const int64_t number = *(const int64_t *)liana_element_data(input, "value");
+    const int64_t number = *(const int64_t *)liana_element_array(input, "value").data;
     char id[24];
     (void)address;
     atomic_fetch_add(&own->made[number], 1);
@@ -199,7 +200,7 @@ static bool keep_all(void *user, const liana_example_address *address, const lia
     return true;
 }
 
-/* Squares of errors, what was predicted, and the sum of the gradients. */
+/* Squares of errors, predictions, and the sum of the gradients. */
 static void build_gradient(liana_graph *graph, void *user)
 {
     (void)user;
@@ -222,7 +223,7 @@ static void build_descent(liana_graph *graph, void *user)
     liana_graph_assign(weight, liana_op_subtract(weight, liana_op_multiply(rate, gradient)));
 }
 
-/* What a loop needs. */
+/* The state of a loop. */
 typedef struct loop {
     liana_replicas *replicas;
     liana_dataset *data;
@@ -255,7 +256,7 @@ static void end_loop(loop *own)
     liana_dataset_close(own->data);
 }
 
-/* Gradients of all replicas, and what moves the weights by them. */
+/* Gradients of all replicas, and the weights moved by them. */
 static liana_status descend(loop *own, const liana_per_replica *batch, liana_per_replica *values, report *got)
 {
     liana_array arrays[5];
@@ -273,7 +274,7 @@ static liana_status descend(loop *own, const liana_per_replica *batch, liana_per
         if (status == LIANA_OK) keep_array(got, &arrays[i]);
     }
     if (status != LIANA_OK) return status;
-    const float rate = (float)(0.1 / (double)liana_per_replica_num_examples(batch));
+    const float rate = (float)(0.1 / (double)liana_per_replica_info(batch).num_examples);
     return liana_replica_program_update(own->descent,
                                         (liana_array[]){arrays[0], {"rate", LIANA_F32, LIANA_SCALAR, &rate}}, 2);
 }
@@ -332,7 +333,7 @@ static void test_a_loop_has_the_same_bits_everywhere(void **state)
     assert_same_everywhere(train_shared);
 }
 
-/* Nobody goes on without the leaves of a dead process: what was computed before is right, and all end. */
+/* Nobody goes on without the shards of a dead process: results computed before are right, and all end. */
 static void test_a_death_ends_the_loop(void **state)
 {
     (void)state;
@@ -402,14 +403,14 @@ static void test_each_process_makes_its_own_examples(void **state)
 
 /* ---- steps ---- */
 
-static void build_leaf(liana_leaf *leaf, void *user)
+static void build_shard(liana_shard *shard, void *user)
 {
     (void)user;
-    liana_tensor x = liana_leaf_input(leaf, "x"), y = liana_leaf_input(leaf, "y");
-    liana_tensor weight = liana_graph_variable(leaf->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
+    liana_tensor x = liana_shard_input(shard, "x"), y = liana_shard_input(shard, "y");
+    liana_tensor weight = liana_graph_variable(shard->graph, "weight", LIANA_F32, liana_shape_of(FEATURES, 1));
     liana_tensor hidden = liana_op_matmul(x, weight, false, false);
-    liana_tensor loss = liana_leaf_sum(leaf, "loss", liana_op_square(liana_op_subtract(hidden, y)));
-    liana_leaf_gradients(leaf, loss, &weight, 1);
+    liana_tensor loss = liana_shard_sum(shard, "loss", liana_op_square(liana_op_subtract(hidden, y)));
+    liana_shard_gradients(shard, loss, &weight, 1);
 }
 
 static void build_update(liana_update *update, void *user)
@@ -430,7 +431,7 @@ static liana_status run_whole(liana_step *step, liana_step_results *results)
     liana_status status = LIANA_OK;
     for (int64_t begin = 0; status == LIANA_OK && begin < COUNT; begin += BATCH) {
         const int64_t count = COUNT - begin < BATCH ? COUNT - begin : BATCH;
-        const liana_step_batch batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES),
+        const liana_step_input batch = {.arrays = {{"x", LIANA_F32, liana_shape_of(count, FEATURES),
                                                     x + begin * FEATURES},
                                                    {"y", LIANA_F32, liana_shape_of(count, 1), y + begin}},
                                         .scalars = {{"rate", 0.1}}};
@@ -446,7 +447,7 @@ static liana_status run_shared(liana_step *step, liana_replica_iterator *iterato
         liana_per_replica *batch = NULL;
         status = liana_replica_iterator_next(iterator, &batch);
         if (status == LIANA_OK) {
-            status = liana_step_run(step, &(liana_step_batch){.values = batch, .scalars = {{"rate", 0.1}}}, results);
+            status = liana_step_run(step, &(liana_step_input){.values = batch, .scalars = {{"rate", 0.1}}}, results);
         }
         liana_per_replica_destroy(batch);
     }
@@ -460,7 +461,7 @@ static liana_status run_step(liana_context *context, liana_replicas *replicas, r
     liana_step_results results = {0};
     liana_variables *variables = liana_replicas_variables(replicas);
     float weight[FEATURES] = {0};
-    const liana_step_options options = {.leaf = build_leaf,
+    const liana_step_options options = {.shard = build_shard,
                                         .update = build_update,
                                         .components = components,
                                         .num_components = 2,
@@ -470,7 +471,7 @@ static liana_status run_step(liana_context *context, liana_replicas *replicas, r
                                         .replicas = replicas};
     const liana_distribute_options batches = {.batch_size = BATCH, .microbatch = MICROBATCH};
     liana_dataset *data = open_examples(context, got, 0, COUNT);
-    liana_status status = liana_step_create(liana_replicas_device(replicas), variables, &options, &step);
+    liana_status status = liana_step_create(context, &options, &step);
     if (status == LIANA_OK) status = liana_variables_write(variables, "weight", weight, sizeof weight);
     if (status == LIANA_OK) status = liana_variables_initialize(variables, NULL);
     if (status == LIANA_OK) status = liana_replicas_distribute(replicas, data, &batches, &iterator);
@@ -478,7 +479,7 @@ static liana_status run_step(liana_context *context, liana_replicas *replicas, r
     if (status == LIANA_OK) status = liana_variables_read(variables, "weight", weight, sizeof weight);
     keep(got, weight, sizeof weight);
     keep(got, results.sums, sizeof results.sums);
-    got->num_replicas = liana_step_num_replicas_in_sync(step);
+    got->num_replicas = liana_step_info(step).num_replicas_in_sync;
     liana_replica_iterator_destroy(iterator);
     liana_step_destroy(step);
     liana_dataset_close(data);
@@ -554,9 +555,9 @@ static liana_status count_own(liana_context *context, liana_replicas *replicas, 
 {
     own_input input = {.report = got};
     liana_replica_iterator *iterator = NULL;
-    const liana_distribute_options options = {.batch_size = 12, .microbatch = 2};
+    const liana_distribute_options options = {.batch_size = 12, .microbatch = 2, .function = open_own, .user = &input};
     (void)context;
-    liana_status status = liana_replicas_distribute_from_function(replicas, open_own, &input, &options, &iterator);
+    liana_status status = liana_replicas_distribute(replicas, NULL, &options, &iterator);
     int64_t total = 0, own = 0;
     double sum = 0;
     while (status == LIANA_OK) {
@@ -565,9 +566,9 @@ static liana_status count_own(liana_context *context, liana_replicas *replicas, 
         status = liana_replica_iterator_next(iterator, &batch);
         if (status == LIANA_OK) status = liana_per_replica_reduce(batch, "y", LIANA_REDUCE_ROW_SUM, &sums);
         if (status == LIANA_OK) sum += (double)*(const float *)sums.data;
-        total += liana_per_replica_num_examples(batch);
-        liana_local_leaf leaf;
-        for (int64_t i = 0; liana_per_replica_local(batch, i, &leaf); i++) own += leaf.num_examples;
+        total += liana_per_replica_info(batch).num_examples;
+        liana_local_shard shard;
+        for (int64_t i = 0; liana_per_replica_local(batch, i, &shard); i++) own += shard.num_examples;
         liana_per_replica_destroy(batch);
     }
     keep(got, &total, sizeof total);
@@ -578,7 +579,7 @@ static liana_status count_own(liana_context *context, liana_replicas *replicas, 
     return status == LIANA_END_OF_DATA ? LIANA_OK : status;
 }
 
-/* What count_own keeps. */
+/* The state of count_own. */
 typedef struct counted {
     int64_t total, own;
     double sum;
@@ -618,7 +619,7 @@ static void test_datasets_from_a_function(void **state)
     }
 }
 
-/* ---- what goes wrong in one process ---- */
+/* ---- failures in one process ---- */
 
 static liana_status fail_one(void *user, const liana_example_address *address, const liana_element *input,
                              liana_element *output)
@@ -659,7 +660,7 @@ static liana_status update_apart(liana_context *context, liana_replicas *replica
     (void)context;
     (void)got;
     loop own = {.replicas = replicas};
-    const float gradient[FEATURES] = {0}, rate = (float)liana_replicas_first_local(replicas);
+    const float gradient[FEATURES] = {0}, rate = (float)liana_replicas_info(replicas).first_local;
     liana_status status = begin_loop(&own);
     const liana_array inputs[] = {{"gradient", LIANA_F32, liana_shape_of(FEATURES, 1), gradient},
                                   {"rate", LIANA_F32, LIANA_SCALAR, &rate}};
@@ -689,7 +690,7 @@ static void test_an_error_of_one_is_that_of_all(void **state)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse_dataset(liana_replicas *replicas, liana_context *context, liana_dataset *data,
                            const liana_distribute_options *options, const char *text)
@@ -707,7 +708,7 @@ static void refuse_batch(liana_step *step, liana_context *context, const liana_a
     liana_per_replica *values;
     assert_int_equal(liana_per_replica_split(replicas, arrays, count, microbatch, &values), LIANA_OK);
     liana__tiny_refused(context,
-                        liana_step_run(step, &(liana_step_batch){.values = values, .scalars = {{"rate", 1}}}, NULL),
+                        liana_step_run(step, &(liana_step_input){.values = values, .scalars = {{"rate", 1}}}, NULL),
                         LIANA_INVALID_ARGUMENT, text, __FILE__, __LINE__);
     liana_per_replica_destroy(values);
 }
@@ -745,14 +746,21 @@ static void test_what_is_refused(void **state)
                    &(liana_distribute_options){.batch_size = 4, .iterator = {.start = UINT64_C(1) << 63}},
                    "a multiple of 4");
     liana_replica_iterator *iterator;
-    liana__tiny_refused(context, liana_replicas_distribute_from_function(replicas, open_none, NULL, NULL, &iterator),
-                        LIANA_INVALID_ARGUMENT, "left no message", __FILE__, __LINE__);
+    const liana_distribute_options none = {.function = open_none};
+    liana__tiny_refused(context, liana_replicas_distribute(replicas, NULL, &none, &iterator), LIANA_INVALID_ARGUMENT,
+                        "left no message", __FILE__, __LINE__);
+    liana_dataset *both = open_examples(context, &got, 0, 10);
+    liana__tiny_refused(context, liana_replicas_distribute(replicas, both, &none, &iterator), LIANA_INVALID_ARGUMENT,
+                        "give one of them", __FILE__, __LINE__);
+    liana_dataset_close(both);
+    liana__tiny_refused(context, liana_replicas_distribute(replicas, NULL, NULL, &iterator), LIANA_INVALID_ARGUMENT,
+                        "'dataset'", __FILE__, __LINE__);
     liana_per_replica *values;
     const liana_bytes nowhere = {NULL, 5};
     const liana_array words = {"words", LIANA_STRING, liana_shape_of(1), &nowhere};
     liana__tiny_refused(context, liana_per_replica_split(replicas, &words, 1, 0, &values), LIANA_INVALID_ARGUMENT,
                         "at no address", __FILE__, __LINE__);
-    liana_step_options options = {.leaf = build_leaf,
+    liana_step_options options = {.shard = build_shard,
                                   .update = build_update,
                                   .components = components,
                                   .num_components = 2,
@@ -760,20 +768,19 @@ static void test_what_is_refused(void **state)
                                   .batch_size = BATCH,
                                   .microbatch = MICROBATCH,
                                   .replicas = replicas};
-    liana_variables *variables = liana_replicas_variables(replicas);
-    liana__tiny_refused(context,
-                        liana_step_create(liana_replicas_device(others), liana_replicas_variables(others), &options,
-                                          &step),
-                        LIANA_INVALID_ARGUMENT, "liana_replicas_device", __FILE__, __LINE__);
+    options.variables = liana_replicas_variables(others);
+    liana__tiny_refused(context, liana_step_create(context, &options, &step), LIANA_INVALID_ARGUMENT,
+                        "variables besides its replicas", __FILE__, __LINE__);
+    options.variables = NULL;
     options.strategy.name = "mirrored";
-    liana__tiny_refused(context, liana_step_create(liana_replicas_device(replicas), variables, &options, &step),
-                        LIANA_INVALID_ARGUMENT, "besides its replicas", __FILE__, __LINE__);
+    liana__tiny_refused(context, liana_step_create(context, &options, &step), LIANA_INVALID_ARGUMENT,
+                        "a strategy besides its replicas", __FILE__, __LINE__);
     options.strategy.name = NULL;
-    assert_int_equal(liana_step_create(liana_replicas_device(replicas), variables, &options, &step), LIANA_OK);
+    assert_int_equal(liana_step_create(context, &options, &step), LIANA_OK);
     const liana_array x = {"x", LIANA_F32, liana_shape_of(32, FEATURES), numbers},
                       y = {"y", LIANA_F32, liana_shape_of(32, 1), numbers},
                       flat = {"y", LIANA_F32, liana_shape_of(32), numbers};
-    refuse_batch(step, context, (liana_array[]){x, y}, 2, 8, replicas, "leaves of up to 8");
+    refuse_batch(step, context, (liana_array[]){x, y}, 2, 8, replicas, "shards of up to 8");
     refuse_batch(step, context, (liana_array[]){x, y}, 2, 4, others, "other replicas");
     refuse_batch(step, context, &x, 1, 4, replicas, "'y' is not there");
     refuse_batch(step, context, (liana_array[]){x, flat}, 2, 4, replicas, "expected f32[1]");

@@ -1,4 +1,4 @@
-/* Values by replica: what they hold, what reductions make of them, and what is refused. */
+/* Values by replica: their contents, reductions of them, and refusals. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ static void test_current_strategy(void **state)
     assert_int_equal(liana_context_create(NULL, &own.context), LIANA_OK);
     liana_replicas *standard = liana_replicas_current(own.context);
     assert_non_null(standard);
-    assert_int_equal(liana_replicas_num_in_sync(standard), 1);
-    assert_string_equal(liana_replicas_strategy(standard).name, "one_device");
+    assert_int_equal(liana_replicas_info(standard).num_in_sync, 1);
+    assert_string_equal(liana_replicas_info(standard).strategy.name, "one_device");
     assert_string_equal(liana_device_name(liana_replicas_device(standard)), "cpu");
     assert_ptr_equal(liana_replicas_current(own.context), standard);
     const liana_replicas_options options = {.strategy = {.name = "mirrored", .replicas = 2}};
@@ -81,21 +81,21 @@ static void test_values_of_a_function(void **state)
     (void)state;
     fixture own = set_up(3);
     liana_per_replica *values;
-    liana_local_leaf leaf;
+    liana_local_shard shard;
     liana_array array;
     done(liana_per_replica_from_function(own.replicas, function_components, 2, fill_values, NULL, &values));
-    assert_int_equal(liana_per_replica_num_leaves(values), 3);
-    assert_int_equal(liana_per_replica_num_local(values), 3);
+    assert_int_equal(liana_per_replica_info(values).num_shards, 3);
+    assert_int_equal(liana_per_replica_info(values).num_local, 3);
     for (int64_t i = 0; i < 3; i++) {
-        assert_true(liana_per_replica_local(values, i, &leaf));
-        assert_int_equal(leaf.replica, i);
-        assert_int_equal(leaf.leaf, i);
-        assert_int_equal(leaf.num_examples, 1);
+        assert_true(liana_per_replica_local(values, i, &shard));
+        assert_int_equal(shard.replica, i);
+        assert_int_equal(shard.shard, i);
+        assert_int_equal(shard.num_examples, 1);
         assert_true(liana_per_replica_array(values, i, "number", &array));
         assert_int_equal(array.shape.rank, 0);
         assert_int_equal(value_of(&array, 0), i - 3);
     }
-    assert_false(liana_per_replica_local(values, 3, &leaf));
+    assert_false(liana_per_replica_local(values, 3, &shard));
     assert_false(liana_per_replica_array(values, 0, "rows", &array));
     done(liana_per_replica_reduce(values, "number", LIANA_REDUCE_SUM, &array));
     assert_int_equal(value_of(&array, 0), -6);
@@ -137,29 +137,29 @@ static liana_per_replica *split(const fixture *own, int64_t count, int64_t micro
     return values;
 }
 
-/* Each example is in one leaf, in order; there are as many leaves as examples allow, and replicas without any. */
+/* Each example is in one shard, in order; there are as many shards as examples allow, and replicas without any. */
 static void test_batches_are_cut(void **state)
 {
     (void)state;
     static const struct {
-        int64_t replicas, count, microbatch, leaves;
+        int64_t replicas, count, microbatch, shards;
     } cases[] = {{1, 11, 0, 1}, {2, 11, 0, 2}, {4, 11, 0, 4}, {4, 11, 2, 6},
                  {4, 3, 0, 3},  {4, 1, 0, 1},  {7, 5, 4, 2},  {3, 11, 1, 11}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         fixture own = set_up(cases[k].replicas);
         liana_per_replica *values = split(&own, cases[k].count, cases[k].microbatch);
         int64_t example = 0, before = 0;
-        liana_local_leaf leaf;
-        assert_int_equal(liana_per_replica_num_leaves(values), cases[k].leaves);
-        assert_int_equal(liana_per_replica_num_examples(values), cases[k].count);
-        for (int64_t i = 0; liana_per_replica_local(values, i, &leaf); i++) {
+        liana_local_shard shard;
+        assert_int_equal(liana_per_replica_info(values).num_shards, cases[k].shards);
+        assert_int_equal(liana_per_replica_info(values).num_examples, cases[k].count);
+        for (int64_t i = 0; liana_per_replica_local(values, i, &shard); i++) {
             liana_array x, name;
-            assert_in_range(leaf.replica, before, cases[k].replicas - 1);
-            before = leaf.replica;
+            assert_in_range(shard.replica, before, cases[k].replicas - 1);
+            before = shard.replica;
             assert_true(liana_per_replica_array(values, i, "x", &x));
             assert_true(liana_per_replica_array(values, i, "name", &name));
-            assert_int_equal(x.shape.dims[0], leaf.num_examples);
-            for (int64_t row = 0; row < leaf.num_examples; row++, example++) {
+            assert_int_equal(x.shape.dims[0], shard.num_examples);
+            for (int64_t row = 0; row < shard.num_examples; row++, example++) {
                 assert_compare(value_of(&x, (size_t)(2 * row)), ==, (double)(example + 1), row);
                 const liana_bytes *bytes = (const liana_bytes *)name.data + row;
                 assert_memory_equal(bytes->data, &"abcdefghijk"[example], 1);
@@ -171,8 +171,8 @@ static void test_batches_are_cut(void **state)
     }
 }
 
-/* Means divide by the number of examples, however unequal leaves are, and whatever replicas have none. */
-static void test_means_of_unequal_leaves(void **state)
+/* Means divide by the number of examples, however unequal shards are, and whatever replicas have none. */
+static void test_means_of_unequal_shards(void **state)
 {
     (void)state;
     for (int64_t num_replicas = 1; num_replicas < 6; num_replicas++) {
@@ -209,8 +209,8 @@ static void build_means(liana_graph *graph, void *user)
     liana_graph_output(graph, "again", liana_op_reduce_mean(x, LIANA_AXES(0), false));
 }
 
-/* The mean of means of unequal leaves is the mean of the examples. */
-static void test_mean_of_leaves_counts_examples(void **state)
+/* The mean of means of unequal shards is the mean of the examples. */
+static void test_mean_of_shards_counts_examples(void **state)
 {
     (void)state;
     fixture own = set_up(4);
@@ -228,7 +228,7 @@ static void test_mean_of_leaves_counts_examples(void **state)
     tear_down(&own);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_reductions_refuse(void **state)
 {
@@ -409,13 +409,13 @@ static void test_one_thing_at_a_time(void **state)
     done(liana_replica_program_run(inner.program, NULL, 0, &values));
     assert_int_equal(inner.status, LIANA_INVALID_ARGUMENT);
     assert_says(inner.message, "mine: its replicas are in use by mine");
-    assert_int_equal(liana_per_replica_num_leaves(values), 2);
+    assert_int_equal(liana_per_replica_info(values).num_shards, 2);
     liana_per_replica_destroy(values);
     liana_replica_program_destroy(inner.program);
     tear_down(&own);
 }
 
-/* All devices see what an update has made of a variable, and what the program writes. */
+/* All devices see an update's new values of a variable, and the program's writes. */
 static void test_variables_stay_in_step(void **state)
 {
     (void)state;
@@ -451,8 +451,8 @@ int main(void)
         cmocka_unit_test(test_current_strategy),
         cmocka_unit_test(test_values_of_a_function),
         cmocka_unit_test(test_batches_are_cut),
-        cmocka_unit_test(test_means_of_unequal_leaves),
-        cmocka_unit_test(test_mean_of_leaves_counts_examples),
+        cmocka_unit_test(test_means_of_unequal_shards),
+        cmocka_unit_test(test_mean_of_shards_counts_examples),
         cmocka_unit_test(test_reductions_refuse),
         cmocka_unit_test(test_splits_refuse),
         cmocka_unit_test(test_strategies_that_are_not_there),

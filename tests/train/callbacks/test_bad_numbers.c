@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What must be found; NULL: nothing to compare. */
+/* The expected finding; NULL: nothing to compare. */
 typedef struct expected {
     const char *what, *kind, *op, *name, *layer;
     int64_t step;        /* from 1, in the first epoch */
@@ -60,7 +60,7 @@ typedef struct spoiler {
 static liana_status spoil(void *user, liana_fit_context *context)
 {
     const spoiler *own = user;
-    if (liana_fit_step(context) != 2) return LIANA_OK;
+    if (liana_fit_info(context).step != 2) return LIANA_OK;
     liana__error error = {0};
     liana__variable *variable = liana__variables_find(&context->training->variables, own->variable);
     assert_non_null(variable);
@@ -196,7 +196,7 @@ static liana_status explode(void *user, liana_fit_context *context)
 {
     (void)user;
     const double factors[] = {1, 1e-30, 1e60};
-    const int64_t step = liana_fit_step(context);
+    const int64_t step = liana_fit_info(context).step;
     return step < 3 ? liana_fit_set_rate_factor(context, factors[step]) : LIANA_OK;
 }
 
@@ -305,7 +305,7 @@ static const fault_case cases[] = {
 };
 enum { NUM_CASES = sizeof cases / sizeof *cases };
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
 static const char *member(const liana__value *map, const char *key)
 {

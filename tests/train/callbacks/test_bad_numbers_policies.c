@@ -1,5 +1,5 @@
-/* What a training does about bad numbers: it skips the update or restores the last good state, and ends in the bits of a
- * training that never saw the fault; also where it is resumed on the way. */
+/* The policies of a training for bad numbers: it skips the update or restores the last good state, and ends in the bits
+ * of a training that never saw the fault; also where it is resumed on the way. */
 #include "harness/command_run.h"
 #include "harness/sum_problem.h"
 
@@ -26,7 +26,7 @@ static weights weights_of(const liana__sum_problem *own)
 {
     weights all = {.count = 0};
     const char *name;
-    for (size_t i = 0; (name = liana_model_weight_name(own->model, i)); i++) {
+    for (size_t i = 0; (name = liana_model_weight(own->model, i).name); i++) {
         liana_array found;
         assert_int_equal(liana_model_get_weights(own->model, name, &found), LIANA_OK);
         const size_t count = (size_t)liana_shape_size(&found.shape);
@@ -49,7 +49,7 @@ static void check_fit(liana__sum_problem *own)
     if (status != LIANA_OK) fail_msg("%s: %s", liana_status_name(status), liana_context_message(own->context));
 }
 
-/* What training comes to without the batches [from, to). */
+/* The result of a training without the batches [from, to). */
 static weights train_without(int from, int to, const char *optimizer, void (*prepare)(liana__sum_problem *own))
 {
     liana__sum_problem own;
@@ -95,7 +95,7 @@ static void scale_targets(liana__sum_problem *own)
 static liana_status jump(void *user, liana_fit_context *context)
 {
     const int64_t *at = user;
-    return liana_fit_set_rate_factor(context, liana_fit_step(context) == *at ? 1e43 : 1);
+    return liana_fit_set_rate_factor(context, liana_fit_info(context).step == *at ? 1e43 : 1);
 }
 
 /* A weight goes bad between two steps. */
@@ -103,14 +103,14 @@ static liana_status spoil_weight(void *user, liana_fit_context *context)
 {
     (void)user;
     liana__error error = {0};
-    if (liana_fit_step(context) != 2) return LIANA_OK;
+    if (liana_fit_info(context).step != 2) return LIANA_OK;
     liana__variable *variable = liana__variables_find(&context->training->variables, "second/bias");
     const float value = NAN;
     assert_ok(liana__fit_write_variable(context, variable, &value, &error), &error);
     return LIANA_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- messages ---- */
 
 typedef struct notes {
     char text[65536];

@@ -1,4 +1,4 @@
-/* Each kind of callback: its rules on numbers, and what it does in a training. */
+/* Each kind of callback: its rules on numbers, and its effect in a training. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@ enum { NUM_TRAINING = 100 };
 
 /* ---- the rules of single callbacks, on numbers ---- */
 
-/* A training that measures only what it is told. */
+/* A training that measures only given values. */
 typedef struct stage {
     liana__training training;
     liana__totals totals, validation;
@@ -154,7 +154,7 @@ static liana_status look_for_best(void *user, liana_fit_context *context)
     assert_true(liana_fit_metric(context, "val_loss", &loss));
     if (own->epoch && loss >= own->loss) return LIANA_OK;
     own->loss = loss;
-    own->epoch = liana_fit_epoch(context);
+    own->epoch = liana_fit_info(context).epoch;
     own->size = (size_t)liana_fit_variable_size(context, "dense/kernel");
     own->weights = realloc(own->weights, own->size * sizeof *own->weights);
     return liana_fit_variable_read(context, "dense/kernel", own->weights);

@@ -1,4 +1,4 @@
-/* Callbacks: their order, what they may ask for, and that their state is part of checkpoints. */
+/* Callbacks: their order, their requests, and that their state is part of checkpoints. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -22,8 +22,8 @@ static void add(diary *own, const char *event, const liana_fit_context *context)
 {
     size_t length = strlen(own->text);
     snprintf(own->text + length, sizeof own->text - length, "%s%lld.%lld/%lld ", event,
-             (long long)liana_fit_epoch(context), (long long)liana_fit_step(context),
-             (long long)liana_fit_steps(context));
+             (long long)liana_fit_info(context).epoch, (long long)liana_fit_info(context).step,
+             (long long)liana_fit_info(context).steps);
 }
 
 #define WRITE(name, letter)                                          \
@@ -46,15 +46,15 @@ static liana_status write_epoch_end(void *user, liana_fit_context *context)
     add(own, "e", context);
     assert_true(liana_fit_metric(context, "loss", &own->loss));
     bool known = liana_fit_metric(context, "val_loss", &own->validation_loss);
-    assert_int_equal(known, liana_fit_epoch(context) % 2 == 0);
+    assert_int_equal(known, liana_fit_info(context).epoch % 2 == 0);
     double value = 5;
     own->asked_in_vain = liana_fit_metric(context, "accurcy", &value) || liana_fit_metric(context, NULL, NULL);
     assert_compare(value, ==, 0);
-    assert_int_equal(liana_fit_epochs(context), 2);
-    assert_int_equal(liana_fit_iteration(context), STEPS * liana_fit_epoch(context));
-    assert_compare(liana_fit_learning_rate(context), ==, 0.01);
-    assert_true(liana_fit_is_chief(context));
-    assert_false(liana_fit_is_resumed(context));
+    assert_int_equal(liana_fit_info(context).epochs, 2);
+    assert_int_equal(liana_fit_info(context).iteration, STEPS * liana_fit_info(context).epoch);
+    assert_compare(liana_fit_info(context).learning_rate, ==, 0.01);
+    assert_true(liana_fit_info(context).is_chief);
+    assert_false(liana_fit_info(context).is_resumed);
     return LIANA_OK;
 }
 
@@ -129,12 +129,12 @@ typedef struct asker {
 static liana_status ask(void *user, liana_fit_context *context)
 {
     const asker *own = user;
-    int64_t iteration = liana_fit_iteration(context);
+    int64_t iteration = liana_fit_info(context).iteration;
     if (iteration == own->stop_at) liana_fit_stop(context, "it is enough");
     if (iteration == own->save_at) liana_fit_request_checkpoint(context);
     if (own->fails) return liana_fit_fail(context, own->fails, "nothing works");
     if (own->factor == 0 || iteration != STEPS) return LIANA_OK;
-    assert_compare(liana_fit_rate_factor(context), ==, 1);
+    assert_compare(liana_fit_info(context).rate_factor, ==, 1);
     assert_int_equal(liana_fit_set_rate_factor(context, -1), LIANA_INVALID_ARGUMENT);
     assert_int_equal(liana_fit_set_rate_factor(context, (double)NAN), LIANA_INVALID_ARGUMENT);
     return liana_fit_set_rate_factor(context, own->factor);
@@ -292,39 +292,42 @@ static liana_status count_update(void *user, liana_fit_context *context)
     own->losses[own->updates % 8] = (float)loss;
     own->updates++;
     own->sum += loss;
-    snprintf(own->text, sizeof own->text, "after %lld", (long long)liana_fit_iteration(context));
+    snprintf(own->text, sizeof own->text, "after %lld", (long long)liana_fit_info(context).iteration);
     return LIANA_OK;
 }
 
 static void keep(void *user, liana_callback_state *state)
 {
     const keeper *own = user;
-    liana_callback_state_put_integer(state, "updates", own->updates);
-    liana_callback_state_put_number(state, "sum", own->sum);
-    liana_callback_state_put_number(state, "endless", -INFINITY);
-    liana_callback_state_put_text(state, "text", own->text);
-    liana_callback_state_put_array(state, "losses", own->losses, 8);
+    liana_callback_state_put(state, "updates", (liana_kept){LIANA_KEPT_INTEGER, .integer = own->updates});
+    liana_callback_state_put(state, "sum", (liana_kept){LIANA_KEPT_NUMBER, .number = own->sum});
+    liana_callback_state_put(state, "endless", (liana_kept){LIANA_KEPT_NUMBER, .number = -INFINITY});
+    liana_callback_state_put(state, "text", (liana_kept){LIANA_KEPT_TEXT, .text = own->text});
+    liana_callback_state_put(state, "losses", (liana_kept){LIANA_KEPT_ARRAY, .values = own->losses, .count = 8});
 }
 
 static liana_status take_back(void *user, const liana_callback_state *state)
 {
     keeper *own = user;
-    double endless = 0, nothing = 7;
+    liana_kept value;
     own->loads++;
-    if (!liana_callback_state_get_integer(state, "updates", &own->updates)) return LIANA_OK; /* a first training */
-    assert_true(liana_callback_state_get_number(state, "sum", &own->sum));
-    assert_true(liana_callback_state_get_number(state, "endless", &endless));
-    assert_compare(endless, ==, -INFINITY);
-    assert_false(liana_callback_state_get_number(state, "text", &nothing));
-    assert_false(liana_callback_state_get_number(state, NULL, &nothing));
-    assert_compare(nothing, ==, 7);
-    const char *text = liana_callback_state_get_text(state, "text");
-    assert_non_null(text);
-    snprintf(own->text, sizeof own->text, "%s", text);
-    assert_null(liana_callback_state_get_text(state, "sum"));
-    assert_int_equal(liana_callback_state_get_array(state, "losses", NULL, 0), 8);
-    assert_int_equal(liana_callback_state_get_array(state, "losses", own->losses, 8), 8);
-    assert_int_equal(liana_callback_state_get_array(state, "nothing", own->losses, 8), -1);
+    if (!liana_callback_state_get(state, "updates", LIANA_KEPT_INTEGER, &value)) return LIANA_OK; /* a first training */
+    own->updates = value.integer;
+    assert_true(liana_callback_state_get(state, "sum", LIANA_KEPT_NUMBER, &value));
+    own->sum = value.number;
+    assert_true(liana_callback_state_get(state, "endless", LIANA_KEPT_NUMBER, &value));
+    assert_compare(value.number, ==, -INFINITY);
+    assert_false(liana_callback_state_get(state, "text", LIANA_KEPT_NUMBER, &value));
+    assert_compare(value.number, ==, 0);
+    assert_false(liana_callback_state_get(state, NULL, LIANA_KEPT_NUMBER, &value));
+    assert_true(liana_callback_state_get(state, "text", LIANA_KEPT_TEXT, &value));
+    snprintf(own->text, sizeof own->text, "%s", value.text);
+    assert_false(liana_callback_state_get(state, "sum", LIANA_KEPT_TEXT, &value));
+    assert_null(value.text);
+    assert_true(liana_callback_state_get(state, "losses", LIANA_KEPT_ARRAY, &value));
+    assert_int_equal(value.count, 8);
+    memcpy(own->losses, value.values, sizeof own->losses);
+    assert_false(liana_callback_state_get(state, "nothing", LIANA_KEPT_ARRAY, &value));
     return LIANA_OK;
 }
 
@@ -377,8 +380,8 @@ static void assert_same_end(const char *a, const char *b)
     liana__arena_free(&arena);
 }
 
-/* Train with a limit on the updates: an end in the middle of an epoch, wherever it is, changes nothing of what a longer
- * run becomes: weights, history, states of callbacks, the log. */
+/* Train with a limit on the updates: an end in the middle of an epoch, wherever it is, changes nothing of a longer
+ * run's results: weights, history, states of callbacks, the log. */
 static void test_a_run_is_extended_from_anywhere(void **state)
 {
     (void)state;

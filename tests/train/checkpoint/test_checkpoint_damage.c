@@ -1,10 +1,10 @@
-/* A newest checkpoint that cannot be used, whatever is in the place of its files, and one that belongs elsewhere: the run
- * says so and goes on from the one before it, to the end of a run that nothing happened to. */
+/* A newest checkpoint that cannot be used, whatever is in the place of its files, and one that belongs elsewhere: the
+ * run says so and goes on from the one before it, to the end of a run that nothing happened to. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const char *at(const char *folder, const char *name)
     return path;
 }
 
-/* ---- what may be in the place of a file ---- */
+/* ---- possible things in the place of a file ---- */
 
 static void missing(const char *path)
 {
@@ -303,7 +303,7 @@ static void test_only_checkpoints_of_another_run(void **state)
     assert_code(TRAIN("moved", "train.epochs=3", "--resume"), 0);
 }
 
-/* What is allowed on a resume is allowed for the checkpoint too, and what is saved then is of the new settings. */
+/* A change that a resume allows is allowed for the checkpoint too, and the saved checkpoint has the new settings. */
 static void test_allowed_changes(void **state)
 {
     (void)state;
@@ -388,7 +388,8 @@ static void test_older_checkpoints(void **state)
     assert_code(got, 0);
 }
 
-/* Another version of liana may know other settings, and write a mapping with more keys: they do not make it another run. */
+/* Another version of liana may know other settings, and write a mapping with more keys: they do not make it another
+ * run. */
 static void test_another_version(void **state)
 {
     (void)state;

@@ -4,6 +4,7 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "data/source/source_open.h"
 #include "formats/image.h"
 #include "formats/json.h"
 #include "train/checkpoint/data_state.h"
@@ -257,7 +258,7 @@ static void test_runs_refuse_other_contents(void **state)
     assert_code(train("run", "", true), 0);
 }
 
-/* Removes from a checkpoint what an older liana did not write. */
+/* Removes from a checkpoint the facts that an older liana did not write. */
 static void make_old(const char *checkpoint)
 {
     char path[600];

@@ -1,9 +1,10 @@
-/* Warm starts: weights of another model by name, by a map, with exceptions; what is told, and what is refused. */
+/* Warm starts: weights of another model by name, by a map, with exceptions; messages, and refusals. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
 #include "formats/hdf5.h"
-#include "train/checkpoint/warm_names.h"
+#include "formats/yaml.h"
+#include "train/checkpoint/warm_start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@ enum { FEATURES = 5, HIDDEN = 4 };
 
 typedef struct own_state {
     liana_context *context;
-    char folder[256];  /* of a saved model: trunk/one, trunk/two, head */
-    char options[512]; /* the last that were written */
+    char folder[256]; /* of a saved model: trunk/one, trunk/two, head */
 } own_state;
+typedef liana_warm_start_options choice;
 
 /* Two layers in a row below `trunk`, and a head. */
 static liana_model *build(liana_context *context, const char *trunk, const char *head, int classes)
@@ -36,10 +37,10 @@ static liana_model *build(liana_context *context, const char *trunk, const char 
 /* Fills each weight with numbers that no other has: 1000 * its index + the index of the element + `base`. */
 static void fill(liana_model *model, float base)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         float values[64];
         liana_array array;
-        assert_int_equal(liana_model_get_weights(model, liana_model_weight_name(model, i), &array), LIANA_OK);
+        assert_int_equal(liana_model_get_weights(model, liana_model_weight(model, i).name, &array), LIANA_OK);
         int64_t count = liana_shape_size(&array.shape);
         assert_compare(count, <=, 64);
         for (int64_t k = 0; k < count; k++) values[k] = base + 1000 * (float)i + (float)k;
@@ -84,10 +85,11 @@ static void assert_text(const char *path, const char *expected)
     free(text);
 }
 
-static const char *options_of(own_state *own, const char *rest)
+/* Starts from the folder. */
+static liana_status start(const own_state *own, liana_model *model, choice options, liana_warm_report *report)
 {
-    snprintf(own->options, sizeof own->options, "{from: \"%s\"%s%s}", own->folder, *rest ? ", " : "", rest);
-    return own->options;
+    options.from = own->folder;
+    return liana_model_warm_start(model, &options, report);
 }
 
 static void test_patterns(void **state)
@@ -131,18 +133,18 @@ static void test_by_name_and_map(void **state)
     liana_warm_report report;
     liana_model *same = build(own.context, "trunk", "head", 3);
     fill(same, -7);
-    done(liana_model_warm_start(same, options_of(&own, ""), NULL, &report));
+    done(start(&own, same, (choice){0}, &report));
     assert_compare(report.matched, ==, 6);
     assert_compare(report.skipped, ==, 0);
     assert_compare(report.unused, ==, 0);
-    for (size_t i = 0; i < 6; i++) assert_true(has(same, liana_model_weight_name(same, i), i, 0.5f));
+    for (size_t i = 0; i < 6; i++) assert_true(has(same, liana_model_weight(same, i).name, i, 0.5f));
     liana_model_destroy(same);
     /* Other names, the two layers changed with each other, and a head of another size. */
     liana_model *other = build(own.context, "body", "top", 7);
     fill(other, -7);
     const char *listing = liana__test_path("listing.csv");
-    done(liana_model_warm_start(other, options_of(&own, "map: {body: trunk, \"body/t*\": \"trunk/t*\"}, skip: [top]"),
-                                listing, &report));
+    const choice renamed = {.map = {{"body", "trunk"}, {"body/t*", "trunk/t*"}}, .skip = {"top"}, .listing = listing};
+    done(start(&own, other, renamed, &report));
     assert_compare(report.matched, ==, 4);
     assert_compare(report.skipped, ==, 2);
     assert_compare(report.unused, ==, 2);
@@ -160,10 +162,9 @@ static void test_by_name_and_map(void **state)
                          "unused,\"\",\"head/bias\",\"[3]\"\n");
     /* One weight; skip counts more than map, and the last pattern more than the first. */
     fill(other, -7);
-    done(liana_model_warm_start(other,
-                                options_of(&own, "map: {body: nowhere, \"body/one/bias\": trunk/two/bias}, skip: [top, "
-                                                 "\"*/kernel\", body/two]"),
-                                NULL, &report));
+    const choice one = {.map = {{"body", "nowhere"}, {"body/one/bias", "trunk/two/bias"}},
+                        .skip = {"top", "*/kernel", "body/two"}};
+    done(start(&own, other, one, &report));
     assert_compare(report.matched, ==, 1);
     assert_true(has(other, "body/one/bias", 3, 0.5f));
     assert_true(has(other, "body/two/bias", 3, -7));
@@ -176,55 +177,81 @@ static void test_what_is_refused(void **state)
     (void)state;
     own_state own = begin();
     static const struct {
-        const char *rest;
+        choice options;
         liana_status status;
         const char *text;
     } cases[] = {
-        {"", LIANA_INVALID_DATA, "4 of the 6 weights"},
-        {"", LIANA_INVALID_DATA, "body/one/kernel (did you mean 'trunk/one/kernel'?), body/one/bias, "},
-        {"map: {body: trunk}", LIANA_INVALID_DATA, "head/kernel is [4, 3] in the file, [4, 7] in the model"},
-        {"map: {body: trunk}", LIANA_INVALID_DATA, "head/bias is [3] in the file, [7] in the model"},
-        {"map: {body: trunk}", LIANA_INVALID_DATA, "keep their initial values with skip"},
-        {"map: {body: trnk}, skip: [head]", LIANA_INVALID_DATA,
+        {{0}, LIANA_INVALID_DATA, "4 of the 6 weights"},
+        {{0}, LIANA_INVALID_DATA, "body/one/kernel (did you mean 'trunk/one/kernel'?), body/one/bias, "},
+        {{.map = {{"body", "trunk"}}}, LIANA_INVALID_DATA, "head/kernel is [4, 3] in the file, [4, 7] in the model"},
+        {{.map = {{"body", "trunk"}}}, LIANA_INVALID_DATA, "head/bias is [3] in the file, [7] in the model"},
+        {{.map = {{"body", "trunk"}}}, LIANA_INVALID_DATA, "keep their initial values with skip"},
+        {{.map = {{"body", "trnk"}}, .skip = {"head"}},
+         LIANA_INVALID_DATA,
          "(as 'trnk/one/kernel'; did you mean 'trunk/one/kernel'?"},
-        {"map: {bodi/one: trunk}", LIANA_INVALID_CONFIG, "warm_start.map: 'bodi/one' matches no weight"},
-        {"map: {bodi/one: trunk}", LIANA_INVALID_CONFIG, "did you mean 'body/one'?"},
-        {"skip: [heed]", LIANA_INVALID_CONFIG, "warm_start.skip: 'heed' matches no weight"},
-        {"skip: [heed]", LIANA_INVALID_CONFIG, "did you mean 'head'?"},
-        {"skip: [\"*\"]", LIANA_INVALID_CONFIG, "skip leaves no weight to read"},
-        {"map: {body: \"trunk*\"}", LIANA_INVALID_CONFIG, "'trunk*' has more '*' than its pattern 'body'"},
-        {"map: {\"*********\": x}", LIANA_INVALID_CONFIG, "has more than 8 '*'"},
-        {"skip: \"*********\"", LIANA_INVALID_CONFIG, "has more than 8 '*'"},
-        {"map: {body: 3}", LIANA_INVALID_CONFIG, "'body': found the number 3, expected the name in the file"},
-        {"map: {body: \"\"}", LIANA_INVALID_CONFIG, "expected the name in the file"},
-        {"map: {body: nothing}, skip: head", LIANA_INVALID_DATA, "body/two/bias (as 'nothing/two/bias'"},
-        {"map: [body]", LIANA_INVALID_CONFIG, "found a list of 1, expected {pattern of names"},
-        {"mapp: {body: trunk}", LIANA_INVALID_CONFIG, "mapp"},
-        {"skip: {a: b}", LIANA_INVALID_CONFIG, "skip"},
+        {{.map = {{"bodi/one", "trunk"}}}, LIANA_INVALID_CONFIG, "warm_start.map: 'bodi/one' matches no weight"},
+        {{.map = {{"bodi/one", "trunk"}}}, LIANA_INVALID_CONFIG, "did you mean 'body/one'?"},
+        {{.skip = {"heed"}}, LIANA_INVALID_CONFIG, "warm_start.skip: 'heed' matches no weight"},
+        {{.skip = {"heed"}}, LIANA_INVALID_CONFIG, "did you mean 'head'?"},
+        {{.skip = {"*"}}, LIANA_INVALID_CONFIG, "skip leaves no weight to read"},
+        {{.map = {{"body", "trunk*"}}}, LIANA_INVALID_CONFIG, "'trunk*' has more '*' than its pattern 'body'"},
+        {{.map = {{"*********", "x"}}}, LIANA_INVALID_CONFIG, "has more than 8 '*'"},
+        {{.skip = {"*********"}}, LIANA_INVALID_CONFIG, "has more than 8 '*'"},
+        {{.map = {{"body", NULL}}}, LIANA_INVALID_CONFIG, "expected the name in the file"},
+        {{.map = {{"body", ""}}}, LIANA_INVALID_CONFIG, "expected the name in the file"},
+        {{.map = {{"body", "nothing"}}, .skip = {"head"}}, LIANA_INVALID_DATA, "body/two/bias (as 'nothing/two/bias'"},
     };
     liana_model *model = build(own.context, "body", "head", 7);
     fill(model, -7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        refused(liana_model_warm_start(model, options_of(&own, cases[i].rest), NULL, NULL), cases[i].status,
-                cases[i].text);
+        refused(start(&own, model, cases[i].options, NULL), cases[i].status, cases[i].text);
     }
-    refused(liana_model_warm_start(model, "{skip: [head]}", NULL, NULL), LIANA_INVALID_CONFIG, "'from' is missing");
-    refused(liana_model_warm_start(model, "", NULL, NULL), LIANA_INVALID_CONFIG, "found null, expected a mapping");
-    refused(liana_model_warm_start(model, "{from: [", NULL, NULL), LIANA_INVALID_CONFIG, "not valid YAML");
-    refused(liana_model_warm_start(model, "trunk", NULL, NULL), LIANA_INVALID_CONFIG, "trunk");
+    refused(liana_model_warm_start(model, &(choice){.skip = {"head"}}, NULL), LIANA_INVALID_CONFIG,
+            "'from' is missing");
+    refused(liana_model_warm_start(model, NULL, NULL), LIANA_INVALID_ARGUMENT, "'options' is NULL");
     snprintf(own.folder, sizeof own.folder, "%s", liana__test_path("nothing"));
-    refused(liana_model_warm_start(model, options_of(&own, ""), NULL, NULL), LIANA_NOT_FOUND, "nothing");
+    refused(start(&own, model, (choice){0}, NULL), LIANA_NOT_FOUND, "nothing");
     assert_int_equal(liana__folder_make(own.folder, NULL), LIANA_OK);
-    refused(liana_model_warm_start(model, options_of(&own, ""), NULL, NULL), LIANA_NOT_FOUND,
-            "there is no checkpoint in");
+    refused(start(&own, model, (choice){0}, NULL), LIANA_NOT_FOUND, "there is no checkpoint in");
     snprintf(own.folder, sizeof own.folder, "%s", liana__test_path("text"));
     assert_int_equal(liana__file_replace(own.folder, "no weights", 10, NULL), LIANA_OK);
-    refused(liana_model_warm_start(model, options_of(&own, ""), NULL, NULL), LIANA_INVALID_DATA,
-            "text: expected weights");
+    refused(start(&own, model, (choice){0}, NULL), LIANA_INVALID_DATA, "text: expected weights");
     /* Nothing of it changed the model. */
-    for (size_t i = 0; i < 6; i++) assert_true(has(model, liana_model_weight_name(model, i), i, -7));
+    for (size_t i = 0; i < 6; i++) assert_true(has(model, liana_model_weight(model, i).name, i, -7));
     liana_model_destroy(model);
     liana_context_destroy(own.context);
+}
+
+/* Texts that a configuration may write, and C cannot. */
+static void test_texts_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"{from: x, map: {body: 3}}", "'body': found the number 3, expected the name in the file"},
+        {"{from: x, map: [body]}", "found a list of 1, expected {pattern of names"},
+        {"{from: x, mapp: {body: trunk}}", "mapp"},
+        {"{from: x, skip: {a: b}}", "skip"},
+        {"", "found null, expected a mapping"},
+        {"{from: [", "not valid YAML"},
+        {"trunk", "trunk"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        liana__arena arena = {0};
+        liana__error error = {0};
+        liana__value *value = NULL;
+        liana__warm_start warm;
+        const liana__place place = {.file = NULL};
+        const char *text = cases[i].text;
+        liana_status status = liana__yaml_parse(text, strlen(text), "warm_start", &arena, &value, &error);
+        if (status == LIANA_OK) {
+            status = liana__fields_read(&liana__warm_start_fields, value, "", NULL, &arena, &warm, &error);
+        }
+        if (status == LIANA_OK) status = liana__warm_start_check(&warm, "warm_start", &place, &error);
+        assert_fails(status, LIANA_INVALID_CONFIG, &error, cases[i].expected);
+        liana__arena_free(&arena);
+    }
 }
 
 static void test_values_that_are_not_finite(void **state)
@@ -235,16 +262,15 @@ static void test_values_that_are_not_finite(void **state)
     fill(model, NAN);
     done(liana_model_save(model, own.folder));
     fill(model, -7);
-    refused(liana_model_warm_start(model, options_of(&own, ""), NULL, NULL), LIANA_INVALID_DATA,
-            "'trunk/one/kernel' has NaN at element 0");
+    refused(start(&own, model, (choice){0}, NULL), LIANA_INVALID_DATA, "'trunk/one/kernel' has NaN at element 0");
     assert_true(has(model, "trunk/one/kernel", 0, -7));
     liana_model_destroy(model);
     liana_context_destroy(own.context);
 }
 
 #ifdef LIANA_HAVE_HDF5
-/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the map
- * names them. */
+/* Keras's names end in ":0", and differ between its versions: the weights of a layer count by their order, unless the
+ * map names them. */
 static void test_hdf5(void **state)
 {
     (void)state;
@@ -263,23 +289,21 @@ static void test_hdf5(void **state)
     liana_warm_report report;
     liana_model *model = build(own.context, "trunk", "head", 3);
     fill(model, -7);
-    done(liana_model_warm_start(model,
-                                options_of(&own, "map: {trunk/one: fc1, trunk/two/bias: fc2/bias}, skip: [head, "
-                                                 "trunk/two/kernel]"),
-                                NULL, &report));
+    const choice layers_and_one = {.map = {{"trunk/one", "fc1"}, {"trunk/two/bias", "fc2/bias"}},
+                                   .skip = {"head", "trunk/two/kernel"}};
+    done(start(&own, model, layers_and_one, &report));
     assert_compare(report.matched, ==, 3);
     assert_compare(report.skipped, ==, 3);
     assert_compare(report.unused, ==, 1);
     assert_true(has(model, "trunk/one/kernel", 0, 0.5f) && has(model, "trunk/one/bias", 1, 0.5f));
     assert_true(has(model, "trunk/two/bias", 1, 0.5f) && has(model, "trunk/two/kernel", 2, -7));
-    done(liana_model_warm_start(
-        model, options_of(&own, "map: {trunk/two/bias: fc1/fc1_b}, skip: [head, trunk/one, trunk/two/kernel]"), NULL,
-        &report));
+    const choice one = {.map = {{"trunk/two/bias", "fc1/fc1_b"}}, .skip = {"head", "trunk/one", "trunk/two/kernel"}};
+    done(start(&own, model, one, &report));
     assert_compare(report.matched, ==, 1);
     assert_compare(report.unused, ==, 3);
-    refused(liana_model_warm_start(model, options_of(&own, "map: {trunk/one: fc1, trunk/two: fc1}, skip: head"), NULL,
-                                   NULL),
-            LIANA_INVALID_DATA, "trunk/two/kernel is [5, 4] in the file, [4, 4] in the model");
+    const choice twice = {.map = {{"trunk/one", "fc1"}, {"trunk/two", "fc1"}}, .skip = {"head"}};
+    refused(start(&own, model, twice, NULL), LIANA_INVALID_DATA,
+            "trunk/two/kernel is [5, 4] in the file, [4, 4] in the model");
     liana_model_destroy(model);
     liana_context_destroy(own.context);
 }
@@ -287,10 +311,10 @@ static void test_hdf5(void **state)
 
 /* ---- runs ---- */
 
-static liana_model *with_checkpoint(liana_context *context, const char *options)
+static liana_model *with_checkpoint(liana_context *context, const choice *options)
 {
     liana_model *model = liana__tiny_model(context);
-    liana__tiny_done(context, liana_model_warm_start(model, options, NULL, NULL), __FILE__, __LINE__);
+    liana__tiny_done(context, liana_model_warm_start(model, options, NULL), __FILE__, __LINE__);
     return model;
 }
 
@@ -299,7 +323,7 @@ static void test_from_runs(void **state)
     (void)state;
     own_state own = {0};
     liana__test_folder();
-    char config[256], first[256], options[600], text[400];
+    char config[256], first[256], best[300], text[400];
     snprintf(config, sizeof config, "%s", liana__test_tiny_run(64));
     snprintf(first, sizeof first, "%s", liana__test_path("first"));
     /* The steps of the second epoch are far too long: the best checkpoint is that of the first. */
@@ -309,23 +333,21 @@ static void test_from_runs(void **state)
                 0);
     assert_int_equal(liana_context_create(NULL, &own.context), LIANA_OK);
     const char *newest = liana__test_newest_checkpoint("first");
-    snprintf(options, sizeof options, "{from: \"%s\"}", newest);
-    liana_model *of_newest = with_checkpoint(own.context, options), *loaded, *of_run;
+    liana_model *of_newest = with_checkpoint(own.context, &(choice){.from = newest}), *loaded, *of_run;
     done(liana_model_load(own.context, first, &loaded));
     assert_true(liana__same_weights(of_newest, loaded));
-    snprintf(options, sizeof options, "{from: \"%s\"}", first);
-    of_run = with_checkpoint(own.context, options);
+    of_run = with_checkpoint(own.context, &(choice){.from = first});
     assert_false(liana__same_weights(of_run, of_newest));
-    snprintf(options, sizeof options, "{from: \"%s/checkpoints/step-0000000002\"}", first);
-    liana_model *of_best = with_checkpoint(own.context, options);
+    snprintf(best, sizeof best, "%s/checkpoints/step-0000000002", first);
+    liana_model *of_best = with_checkpoint(own.context, &(choice){.from = best});
     assert_true(liana__same_weights(of_run, of_best));
     /* A run that begins there: updates so small that they change nothing. */
     snprintf(text, sizeof text, "model.warm_start={from: \"%s\", skip: dense}", first);
     assert_code(liana__test_command("train", config, "--out", liana__test_path("second"), text, "train.epochs=1",
                                     "train.optimizer={name: SGD, learning_rate: 1.0e-30}"),
                 0);
-    snprintf(options, sizeof options, "{from: \"%s\", skip: [dense, \"*/moving_*\"]}", liana__test_path("second"));
-    liana_model *second = with_checkpoint(own.context, options);
+    const choice all_but = {.from = liana__test_path("second"), .skip = {"dense", "*/moving_*"}};
+    liana_model *second = with_checkpoint(own.context, &all_but);
     liana_array mine, theirs;
     done(liana_model_get_weights(second, "conv2d/kernel", &mine));
     done(liana_model_get_weights(of_best, "conv2d/kernel", &theirs));
@@ -339,7 +361,7 @@ static void test_from_runs(void **state)
     liana_context_destroy(own.context);
 }
 
-/* A resumed run goes on from its checkpoint: what it began from may be gone, and its end is the same. */
+/* A resumed run goes on from its checkpoint: the file of its first weights may be gone, and its end is the same. */
 static void test_resumed_run(void **state)
 {
     (void)state;
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_by_name_and_map),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_texts_that_are_refused),
         cmocka_unit_test(test_values_that_are_not_finite),
 #ifdef LIANA_HAVE_HDF5
         cmocka_unit_test(test_hdf5),

@@ -1,4 +1,4 @@
-/* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and what they refuse. */
+/* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and their refusals. */
 #include "harness/tiny_fit.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum { COUNT = 90, BATCH = 32, MICROBATCH = 8, EPOCHS = 2, CLASSES = LIANA__TINY
 typedef struct tiny {
     liana_model *model;
     const char *optimizer;
-    bool no_label; /* it asks for a label that is none */
+    bool no_label; /* it asks for a component that is no label */
 } tiny;
 
 typedef struct fixture {
@@ -115,7 +115,7 @@ static void hold_to_fit(int threads, const char *optimizer, liana_precision prec
     options.config.precision = precision;
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = whole(&own);
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
+    done(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
     assert_int_equal(liana_estimator_global_step(estimator), EPOCHS * 3);
     liana_model *model = model_of(&own, estimator), *expected = fit(&own, precision);
     liana_model *untrained = liana__tiny_model(own.context);
@@ -170,7 +170,7 @@ typedef struct killer {
 static liana_status kill_at(void *user, liana_fit_context *context)
 {
     const killer *own = user;
-    return liana_fit_iteration(context) == own->at ? liana_fit_fail(context, LIANA_IO_ERROR, "killed") : LIANA_OK;
+    return liana_fit_info(context).iteration == own->at ? liana_fit_fail(context, LIANA_IO_ERROR, "killed") : LIANA_OK;
 }
 
 static void train_in(fixture *of, const char *model_dir, int64_t max_steps, int64_t kill)
@@ -191,9 +191,9 @@ static void train_in(fixture *of, const char *model_dir, int64_t max_steps, int6
                               .callbacks = hooks,
                               .num_callbacks = 1};
     if (kill) {
-        refused(liana_estimator_train(estimator, &train), LIANA_IO_ERROR, "killed");
+        refused(liana_estimator_train(estimator, &train, NULL), LIANA_IO_ERROR, "killed");
     } else {
-        done(liana_estimator_train(estimator, &train));
+        done(liana_estimator_train(estimator, &train, NULL));
         assert_int_equal(liana_estimator_global_step(estimator), max_steps);
     }
     liana_estimator_destroy(estimator);
@@ -234,17 +234,15 @@ static void test_steps_and_evaluations(void **state)
     own.params.optimizer = "Adam";
     liana_estimator_options options = usual(&own);
     liana_estimator *plain = make(&own, &options), *pieces = make(&own, &options);
-    done(liana_estimator_train(plain, &(liana_train_spec){.input.dataset = own.training, .max_steps = 7}));
+    done(liana_estimator_train(plain, &(liana_train_spec){.input.dataset = own.training, .max_steps = 7}, NULL));
     int64_t steps[16] = {0};
     liana_eval_spec eval = {.input.dataset = own.validation,
                             .every_steps = 2,
                             .on_evaluation = on_evaluation,
                             .user = steps};
-    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 4},
-                                            &eval));
+    done(liana_estimator_train(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 4}, &eval));
     assert_int_equal(liana_estimator_global_step(pieces), 4);
-    done(liana_estimator_train_and_evaluate(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 3},
-                                            &eval));
+    done(liana_estimator_train(pieces, &(liana_train_spec){.input.dataset = own.training, .steps = 3}, &eval));
     assert_int_equal(liana_estimator_global_step(pieces), 7);
     const int64_t expected[] = {2, 4, 6, 7};
     assert_int_equal(steps[0], 4);
@@ -255,8 +253,7 @@ static void test_steps_and_evaluations(void **state)
     liana_estimator *epochs = make(&own, &options);
     steps[0] = 0;
     eval.every_steps = 0;
-    done(liana_estimator_train_and_evaluate(epochs, &(liana_train_spec){.input.dataset = own.training, .epochs = 2},
-                                            &eval));
+    done(liana_estimator_train(epochs, &(liana_train_spec){.input.dataset = own.training, .epochs = 2}, &eval));
     assert_int_equal(steps[0], 2);
     assert_int_equal(steps[1], 3);
     assert_int_equal(steps[2], 6);
@@ -282,7 +279,7 @@ static void test_hooks_and_notes(void **state)
     liana_train_spec train = {.input.dataset = own.training,
                               .epochs = 9,
                               .named_callbacks = "[EarlyStopping: {patience: 1, min_delta: 100}]"};
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
+    done(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
     assert_int_equal(liana_estimator_global_step(estimator), 2 * 3);
     assert_says(notes.text, "EarlyStopping ended the training");
     assert_says(notes.text, "step 4: loss ");
@@ -290,7 +287,7 @@ static void test_hooks_and_notes(void **state)
     assert_says(notes.text, "steps a second");
     assert_never_says(notes.text, "step 3:");
     train.named_callbacks = "[EarlyStoping]";
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_CONFIG, "EarlyStopping");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_CONFIG, "EarlyStopping");
     liana_estimator_destroy(estimator);
     tear_down(&own);
 }
@@ -309,7 +306,7 @@ static void test_other_data_are_refused(void **state)
     options.config.model_dir = path;
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = {.input.dataset = own.training, .max_steps = 6};
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_DATA, "train-images");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_DATA, "train-images");
     liana_estimator_destroy(estimator);
     own.training = kept;
     tear_down(&own);
@@ -340,7 +337,7 @@ static void test_a_damaged_checkpoint_is_set_aside(void **state)
     tear_down(&own);
 }
 
-/* What was trained in float32 is measured in it, whatever the processor could do. */
+/* A model trained in float32 is measured in it, on any processor. */
 static void test_auto_is_the_precision_of_the_checkpoint(void **state)
 {
     (void)state;
@@ -364,7 +361,7 @@ static void test_auto_is_the_precision_of_the_checkpoint(void **state)
     options.config.precision = LIANA_MIXED_BFLOAT16;
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = {.input.dataset = own.training, .max_steps = 8};
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "was trained in float32");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT, "was trained in float32");
     liana_estimator_destroy(estimator);
     tear_down(&own);
 }
@@ -400,7 +397,7 @@ static void test_images_have_the_shape_that_is_asked_for(void **state)
     options.model_fn = brightness_fn;
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = {.input = {.dataset = own.training, .image_shape = {5, 7, 3}}, .max_steps = 1};
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     liana_predict_spec predict = {.input = {.dataset = own.validation, .image_shape = {5, 7, 3}},
                                   .predictions = {{"brightness", brightness, COUNT / 2}}};
     done(liana_estimator_predict(estimator, &predict));
@@ -416,7 +413,7 @@ static void test_images_have_the_shape_that_is_asked_for(void **state)
     /* Two channels are no image. */
     estimator = make(&own, &options);
     train.input.image_shape[2] = 2;
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "has other than 1 or 3 channels");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT, "has other than 1 or 3 channels");
     liana_estimator_destroy(estimator);
     tear_down(&own);
 }
@@ -433,7 +430,7 @@ static void train_on(fixture *own, liana_run_config config, liana_model **traine
     options.config.seed = usual_config.seed;
     liana_estimator *estimator = make(own, &options);
     liana_train_spec train = whole(own);
-    liana__tiny_done(own->context, liana_estimator_train(estimator, &train), __FILE__, __LINE__);
+    liana__tiny_done(own->context, liana_estimator_train(estimator, &train, NULL), __FILE__, __LINE__);
     *trained = model_of(own, estimator);
     liana_estimator_destroy(estimator);
 }
@@ -449,9 +446,9 @@ static void test_devices_and_strategies(void **state)
     train_on(&own, (liana_run_config){.strategy = {.name = "mirrored", .replicas = 2, .threads = 1}}, &mirrored);
     train_on(&own, (liana_run_config){.device = "reference"}, &reference);
     assert_true(liana__same_weights(plain, mirrored));
-    for (size_t i = 0; liana_model_weight_name(plain, i); i++) {
+    for (size_t i = 0; liana_model_weight(plain, i).name; i++) {
         liana_array a, b;
-        done(liana_model_get_weights(plain, liana_model_weight_name(plain, i), &a));
+        done(liana_model_get_weights(plain, liana_model_weight(plain, i).name, &a));
         done(liana_model_get_weights(reference, a.name, &b));
         for (int64_t k = 0; k < liana_shape_size(&a.shape); k++) {
             assert_near(((const float *)a.data)[k], ((const float *)b.data)[k], 1e-3F, k);
@@ -474,14 +471,14 @@ static void test_predictions_by_name(void **state)
     liana_estimator_options options = usual(&own);
     liana_estimator *estimator = make(&own, &options);
     liana_train_spec train = whole(&own);
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     liana_predict_spec predict = {
         .input.dataset = own.validation,
         .predictions = {{"class", classes, EXAMPLES}, {"probabilities", probabilities, EXAMPLES * CLASSES}},
     };
     done(liana_estimator_predict(estimator, &predict));
     liana_model *model = model_of(&own, estimator);
-    done(liana_predict(model, own.validation, expected));
+    done(liana_predict(model, own.validation, NULL, expected));
     for (int i = 0; i < EXAMPLES; i++) {
         int best = 0;
         for (int k = 0; k < CLASSES; k++) {
@@ -542,10 +539,10 @@ static void test_exports_run_without_the_function(void **state)
     snprintf(folder, sizeof folder, "%s", liana__test_path("export"));
     refused(liana_estimator_export(estimator, folder, &spec), LIANA_NOT_FOUND, "there is no checkpoint");
     liana_train_spec train = whole(&own);
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     done(liana_estimator_export(estimator, folder, &spec));
     liana_model *model = model_of(&own, estimator);
-    done(liana_predict(model, own.validation, expected));
+    done(liana_predict(model, own.validation, NULL, expected));
     liana_estimator_destroy(estimator);
     /* The images of the validation data, as they were written. */
     for (uint32_t i = 0; i < 3; i++) {
@@ -559,7 +556,7 @@ static void test_exports_run_without_the_function(void **state)
             assert_compare(probabilities[class], >=, probabilities[k], k);
         }
     }
-    /* A file that is none, and a damaged one. */
+    /* A file of another kind, and a damaged one. */
     liana_graph *graph;
     snprintf(path, sizeof path, "%s/variables.safetensors", folder);
     refused(liana_graph_load(own.context, path, &graph), LIANA_INVALID_DATA, "variables.safetensors");
@@ -592,8 +589,7 @@ static void test_batches_of_evaluations(void **state)
         options.config.eval_batch_size = sizes[i];
         liana_estimator *estimator = make(&own, &options);
         liana_train_spec train = whole(&own);
-        done(
-            liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
+        done(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.validation}));
         done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.validation},
                                       i ? &results : &equal));
         liana_predict_spec predict = {.input.dataset = own.validation,

@@ -1,4 +1,4 @@
-/* What is refused of model functions, specs and options of estimators, with names. */
+/* Refusals of model functions, specs and options of estimators, with names. */
 #include "harness/number_rows.h"
 
 #include <stdlib.h>
@@ -134,12 +134,12 @@ static void test_what_is_refused(void **state)
     liana_train_spec train = liana__rows_train(&own, 20);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana_estimator *estimator = make_wrong(&own, cases[i].what);
-        refused(liana_estimator_train(estimator, &train), cases[i].status, cases[i].text);
+        refused(liana_estimator_train(estimator, &train, NULL), cases[i].status, cases[i].text);
         assert_null(liana_estimator_variables(estimator));
         liana_estimator_destroy(estimator);
     }
     liana_estimator *estimator = make_wrong(&own, METRIC_IN_TRAINING);
-    refused(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
+    refused(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
             LIANA_INVALID_ARGUMENT, "gives the metric 'accuracy' when training but not when evaluating");
     liana_estimator_destroy(estimator);
     liana__number_rows_close(&own);
@@ -161,7 +161,7 @@ static void test_predictions_that_are_refused(void **state)
     liana_predict_spec predict = {.input.dataset = own.data, .predictions = {{"p", values, ROWS * CLASSES}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana_estimator *estimator = make_wrong(&own, cases[i].what);
-        done(liana_estimator_train(estimator, &train));
+        done(liana_estimator_train(estimator, &train, NULL));
         refused(liana_estimator_predict(estimator, &predict), cases[i].status, cases[i].text);
         refused(liana_estimator_export(estimator, liana__test_path("none"),
                                        &(liana_export_spec){.input.dataset = own.data}),
@@ -171,7 +171,7 @@ static void test_predictions_that_are_refused(void **state)
     liana__number_rows_close(&own);
 }
 
-/* Nothing is trained yet; numbers that are none; data that a function cannot read. */
+/* Nothing is trained yet; NaN; data that a function cannot read. */
 static void test_specs_that_are_refused(void **state)
 {
     (void)state;
@@ -187,12 +187,12 @@ static void test_specs_that_are_refused(void **state)
     assert_null(liana_estimator_variables(estimator));
     assert_int_equal(liana_estimator_global_step(estimator), 0);
     train.steps = -1;
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "train.steps is -1");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT, "train.steps is -1");
     train = (liana_train_spec){.max_steps = 1};
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "train.input.dataset is NULL");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT, "train.input.dataset is NULL");
     train = liana__rows_train(&own, 2);
     eval.every_steps = eval.every_epochs = 1;
-    refused(liana_estimator_train_and_evaluate(estimator, &train, &eval), LIANA_INVALID_ARGUMENT, "exclude each other");
+    refused(liana_estimator_train(estimator, &train, &eval), LIANA_INVALID_ARGUMENT, "exclude each other");
     eval = (liana_eval_spec){.input = {own.data, .image_shape = {8, 8}}};
     refused(liana_estimator_evaluate(estimator, &eval, NULL), LIANA_INVALID_ARGUMENT, "eval.input.image_shape[2] is 0");
     eval = (liana_eval_spec){.input.dataset = own.data, .steps = -3};
@@ -201,17 +201,16 @@ static void test_specs_that_are_refused(void **state)
     liana_dataset *batched =
         liana_dataset_batch(liana_dataset_retain(own.data), &(liana_batch_options){.batch_size = 6});
     train.input.dataset = batched;
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "the dataset is batched");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT, "the dataset is batched");
     liana_dataset_close(batched);
     /* Evaluation data without a component. */
     const liana_array only_x = {"x", LIANA_F32, liana_shape_of(ROWS, WIDTH), own.xs};
     liana_dataset *short_data = liana_dataset_from_tensor_slices(own.context, &only_x, 1);
     train = liana__rows_train(&own, 2);
     eval = (liana_eval_spec){.input.dataset = short_data};
-    refused(liana_estimator_train_and_evaluate(estimator, &train, &eval), LIANA_INVALID_ARGUMENT,
-            "the data have no component 'y'");
+    refused(liana_estimator_train(estimator, &train, &eval), LIANA_INVALID_ARGUMENT, "the data have no component 'y'");
     /* Predictions need no labels. */
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     predict.input.dataset = short_data;
     done(liana_estimator_predict(estimator, &predict));
     liana_dataset_close(short_data);
@@ -252,7 +251,7 @@ static void test_options_that_are_refused(void **state)
     options.config.model_dir = folder;
     estimator = liana__rows_estimator(&own, options);
     liana_train_spec train = liana__rows_train(&own, 1);
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     liana_estimator_destroy(estimator);
     estimator = liana__rows_estimator(&own, options);
     done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, NULL));

@@ -95,7 +95,7 @@ static void test_a_line_is_that_of_plain_numbers(void **state)
         own.update = i ? descend : NULL;
         liana_estimator *estimator = liana__rows_estimator(&own, liana__line_options());
         liana_train_spec train = liana__rows_train(&own, 12);
-        done(liana_estimator_train(estimator, &train));
+        done(liana_estimator_train(estimator, &train, NULL));
         for (size_t k = 0; k < WIDTH; k++) assert_near((double)value_of(estimator, "line/w", k), w[k], 1e-5, k);
         assert_near((double)value_of(estimator, "line/b", 0), b, 1e-5);
         loss = distance = 0;
@@ -128,9 +128,9 @@ static void test_an_update_of_its_own(void **state)
         own.update = by_function ? adam_and_count : NULL;
         liana_estimator *estimator = liana__rows_estimator(&own, liana__line_options());
         liana_train_spec train = liana__rows_train(&own, 7);
-        done(liana_estimator_train(estimator, &train));
+        done(liana_estimator_train(estimator, &train, NULL));
         train.max_steps = 9;
-        done(liana_estimator_train(estimator, &train));
+        done(liana_estimator_train(estimator, &train, NULL));
         for (size_t k = 0; k < WIDTH; k++) {
             float found = value_of(estimator, "line/w", k);
             if (!by_function) expected[k] = found;
@@ -197,7 +197,7 @@ static double masked_mean(const liana__number_rows *own, double w, int first, in
     return loss / counted;
 }
 
-/* Elements that a mask leaves out count neither in sums nor in what these are divided by, over the whole batch. */
+/* Elements that a mask leaves out count neither in sums nor in their divisors, over the whole batch. */
 static void test_masks_leave_elements_out(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void test_masks_leave_elements_out(void **state)
         liana_train_spec train = liana__rows_train(&own, 10);
         liana_results results;
         const liana_eval_spec eval = {.input.dataset = own.data};
-        done(liana_estimator_train_and_evaluate(estimator, &train, &eval));
+        done(liana_estimator_train(estimator, &train, &eval));
         assert_near((double)value_of(estimator, "w", 0), w, 1e-5);
         done(liana_estimator_evaluate(estimator, &eval, &results));
         assert_near(results.loss, loss, 1e-5);
@@ -229,7 +229,7 @@ static void test_masks_leave_elements_out(void **state)
     for (own.what = 1; own.what <= 3; own.what++) {
         liana_estimator *estimator = liana__rows_estimator(&own, (liana_estimator_options){.model_fn = masked_fn});
         liana_train_spec train = liana__rows_train(&own, 1);
-        refused(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
+        refused(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}),
                 LIANA_INVALID_ARGUMENT, texts[own.what - 1]);
         liana_estimator_destroy(estimator);
     }
@@ -248,7 +248,7 @@ static liana_status set_bias(void *params, liana_variables *variables)
     return liana_variables_write(variables, "line/b", &value, sizeof value);
 }
 
-/* With no room to learn, what is left are the first values. */
+/* With no room to learn, the first values are left. */
 static liana_estimator_spec still_fn(const liana_features *features, const liana_features *targets,
                                      const liana_estimator_mode *mode, void *params)
 {
@@ -267,13 +267,13 @@ static void test_the_scaffold_comes_last(void **state)
     options.scaffold = set_bias;
     liana_estimator *estimator = liana__rows_estimator(&own, options);
     liana_train_spec train = liana__rows_train(&own, 2);
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     assert_compare(value_of(estimator, "line/b", 0), ==, 7);
     assert_compare(value_of(estimator, "line/w", 1), ==, 0.25F);
     liana_estimator_destroy(estimator);
     own.what = 9;
     estimator = liana__rows_estimator(&own, options);
-    refused(liana_estimator_train(estimator, &train), LIANA_IO_ERROR, "numbers: scaffold: ");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_IO_ERROR, "numbers: scaffold: ");
     liana_estimator_destroy(estimator);
     liana__number_rows_close(&own);
 }
@@ -307,7 +307,7 @@ static void test_warm_starts(void **state)
     options.config.model_dir = from;
     liana_estimator *first = liana__rows_estimator(&own, options), *second;
     liana_train_spec train = liana__rows_train(&own, 5), short_train = liana__rows_train(&own, 1);
-    done(liana_estimator_train(first, &train));
+    done(liana_estimator_train(first, &train, NULL));
     float w = value_of(first, "line/w", 1), b = value_of(first, "line/b", 0);
     assert_compare(w, !=, 0.25F);
     assert_compare(b, !=, 0);
@@ -315,13 +315,13 @@ static void test_warm_starts(void **state)
     liana_estimator_options other = {.model_fn = renamed_fn, .labels = {"y"}};
     other.warm_start_from = (liana_warm_start){.from = from, .names = {{"slope", "line/w"}}};
     second = liana__rows_estimator(&own, other);
-    done(liana_estimator_train(second, &short_train));
+    done(liana_estimator_train(second, &short_train, NULL));
     assert_compare(value_of(second, "slope", 1), ==, w);
     assert_compare(value_of(second, "line/b", 0), ==, b);
     liana_estimator_destroy(second);
     other.warm_start_from.variables[0] = "sl*";
     second = liana__rows_estimator(&own, other);
-    done(liana_estimator_train(second, &short_train));
+    done(liana_estimator_train(second, &short_train, NULL));
     assert_compare(value_of(second, "slope", 1), ==, w);
     assert_compare(value_of(second, "line/b", 0), ==, 5);
     liana_estimator_destroy(second);
@@ -340,7 +340,7 @@ static void test_warm_starts(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         other.warm_start_from = wrong[i].warm;
         second = liana__rows_estimator(&own, other);
-        refused(liana_estimator_train(second, &short_train), wrong[i].status, wrong[i].text);
+        refused(liana_estimator_train(second, &short_train, NULL), wrong[i].status, wrong[i].text);
         liana_estimator_destroy(second);
     }
     liana_estimator_destroy(first);
@@ -359,21 +359,21 @@ static void test_a_folder_of_another_function(void **state)
     options.config.model_dir = from;
     liana_estimator *first = liana__rows_estimator(&own, options);
     liana_train_spec train = liana__rows_train(&own, 3);
-    done(liana_estimator_train(first, &train));
+    done(liana_estimator_train(first, &train, NULL));
     liana_estimator_destroy(first);
     liana_estimator_options other = {.model_fn = renamed_fn, .labels = {"y"}};
     other.config.model_dir = from;
     liana_estimator *second = liana__rows_estimator(&own, other);
     train.max_steps = 6;
-    refused(liana_estimator_train(second, &train), LIANA_INVALID_DATA, "does not fit this model function");
-    refused(liana_estimator_train(second, &train), LIANA_INVALID_DATA, from);
+    refused(liana_estimator_train(second, &train, NULL), LIANA_INVALID_DATA, "does not fit this model function");
+    refused(liana_estimator_train(second, &train, NULL), LIANA_INVALID_DATA, from);
     refused(liana_estimator_evaluate(second, &(liana_eval_spec){.input.dataset = own.data}, NULL), LIANA_INVALID_DATA,
             "'slope'");
     liana_estimator_destroy(second);
     /* Another optimizer has other variables. */
     own.optimizer = "Adam";
     first = liana__rows_estimator(&own, options);
-    refused(liana_estimator_train(first, &train), LIANA_INVALID_DATA, "optimizer/Adam/m/line/w");
+    refused(liana_estimator_train(first, &train, NULL), LIANA_INVALID_DATA, "optimizer/Adam/m/line/w");
     liana_estimator_destroy(first);
     liana__number_rows_close(&own);
 }
@@ -415,7 +415,7 @@ static void test_frozen_layers_stay(void **state)
     done(liana_model_get_weights(own.other, "stays/kernel", &kernel));
     liana_estimator *estimator = liana__rows_estimator(&own, (liana_estimator_options){.model_fn = models_fn});
     liana_train_spec train = liana__rows_train(&own, 6);
-    done(liana_estimator_train(estimator, &train));
+    done(liana_estimator_train(estimator, &train, NULL));
     for (size_t i = 0; i < 8; i++) {
         assert_compare(value_of(estimator, "stays/kernel", i), ==, ((const float *)kernel.data)[i], i);
     }
@@ -426,14 +426,15 @@ static void test_frozen_layers_stay(void **state)
     liana_model_destroy(own.other);
     own.other = dense_model(own.context, "moves", CLASSES, true);
     estimator = liana__rows_estimator(&own, (liana_estimator_options){.model_fn = models_fn});
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT, "both have a weight 'moves/kernel'");
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT,
+            "both have a weight 'moves/kernel'");
     liana_estimator_destroy(estimator);
     /* Without the mode the estimator does not know the model. */
     liana_model_destroy(own.other);
     own.other = NULL;
     own.what = 8;
     estimator = liana__rows_estimator(&own, (liana_estimator_options){.model_fn = models_fn});
-    refused(liana_estimator_train(estimator, &train), LIANA_INVALID_ARGUMENT,
+    refused(liana_estimator_train(estimator, &train, NULL), LIANA_INVALID_ARGUMENT,
             "the variable 'moves/kernel' has no first value");
     liana_estimator_destroy(estimator);
     liana__number_rows_close(&own);
@@ -460,7 +461,7 @@ static void test_metrics_and_penalties_are_those_of_fit(void **state)
                               (liana_estimator_options){.model_fn = models_fn, .config = {.microbatch = 4, .seed = 3}});
     liana_train_spec train = {.input.dataset = own.data, .epochs = 4};
     liana_results found, expected;
-    done(liana_estimator_train_and_evaluate(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}));
+    done(liana_estimator_train(estimator, &train, &(liana_eval_spec){.input.dataset = own.data}));
     done(liana_estimator_evaluate(estimator, &(liana_eval_spec){.input.dataset = own.data}, &found));
     liana_fit_options options = {.training = own.data,
                                  .epochs = 4,

@@ -1,4 +1,5 @@
-/* The options of a job: whoever fills them in, the defaults are the same, bounds hold, and what is compiled is told apart. */
+/* The options of a job: for every door the defaults are the same, bounds hold, and different programs are told
+ * apart. */
 #include "harness/harness.h"
 
 #include "train/config/config.h"
@@ -180,7 +181,7 @@ static void test_bounds_are_those_of_the_table(void **state)
     liana__arena_free(&arena);
 }
 
-/* ---- what is compiled ---- */
+/* ---- compiled options ---- */
 
 static void describe(const liana_fit_options *given, liana__text *text)
 {
@@ -245,7 +246,8 @@ static void test_what_is_compiled_anew(void **state)
 
 /* ---- the keys ---- */
 
-/* All keys of `train` and `checkpoint`, each once; how long a run is may change when it goes on, and its seed may not. */
+/* All keys of `train` and `checkpoint`, each once; how long a run is may change when it goes on, and its seed may
+ * not. */
 static void test_the_keys(void **state)
 {
     (void)state;

@@ -42,9 +42,9 @@ static void fill_data(void)
 
 static void set_weights(liana_model *model)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
         liana_array array;
-        assert_int_equal(liana_model_get_weights(model, liana_model_weight_name(model, i), &array), LIANA_OK);
+        assert_int_equal(liana_model_get_weights(model, liana_model_weight(model, i).name, &array), LIANA_OK);
         float values[64];
         int64_t count = liana_shape_size(&array.shape);
         assert_compare(count, <=, 64);
@@ -410,17 +410,18 @@ static void test_mirrored(void **state)
 static const liana_component step_components[] = {{.name = "words", .dtype = LIANA_S32, .shape = {1, {STEPS}}},
                                                   {.name = "kind", .dtype = LIANA_S32, .shape = {1, {STEPS}}}};
 
-/* The leaf adds up the losses of steps that are there, and counts them; the update divides. */
-static void build_leaf(liana_leaf *leaf, void *user)
+/* The shard adds up the losses of steps that are there, and counts them; the update divides. */
+static void build_shard(liana_shard *shard, void *user)
 {
-    liana_tensor input = liana_leaf_input(leaf, "words"), kind = liana_leaf_input(leaf, "kind"), output, variables[8];
+    liana_tensor input = liana_shard_input(shard, "words"), kind = liana_shard_input(shard, "kind"), output,
+                 variables[8];
     liana_call_effects effects;
-    liana_model_call(user, &input, 1, &leaf->mode, &output, &effects);
+    liana_model_call(user, &input, 1, &shard->mode, &output, &effects);
     liana_tensor counts = liana_op_cast(effects.masks[0], LIANA_F32);
     liana_tensor each = liana_op_multiply(liana_loss_of(output, kind, NULL), counts);
-    liana_leaf_sum(leaf, "steps", counts);
-    liana_leaf_gradients(leaf, liana_leaf_sum(leaf, "loss", each), variables,
-                         liana_model_variables(user, leaf->graph, variables));
+    liana_shard_sum(shard, "steps", counts);
+    liana_shard_gradients(shard, liana_shard_sum(shard, "loss", each), variables,
+                          liana_model_variables(user, shard->graph, variables));
 }
 
 static void build_update(liana_update *update, void *user)
@@ -445,40 +446,35 @@ static void test_a_step_of_ones_own(void **state)
     liana_fit_options options = {.optimizer = "{name: SGD, learning_rate: 1}", .batch_size = COUNT, .microbatch = 4};
     liana_results results;
     liana_step_results sums;
-    liana_device *device;
-    liana_variables *variables;
     liana_step *step;
-    liana__tiny_done(context, liana_device_open(context, "cpu", &device), __FILE__, __LINE__);
-    liana__tiny_done(context, liana_variables_create(device, &variables), __FILE__, __LINE__);
-    const liana_step_options asked = {.leaf = build_leaf,
+    const liana_step_options asked = {.shard = build_shard,
                                       .update = build_update,
                                       .user = own,
                                       .components = step_components,
                                       .num_components = 2,
                                       .batch_size = COUNT,
                                       .microbatch = 4};
-    liana__tiny_done(context, liana_step_create(device, variables, &asked, &step), __FILE__, __LINE__);
+    liana__tiny_done(context, liana_step_create(context, &asked, &step), __FILE__, __LINE__);
+    liana_variables *variables = liana_step_variables(step);
     liana__tiny_done(context, liana_model_to_variables(own, variables), __FILE__, __LINE__);
     liana__tiny_done(context, liana_variables_initialize(variables, NULL), __FILE__, __LINE__);
-    liana_step_batch batch = {.arrays = {arrays[0], arrays[1]}};
+    liana_step_input batch = {.arrays = {arrays[0], arrays[1]}};
     for (int update = 0; update < 3; update++) {
         liana__tiny_done(context, liana_train_on_batch(ours, &options, arrays, 2, &results), __FILE__, __LINE__);
         liana__tiny_done(context, liana_step_run(step, &batch, &sums), __FILE__, __LINE__);
         assert_near(results.loss, sums.sums[1] / sums.sums[0], 1e-6);
     }
     liana__tiny_done(context, liana_model_from_variables(own, variables), __FILE__, __LINE__);
-    for (size_t i = 0; liana_model_weight_name(ours, i); i++) {
+    for (size_t i = 0; liana_model_weight(ours, i).name; i++) {
         double a[64], b[64];
         liana_array array;
-        assert_int_equal(liana_model_get_weights(ours, liana_model_weight_name(ours, i), &array), LIANA_OK);
+        assert_int_equal(liana_model_get_weights(ours, liana_model_weight(ours, i).name, &array), LIANA_OK);
         size_t count = (size_t)liana_shape_size(&array.shape);
-        read_array(ours, liana_model_weight_name(ours, i), a, count);
-        read_array(own, liana_model_weight_name(own, i), b, count);
+        read_array(ours, liana_model_weight(ours, i).name, a, count);
+        read_array(own, liana_model_weight(own, i).name, b, count);
         for (size_t k = 0; k < count; k++) assert_near(a[k], b[k], 1e-5);
     }
     liana_step_destroy(step);
-    liana_variables_destroy(variables);
-    liana_device_close(device);
     liana_model_destroy(ours);
     liana_model_destroy(own);
     liana_context_destroy(context);

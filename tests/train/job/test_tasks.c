@@ -1,6 +1,6 @@
-/* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and see the
- * same batches in the same order; the losses of all updates, the results of all epochs and the last weights must be those
- * that Keras gave (tests/samples/keras_tasks.py). */
+/* Training on data of any kind is Keras's arithmetic. Seven small models begin with the same weights as in Keras and
+ * see the same batches in the same order; the losses of all updates, the results of all epochs and the last weights
+ * must be those that Keras gave (tests/samples/keras_tasks.py). */
 #include "harness/keras_lists.h"
 #include "harness/tiny_fit.h"
 
@@ -14,7 +14,7 @@
 
 enum { EXAMPLES = 18, BATCH = 4, EPOCHS = 20, UPDATES = 100, SIDE = 6, MOST_ARRAYS = 5 };
 
-/* What Keras said. */
+/* Keras's results. */
 static liana__keras_lists samples;
 
 static int read_samples(void **state)
@@ -280,8 +280,8 @@ static liana_model *make(liana_context *context, const keras_task *task)
     task->build(model);
     if (liana_model_status(model) != LIANA_OK) print_error("%s\n", liana_context_message(context));
     assert_int_equal(liana_model_status(model), LIANA_OK);
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         if (strncmp(name, "scaled/", 7) != 0) liana__keras_set_weight(model, name, 0);
     }
     adapt(context, task, model);
@@ -290,8 +290,8 @@ static liana_model *make(liana_context *context, const keras_task *task)
 
 static void check_weights(liana_model *model, const keras_task *task, const char *optimizer)
 {
-    for (size_t i = 0; liana_model_weight_name(model, i); i++) {
-        const char *name = liana_model_weight_name(model, i);
+    for (size_t i = 0; liana_model_weight(model, i).name; i++) {
+        const char *name = liana_model_weight(model, i).name;
         if (strncmp(name, "scaled/", 7) != 0) liana__keras_weight_near(&samples, model, task->name, optimizer, name);
     }
 }

@@ -1,4 +1,4 @@
-/* What a model keeps of what it was compiled to: a second fit goes on, and nothing is compiled twice. */
+/* The compiled programs that a model keeps: a second fit goes on, and nothing is compiled twice. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -142,7 +142,7 @@ static void test_a_second_fit_goes_on(void **state)
     tear_down(&own);
 }
 
-/* A warm-up is not repeated, and a decay goes on over what is left. */
+/* A warm-up is not repeated, and a decay goes on over the rest. */
 static void test_the_schedule_goes_on(void **state)
 {
     (void)state;
@@ -196,8 +196,8 @@ static void test_evaluation_compiles_once(void **state)
     done(liana_evaluate(model, own.validation, NULL, &first));
     assert_compare(take_dumps(), >, 0);
     done(liana_evaluate(model, own.validation, NULL, &second));
-    done(liana_predict(model, own.validation, outputs[0]));
-    done(liana_predict(model, own.validation, outputs[1]));
+    done(liana_predict(model, own.validation, NULL, outputs[0]));
+    done(liana_predict(model, own.validation, NULL, outputs[1]));
     assert_int_equal(take_dumps(), 0);
     assert_memory_equal(outputs[0], outputs[1], sizeof outputs[0]);
     assert_compare(first.loss, ==, second.loss);
@@ -246,67 +246,12 @@ static void test_a_failed_fit_leaves_nothing(void **state)
 
 /* ---- the state ---- */
 
-static liana__training *compile_for(const fixture *own, liana_model *model)
-{
-    liana__error error = {0};
-    liana__training *training;
-    liana__arena arena = {0};
-    liana__job_options job;
-    const liana_fit_options options = {.batch_size = 32, .microbatch = 8, .seed = 4};
-    const liana__compile_request request = {.model = model, .job = &job};
-    assert_ok(liana__job_take(&liana__job_fit_door, &options, NULL, &arena, &job, &error), &error);
-    assert_ok(liana__compiled_get(&request, &training, &error), &error);
-    liana__arena_free(&arena);
-    (void)own;
-    return training;
-}
-
-static void assert_difference(const liana__training *a, const liana__training *b, const char *expected)
-{
-    liana__error error = {0};
-    bool equal;
-    char difference[160] = "";
-    assert_ok(liana__training_state_equal(&a->state, &a->variables, &b->state, &b->variables, &equal, difference,
-                                          &error),
-              &error);
-    assert_int_equal(equal, expected == NULL);
-    if (expected) assert_says(difference, expected);
-}
-
-static void test_states_are_compared_as_one(void **state)
-{
-    (void)state;
-    fixture own = set_up();
-    liana_model *models[2] = {make_model(own.context), make_model(own.context)};
-    liana__training *trainings[2];
-    for (int i = 0; i < 2; i++) trainings[i] = compile_for(&own, models[i]);
-    assert_difference(trainings[0], trainings[1], NULL);
-    trainings[0]->state.iteration++;
-    assert_difference(trainings[0], trainings[1], "place");
-    trainings[1]->state.iteration++;
-    const liana__history_epoch epoch = {.training = {.values = {3}, .count = 7}, .learning_rate = 0.1};
-    const liana__timing_epoch timings[2] = {{.seconds = 1}, {.seconds = 2}};
-    assert_true(liana__history_add(&trainings[0]->state.history, &epoch, &timings[0]));
-    assert_difference(trainings[0], trainings[1], "history");
-    assert_true(liana__history_add(&trainings[1]->state.history, &epoch, &timings[1]));
-    assert_difference(trainings[0], trainings[1], NULL); /* time may differ */
-    liana__error error = {0};
-    liana__variable *slot = liana__variables_find(&trainings[1]->variables, "optimizer/Adam/m/dense/kernel");
-    float *values = calloc(slot->buffer->size, 1);
-    values[slot->buffer->size / sizeof *values - 1] = 1e-30f;
-    assert_ok(liana__variable_write(slot, values, &error), &error);
-    assert_difference(trainings[0], trainings[1], "optimizer/Adam/m/dense/kernel");
-    free(values);
-    for (int i = 0; i < 2; i++) liana_model_destroy(models[i]);
-    tear_down(&own);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_second_fit_goes_on),        cmocka_unit_test(test_the_schedule_goes_on),
         cmocka_unit_test(test_other_options_begin_anew),    cmocka_unit_test(test_evaluation_compiles_once),
-        cmocka_unit_test(test_a_failed_fit_leaves_nothing), cmocka_unit_test(test_states_are_compared_as_one),
+        cmocka_unit_test(test_a_failed_fit_leaves_nothing),
     };
     return cmocka_run_group_tests_name("compiled models", tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void check_refused(const fixture *own, liana_status status, liana_status 
 static float *outputs_of(const fixture *own, liana_model *model)
 {
     float *outputs = malloc(NUM_VALIDATION * CLASSES * sizeof *outputs);
-    check_done(own, liana_predict(model, own->validation, outputs), __LINE__);
+    check_done(own, liana_predict(model, own->validation, NULL, outputs), __LINE__);
     return outputs;
 }
 
@@ -121,7 +121,7 @@ static void test_datasets(void **state)
 {
     (void)state;
     fixture own = set_up();
-    assert_int_equal(liana_dataset_num_examples(own.training), NUM_TRAINING);
+    assert_int_equal(liana_dataset_info(own.training).num_examples, NUM_TRAINING);
     int64_t classes, shape[3];
     done(liana_dataset_count_classes(own.training, &classes));
     assert_int_equal(classes, CLASSES);
@@ -132,7 +132,7 @@ static void test_datasets(void **state)
     liana_dataset *other;
     liana_dataset_options options = {.take = 7, .unlabelled = true};
     done(liana_dataset_open(own.context, liana__test_path("train-images"), &options, &other));
-    assert_int_equal(liana_dataset_num_examples(other), 7);
+    assert_int_equal(liana_dataset_info(other).num_examples, 7);
     liana_dataset_close(other);
     refused(liana_dataset_open(own.context, liana__test_path("no-*"), NULL, &other), LIANA_NOT_FOUND, "no-*");
     assert_null(other);
@@ -278,7 +278,7 @@ static void test_a_stopped_fit_goes_on(void **state)
     tear_down(&own);
 }
 
-/* A model keeps what it was trained in, for what comes after and through a checkpoint. */
+/* A model keeps the precision of its training, for later calls and through a checkpoint. */
 static void test_precision(void **state)
 {
     (void)state;
@@ -390,7 +390,7 @@ static void test_a_model_without_softmax_is_not_trained(void **state)
     tear_down(&own);
 }
 
-/* What the configuration refuses is refused here in the same words, and changes no weight. */
+/* A setting that the configuration refuses is refused here in the same words, and changes no weight. */
 static void test_optimizers_are_read_as_in_a_configuration(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void test_class_folders_that_differ(void **state)
     done(liana_dataset_count_classes(validation, &num_classes));
     assert_int_equal(num_classes, 4); /* 'd' is number 3 */
     done(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}));
-    /* The model knows what it was fitted to, also when it was saved and loaded. */
+    /* The model knows its data, also when it was saved and loaded. */
     liana_results results;
     liana_dataset *few;
     done(liana_evaluate(model, validation, NULL, &results));
@@ -520,7 +520,7 @@ static void test_class_folders_that_differ(void **state)
         liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
     done(liana_evaluate(model, few, NULL, &results));
     liana_dataset_close(few);
-    /* Numbers whose meaning is said; and not said, beside names. */
+    /* Numbers whose meaning is given; and not given, with names. */
     done(liana_dataset_open(own.context, liana__test_path("validation-images"),
                             &(liana_dataset_options){.class_names = names}, &few));
     done(liana_evaluate(model, few, NULL, &results));
@@ -537,8 +537,8 @@ static void test_class_folders_that_differ(void **state)
     tear_down(&own);
 }
 
-/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam divides
- * small gradients by their own size. */
+/* Fits a new model, measures it and lets it predict, all on one device. SGD does not enlarge rounding errors: Adam
+ * divides small gradients by their own size. */
 static liana_results fit_on(const fixture *own, const char *device, float *outputs)
 {
     liana_results results;
@@ -548,7 +548,7 @@ static liana_results fit_on(const fixture *own, const char *device, float *outpu
     const liana_predict_options predicting = {.device = device};
     check_done(own, liana_fit(model, &options), __LINE__);
     check_done(own, liana_evaluate(model, own->validation, &measuring, &results), __LINE__);
-    check_done(own, liana_predict_batches(model, own->validation, &predicting, outputs), __LINE__);
+    check_done(own, liana_predict(model, own->validation, &predicting, outputs), __LINE__);
     liana_model_destroy(model);
     return results;
 }

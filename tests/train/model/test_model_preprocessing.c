@@ -1,4 +1,5 @@
-/* What a model knows of its images and classes, as a C program sees it: it comes with a run, and goes with a folder. */
+/* A model's facts about its images and classes, as a C program sees them: they come with a run, and go with a
+ * folder. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -66,7 +67,7 @@ static void check_refused(const fixture *own, liana_status status, liana_status 
 static void predict(const fixture *own, liana_model *model, const liana_dataset *data, float outputs[NUM_TEST][CLASSES])
 {
     memset(outputs, 0, sizeof(float[NUM_TEST][CLASSES]));
-    check_done(own, liana_predict(model, data, outputs[0]), __LINE__);
+    check_done(own, liana_predict(model, data, NULL, outputs[0]), __LINE__);
 }
 
 static int best_of(const float outputs[CLASSES])
@@ -171,7 +172,7 @@ static void test_frames_are_brought_to_the_input(void **state)
                                    input};
         liana_dataset *rows = liana_dataset_from_tensor_slices(own.context, &array, 1);
         assert_non_null(rows);
-        done(liana_predict(own.model, rows, output));
+        done(liana_predict(own.model, rows, NULL, output));
         for (int c = 0; c < CLASSES; c++) assert_near(output[c], expected[i][c], 1e-5f, i, c);
         liana_dataset_close(rows);
     }
@@ -270,7 +271,7 @@ static void test_a_checkpoint_is_loaded_as_a_model(void **state)
     tear_down(&own);
 }
 
-/* What a fit was told stays with the model, through a folder too. */
+/* The losses and metrics of a fit stay with the model, through a folder too. */
 static void test_a_saved_model_keeps_it(void **state)
 {
     (void)state;
@@ -332,7 +333,7 @@ static void test_class_folders_are_numbered_as_the_model_says(void **state)
     refused(liana_fit(own.model, &(liana_fit_options){.training = data}), LIANA_INVALID_ARGUMENT,
             "liana_model_set_preprocessing");
     float outputs[2][CLASSES];
-    done(liana_predict(own.model, data, outputs[0])); /* which looks at no labels */
+    done(liana_predict(own.model, data, NULL, outputs[0])); /* which looks at no labels */
     liana_dataset_close(data);
     liana_preprocessing known = liana_model_preprocessing(own.model);
     liana_dataset_options options = {.class_names = known.class_names};

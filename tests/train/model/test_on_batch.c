@@ -132,18 +132,18 @@ static void test_a_batch_is_measured_and_predicted(void **state)
     assert_compare(results.metrics[0], ==, expected.metrics[0]);
     float *outputs = calloc(COUNT * CLASSES, sizeof *outputs), *whole = calloc(COUNT * CLASSES, sizeof *whole);
     assert_true(outputs && whole);
-    done(liana_predict(model, own.data, whole));
+    done(liana_predict(model, own.data, NULL, whole));
     done(liana_predict_on_batch(model, arrays, 1, outputs));
     assert_memory_equal(outputs, whole, COUNT * CLASSES * sizeof *outputs);
     /* Batches of another size give the same, but for rounding; and steps end early. */
     memset(outputs, 0, COUNT * CLASSES * sizeof *outputs);
     liana_predict_options some = {.batch_size = 10, .steps = 4};
-    done(liana_predict_batches(model, own.data, &some, outputs));
+    done(liana_predict(model, own.data, &some, outputs));
     for (size_t i = 0; i < 40 * CLASSES; i++) assert_near(outputs[i], whole[i], 1e-6, i);
     for (size_t i = 40 * CLASSES; i < COUNT * CLASSES; i++) assert_compare(outputs[i], ==, 0, i);
-    refused(liana_predict_batches(model, own.data, &some, NULL), LIANA_INVALID_ARGUMENT, "is NULL");
+    refused(liana_predict(model, own.data, &some, NULL), LIANA_INVALID_ARGUMENT, "is NULL");
     some.steps = -1;
-    refused(liana_predict_batches(model, own.data, &some, outputs), LIANA_INVALID_ARGUMENT, "steps is -1");
+    refused(liana_predict(model, own.data, &some, outputs), LIANA_INVALID_ARGUMENT, "steps is -1");
     free(outputs);
     free(whole);
     liana_model_destroy(model);
@@ -233,7 +233,7 @@ static void test_weights_by_name(void **state)
                                         "dense/bias",
                                         NULL};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *name = liana_model_weight_name(model, i);
+        const char *name = liana_model_weight(model, i).name;
         if (names[i]) assert_string_equal(name, names[i]);
         if (!names[i]) assert_null(name);
     }
@@ -247,7 +247,7 @@ static void test_weights_by_name(void **state)
     const float bias[CLASSES] = {0, 1, 2, 3};
     liana_array values[] = {{"dense/kernel", LIANA_F32, liana_shape_of(200, CLASSES), zeros},
                             {"dense/bias", LIANA_F32, liana_shape_of(CLASSES), bias}};
-    done(liana_predict(model, own.data, (float[COUNT * CLASSES]){0})); /* compiled before */
+    done(liana_predict(model, own.data, NULL, (float[COUNT * CLASSES]){0})); /* compiled before */
     done(liana_model_set_weights(model, values, 2));
     liana_array arrays[2];
     float outputs[2 * CLASSES];
@@ -329,7 +329,7 @@ static void test_a_model_needs_no_run(void **state)
     assert_code(liana__test_command("predict", run, data, "--out", csv[0]), 0);
     assert_code(liana__test_command("predict", "--model", saved, data, "--out", csv[1]), 0);
     assert_same_file(csv[0], csv[1]);
-    /* What is missing, or too much. */
+    /* Missing arguments, or too many. */
     assert_refused(liana__test_command("evaluate", "--model", architecture, "--data", data), 2, "no weights",
                    "--weights FILE");
     assert_refused(liana__test_command("evaluate", "--weights", weights), 2, "--weights needs --model");
@@ -362,7 +362,7 @@ static void test_a_new_head_under_layers(void **state)
     assert_refused(liana__test_command("train", config, "--out", other, key, head), 1, "head");
     assert_refused(liana__test_command("train", config, "--out", other, "model.partial_weights=true"), 2,
                    "model.partial_weights", "needs model.weights");
-    /* A rate of almost nothing: what was loaded stays. */
+    /* A rate of almost nothing: loaded weights stay. */
     liana__test_result got =
         liana__test_command("train", config, "--out", other, key, head, "model.partial_weights=true", "train.epochs=1",
                             "train.optimizer={name: SGD, learning_rate: 1.0e-30}");

@@ -1,4 +1,5 @@
-/* train.precision: what auto chooses and says, what is recorded, what a resume and later commands keep. */
+/* train.precision: the choice and the message of auto, the records, and the choice that a resume and later commands
+ * keep. */
 #include "harness/command_run.h"
 
 #include "base/context.h"
@@ -98,7 +99,7 @@ static void assert_printed(liana__test_result got, const char *words)
     assert_code(got, 0);
 }
 
-/* What this processor has for bf16; NULL: nothing. */
+/* This processor's feature for bf16; NULL: none. */
 static const char *feature(void)
 {
     liana__isa isa;
@@ -150,7 +151,7 @@ static void test_refused_tiles_are_named(void **state)
     assert_string_equal(text, "AMX");
 }
 
-/* float32 is what is computed without a word about it; another precision is never slower without one. */
+/* float32 needs no message; another precision is never slower without one. */
 static void test_what_is_said(void **state)
 {
     (void)state;
@@ -164,8 +165,9 @@ static void test_what_is_said(void **state)
     got = train("avx2", "stored", MIXED, "train.epochs=1");
     liana__isa isa;
     assert_ok(liana__cpu_detect("avx2", &isa, NULL, 0, NULL), NULL);
-    if (isa == LIANA__ISA_AVX2)
-        assert_printed(got, "for bf16; bf16 is stored and multiplied in f32, which saves memory, not time)\n");
+    assert_printed(got, isa == LIANA__ISA_AVX2
+                            ? "for bf16; bf16 is stored and multiplied in f32, which saves memory, not time)\n"
+                            : "precision: mixed_bfloat16");
     got = train(NULL, "mixed", MIXED, "train.epochs=1");
     if (feature()) assert_never_says(got.out, "which is slower here");
     assert_printed(got, "precision: mixed_bfloat16");
@@ -236,7 +238,7 @@ static void test_every_node_is_right(void **state)
     assert_compare(history("run", 3, "loss"), !=, history("exact", 3, "loss"));
 }
 
-/* ---- what was chosen stays ---- */
+/* ---- choices stay ---- */
 
 static void test_a_resume_keeps_it(void **state)
 {

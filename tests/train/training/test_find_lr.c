@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "train/training/rate_curve.h"
+#include "train/training/rate_finder.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -200,7 +200,7 @@ typedef struct follower {
 static liana_status set_rate(void *user, liana_fit_context *fit)
 {
     (void)user;
-    return liana_fit_set_rate_factor(fit, 1e-4 * pow(1e4, (double)liana_fit_iteration(fit) / (UPDATES - 1)));
+    return liana_fit_set_rate_factor(fit, 1e-4 * pow(1e4, (double)liana_fit_info(fit).iteration / (UPDATES - 1)));
 }
 
 static liana_status note_loss(void *user, liana_fit_context *fit)
@@ -208,9 +208,9 @@ static liana_status note_loss(void *user, liana_fit_context *fit)
     follower *own = user;
     double mean;
     assert_true(liana_fit_metric(fit, "loss", &mean));
-    int64_t step = liana_fit_step(fit);
+    int64_t step = liana_fit_info(fit).step;
     if (step == 1) own->sum = 0;
-    own->losses[liana_fit_iteration(fit) - 1] = mean * (double)step - own->sum;
+    own->losses[liana_fit_info(fit).iteration - 1] = mean * (double)step - own->sum;
     own->sum = mean * (double)step;
     return LIANA_OK;
 }

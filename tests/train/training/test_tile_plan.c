@@ -1,4 +1,4 @@
-/* What tiles of a TPU pad (tile_plan.c), liana plan --device tpu (plan_device.c), and compiling for absent devices
+/* The padding of a TPU's tiles (tile_plan.c), liana plan --device tpu (plan_device.c), and compiling for absent devices
  * (ahead.c), with a plugin of the test's own. */
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
@@ -33,7 +33,8 @@ static void test_bytes_in_tiles(void **state)
     assert_bytes(LIANA_U8, (liana_shape){2, {33, 100}}, 64 * 128);
     assert_bytes(LIANA_F32, (liana_shape){1, {10}}, 128 * 8 * 4);
     assert_bytes(LIANA_F32, (liana_shape){0, {0}}, 4);
-    /* Of 64 examples, 3 x 3 places and 32 features the first and the last axis fill tiles best: 32 rows, 128 columns. */
+    /* Of 64 examples, 3 x 3 places and 32 features the first and the last axis fill tiles best: 32 rows, 128
+     * columns. */
     assert_bytes(LIANA_F32, (liana_shape){4, {64, 3, 3, 32}}, 9 * 4.0 * 32 * 128);
     /* Of 4 examples, 96 x 96 places and 16 features a row of pixels and the features do: 128 columns, 16 rows. */
     assert_bytes(LIANA_BF16, (liana_shape){4, {4, 96, 96, 16}}, 4 * 96 * 2.0 * 16 * 128);
@@ -183,7 +184,7 @@ static void test_a_program_is_compiled_in_a_child(void **state)
     liana__error error = {0};
     liana__pjrt_ahead_program program = {0};
     assert_ok(compile("good", &program, &error), &error);
-    /* The plugin answers with what it was asked: the size of the text, of the topology's name and of the options. */
+    /* The plugin answers with the sizes of its request: of the text, of the topology's name and of the options. */
     assert_int_equal(program.arguments, 9);
     assert_int_equal(program.results, 7);
     assert_compare(program.temporaries, >, 8);
@@ -286,7 +287,7 @@ static void test_an_update_is_compiled(void **state)
                    "the program needs 17 GiB of 16 GiB");
 }
 
-/* What still does not fit is compiled with parts that are computed twice, where that is asked for. */
+/* Shards that still do not fit are compiled with parts that are computed twice, where that is asked for. */
 static void test_parts_are_computed_twice(void **state)
 {
     (void)state;

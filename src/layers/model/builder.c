@@ -1,0 +1,189 @@
+/* The builders of C: from their structs to the maps that everything else reads, and from handles to nodes. */
+#include "layers/model.h"
+
+#include "base/scoped.h"
+
+#include <string.h>
+
+/* How every options struct begins; layers that join several have an array where the others have one input. */
+typedef struct common_prefix {
+    LIANA_MERGE_OPTIONS;
+} common_prefix;
+
+_Static_assert(offsetof(liana_dense_options, input) == offsetof(common_prefix, inputs), "one prefix for all options");
+_Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
+
+/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
+ * outside its names, a list with more numbers than it can hold. */
+static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
+{
+    if (field->kind == LIANA_OPTION_INT_PAIR) {
+        int64_t *pair = member;
+        if (pair[1] == 0) pair[1] = pair[0];
+    } else if (field->kind == LIANA_OPTION_ENUM) {
+        int count = 0, index = *(int *)member;
+        while (field->names[count]) count++;
+        if (index < 0 || index >= count) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found the number %d, expected one from 0 to %d",
+                               field->name, index, count - 1);
+        }
+    } else if (field->kind == LIANA_OPTION_INTS) {
+        int64_t count = ((liana_ints *)member)->count;
+        if (count < 0 || count > LIANA_MAX_INTS) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %lld numbers, expected at most %d", field->name,
+                               (long long)count, LIANA_MAX_INTS);
+        }
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
+                                   const liana__value **map, liana__error *error)
+{
+    char *copy = liana__arena_copy(arena, options, fields->size);
+    if (!copy) return liana__fail_memory(error, "options");
+    for (size_t i = 0; i < fields->count; i++) {
+        LIANA_TRY(complete_member(&fields->items[i], copy + fields->items[i].offset, error));
+    }
+    *map = liana__fields_write(fields, arena, copy);
+    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "options");
+}
+
+/* The node of a handle; `what` and `number` say which it is in the message. */
+static liana_status find_node(const liana_model *model, liana_layer layer, const char *what, size_t number,
+                              size_t *node, liana__error *error)
+{
+    bool known = layer.model == model && layer.id > 0 && layer.id <= model->num_nodes;
+    if (!known) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "%s %zu is not a layer of this model%s", what, number,
+                           layer.model && layer.model != model ? ", but of another" : "");
+    }
+    *node = layer.id - 1;
+    return LIANA_OK;
+}
+
+/* The layers given as inputs, up to the first that was not given. */
+static liana_status read_inputs(const liana_model *model, const liana_layer *layers, size_t limit, size_t *indices,
+                                size_t *count, liana__error *error)
+{
+    for (*count = 0; *count < limit && layers[*count].model; ++*count) {
+        LIANA_TRY(find_node(model, layers[*count], "input", *count, &indices[*count], error));
+    }
+    return LIANA_OK;
+}
+
+static liana_layer add_from_struct(liana_location here, liana_model *model, const liana_layer_type *type,
+                                   const void *options, liana__arena *arena)
+{
+    const common_prefix *prefix = options;
+    size_t indices[LIANA_MAX_LAYER_INPUTS];
+    liana__layer_request request = {
+        .here = here, .type = type, .name = prefix->name, .frozen = !prefix->trainable, .inference = !prefix->training};
+    liana__error error = {0};
+    liana_status status = liana__options_to_map(&type->part.options, options, arena, &request.options, &error);
+    if (status == LIANA_OK && type->max_inputs > 0) {
+        status = read_inputs(model, prefix->inputs, type->max_inputs, indices, &request.num_inputs, &error);
+    }
+    if (status != LIANA_OK) return liana__model_fail(model, here, status, "%s: %s", type->part.name, error.message);
+    if (request.num_inputs) request.inputs = indices;
+    return liana__model_add(model, &request);
+}
+
+liana_layer liana_model_add_at(liana_location here, liana_model *model, const char *layer_class, const void *options)
+{
+    if (!model || model->error.status != LIANA_OK) return (liana_layer){model, 0};
+    if (!layer_class || !options) {
+        return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the %s of the layer is NULL",
+                                 layer_class ? "options" : "class");
+    }
+    const char *nearest = NULL;
+    const liana_layer_type *type = liana__part_find(model->context, &liana__layer_kind, layer_class, &nearest);
+    if (!type) {
+        return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no layer class '%.60s'%s", layer_class,
+                                 liana__hint(nearest).text);
+    }
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return add_from_struct(here, model, type, options, &arena);
+}
+
+liana_layer liana_layer_reuse_at(liana_location here, liana_layer layer, const liana_layer *inputs, size_t num_inputs)
+{
+    liana_model *model = layer.model;
+    if (!model || model->error.status != LIANA_OK) return (liana_layer){model, 0};
+    size_t node = 0, nodes[LIANA_MAX_LAYER_INPUTS];
+    liana__error error = {0};
+    liana_status status = find_node(model, layer, "reuse: layer", 0, &node, &error);
+    if (status == LIANA_OK && (num_inputs > LIANA_MAX_LAYER_INPUTS || (num_inputs && !inputs))) {
+        status = liana__fail(&error, LIANA_INVALID_ARGUMENT, "reuse: found %zu inputs%s, expected 1 to %d", num_inputs,
+                             inputs ? "" : " at NULL", LIANA_MAX_LAYER_INPUTS);
+    }
+    for (size_t i = 0; i < num_inputs && status == LIANA_OK; i++) {
+        status = find_node(model, inputs[i], "reuse: input", i, &nodes[i], &error);
+    }
+    if (status == LIANA_OK && model->nodes[node].within != LIANA__NONE) {
+        const liana__layer *inner = &model->layers[model->nodes[node].layer];
+        status = liana__fail(&error, LIANA_INVALID_ARGUMENT,
+                             "reuse: layer '%s' belongs to a nested model; nest that model again to share its weights",
+                             inner->name);
+    }
+    if (status == LIANA_OK && !model->layers[model->nodes[node].layer].type->call) {
+        status = liana__fail(&error, LIANA_INVALID_ARGUMENT, "reuse: layer '%s' is an input, which is not called",
+                             model->layers[model->nodes[node].layer].name);
+    }
+    if (status != LIANA_OK) return liana__model_fail(model, here, status, "%s", error.message);
+    return liana__model_reuse(model, here, model->nodes[node].layer, nodes, num_inputs);
+}
+
+liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options)
+{
+    if (!model || model->error.status != LIANA_OK) return (liana_layer){model, 0};
+    if (!options || !options->nested) {
+        return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the nested model is NULL");
+    }
+    size_t nodes[LIANA_MAX_LAYER_INPUTS];
+    liana__nest_request request = {.here = here,
+                                   .inner = options->nested,
+                                   .name = options->name,
+                                   .frozen = !options->trainable,
+                                   .inference = !options->training};
+    liana__error error = {0};
+    liana_status status =
+        read_inputs(model, options->inputs, LIANA_MAX_LAYER_INPUTS, nodes, &request.num_inputs, &error);
+    if (status != LIANA_OK) return liana__model_fail(model, here, status, "nested model: %s", error.message);
+    if (request.num_inputs) request.inputs = nodes;
+    return liana__model_nest(model, &request);
+}
+
+liana_layer liana_nested_output(liana_layer nested, size_t index)
+{
+    const liana_model *model = nested.model;
+    for (size_t i = 0; model && nested.id && i < model->num_uses; i++) {
+        const liana__nested_use *use = &model->uses[i];
+        const liana__nested *of = &model->nested[use->nested];
+        if (use->within != LIANA__NONE || use->first_node + of->outputs[0] + 1 != nested.id) continue;
+        if (index >= of->num_outputs) break;
+        return (liana_layer){nested.model, (uint32_t)(use->first_node + of->outputs[index] + 1)};
+    }
+    return (liana_layer){nested.model, 0};
+}
+
+void liana_model_outputs_at(liana_location here, liana_model *model, const liana_layer *layers, size_t count,
+                            const char *const *names)
+{
+    if (!model || model->error.status != LIANA_OK) return;
+    size_t nodes[LIANA_MAX_MODEL_OUTPUTS];
+    liana__error error = {0};
+    liana_status status = LIANA_OK;
+    if (!layers || count == 0 || count > LIANA_MAX_MODEL_OUTPUTS) {
+        status = liana__fail(&error, LIANA_INVALID_ARGUMENT, "found %zu outputs%s, expected 1 to %d", count,
+                             layers ? "" : " at NULL", LIANA_MAX_MODEL_OUTPUTS);
+    }
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        status = find_node(model, layers[i], "output", i, &nodes[i], &error);
+    }
+    if (status == LIANA_OK) {
+        liana__model_set_outputs(model, here, nodes, names, count);
+    } else {
+        liana__model_fail(model, here, status, "%s", error.message);
+    }
+}

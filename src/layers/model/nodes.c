@@ -1,0 +1,305 @@
+/* Adding layers to a model, and calling them again: weights, shapes. */
+#include "layers/model.h"
+
+#include "base/text.h"
+#include "ir/graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- weights ---- */
+
+/* A weight that the layer has already: it must fit these inputs. */
+static void check_weight(liana_layer_build *build, const char *name, const liana_shape *shape)
+{
+    const liana__layer *layer = &build->model->layers[build->layer];
+    const liana__weight *weight = &build->model->weights[layer->first_weight + build->checked];
+    build->checked++;
+    if (liana_shape_equal(&weight->shape, shape)) return;
+    build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT,
+                                "its weight '%s' is %s since its first call, but these inputs need %s", name,
+                                liana__shape_print(&weight->shape).text, liana__shape_print(shape).text);
+}
+
+/* Adds a weight; its name is in the model's arena. */
+static liana_status new_weight(liana_layer_build *build, const char *name, const liana_shape *shape,
+                               const char *initializer, bool trainable)
+{
+    liana_model *model = build->model;
+    liana__layer *layer = &model->layers[build->layer];
+    if (!liana__shape_valid(LIANA_F32, shape)) {
+        return liana__fail(build->error, LIANA_OUT_OF_RANGE, "its weight '%s' would have the shape %s", name,
+                           liana__shape_print(shape).text);
+    }
+    const char *full = liana__arena_format(&model->arena, "%s/%s", layer->name, name);
+    const char *own = liana__arena_string(&model->arena, name);
+    if (!full || !own ||
+        !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
+        return liana__fail_memory(build->error, "a model's weights");
+    }
+    liana__weight *weight = &model->weights[model->num_weights];
+    *weight = (liana__weight){
+        .name = full, .short_name = own, .shape = *shape, .layer = build->layer, .trainable = trainable};
+    LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
+    LIANA_TRY(liana__read_weight_rules(model, layer, weight, build->error));
+    model->num_weights++;
+    layer->num_weights++;
+    return LIANA_OK;
+}
+
+void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_shape shape, const char *initializer,
+                            bool trainable)
+{
+    if (!build || !build->model || build->status != LIANA_OK) return;
+    const liana__layer *layer = &build->model->layers[build->layer];
+    const size_t count = build->is_reuse ? build->checked : layer->num_weights;
+    if (!name || !*name || strchr(name, '/') || !initializer) {
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT,
+                                    "a weight is called '%.60s' and has the initialiser '%.60s', expected a name "
+                                    "without '/' and an initialiser such as zeros",
+                                    name ? name : "", initializer ? initializer : "");
+    } else if (count >= (build->is_reuse ? layer->num_weights : (size_t)LIANA_MAX_LAYER_WEIGHTS)) {
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more weights than %s",
+                                    build->is_reuse ? "at its first call" : "the 16 that a layer may have");
+    } else if (build->is_reuse) {
+        check_weight(build, name, &shape);
+    } else {
+        build->status = new_weight(build, name, &shape, initializer, trainable);
+    }
+}
+
+static liana_status declare_weights(const liana_model *model, size_t index, const liana_shape *shapes,
+                                    size_t num_inputs, bool is_reuse, liana__error *error)
+{
+    const liana__layer *layer = &model->layers[index];
+    if (!layer->type->weights) return LIANA_OK;
+    liana_layer_build build = {
+        .options = layer->options,
+        .inputs = shapes,
+        .num_inputs = num_inputs,
+        .model = (liana_model *)(uintptr_t)model,
+        .layer = index,
+        .is_reuse = is_reuse,
+        .error = error,
+    };
+    liana_status status = layer->type->weights(&build);
+    if (status == LIANA_OK || build.status != LIANA_OK) return build.status;
+    return liana__fail(error, status, "its function 'weights' returned %s", liana_status_name(status));
+}
+
+static liana_status check_count(const liana_layer_type *type, size_t count, liana__error *error)
+{
+    if (count >= type->min_inputs && count <= type->max_inputs) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "found %zu inputs, expected %zu%s", count, type->min_inputs,
+                       type->max_inputs > type->min_inputs ? " or more" : "");
+}
+
+liana_status liana__layer_check_inputs(const liana_model *model, size_t layer, const liana_shape *shapes,
+                                       size_t num_inputs, liana__error *error)
+{
+    LIANA_TRY(check_count(model->layers[layer].type, num_inputs, error));
+    return declare_weights(model, layer, shapes, num_inputs, true, error);
+}
+
+/* ---- nodes ---- */
+
+/* The inputs of a node that is added. */
+typedef struct joints {
+    const size_t *nodes; /* NULL: the node before */
+    size_t count;
+} joints;
+
+static liana_status find_inputs(liana_model *model, const joints *given, const liana_layer_type *type,
+                                liana__layer_node *node, liana__error *error)
+{
+    bool is_nested_input = type->max_inputs == 0 && model->building_use != LIANA__NONE;
+    size_t before = liana__model_last_node(model);
+    node->num_inputs = given->nodes ? given->count : type->max_inputs > 0 ? 1 : 0;
+    if (type->max_inputs > 0 && model->num_nodes == 0) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "a model must begin with an InputLayer, which gives the shape of one example");
+    }
+    if (type->max_inputs == 0 && !is_nested_input && model->num_inputs == LIANA_MAX_LAYER_INPUTS) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d inputs", LIANA_MAX_LAYER_INPUTS);
+    }
+    if (!is_nested_input) LIANA_TRY(check_count(type, node->num_inputs, error));
+    const size_t *inputs = given->nodes ? given->nodes : &before;
+    node->inputs = liana__arena_copy(&model->arena, inputs, node->num_inputs * sizeof *inputs);
+    return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
+}
+
+/* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
+ * from. */
+static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
+        if (fields->items[i].kind != LIANA_OPTION_VALUE || !*member) continue;
+        *member = liana__value_copy(&model->arena, *member);
+        if (!*member) return liana__fail_memory(error, "a layer's options");
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_options(liana_model *model, const liana__layer_request *request, liana__layer *layer,
+                                 liana__error *error)
+{
+    const char *where = request->where ? request->where : layer->name;
+    layer->options = liana__arena_allocate(&model->arena, request->type->part.options.size);
+    if (!layer->options) return liana__fail_memory(error, "a model");
+    LIANA_TRY(liana__fields_read(&request->type->part.options, request->options, where, request->other_keys,
+                                 &model->arena, layer->options, error));
+    LIANA_TRY(keep_values(model, &request->type->part.options, layer->options, error));
+    liana_check check = {
+        .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
+    LIANA_TRY(liana__check_named_parts(&check, &request->type->part.options));
+    LIANA_TRY(liana__read_activity_rule(model, layer, error));
+    return request->type->part.check ? request->type->part.check(&check) : LIANA_OK;
+}
+
+/* The context's error without "file:line: ", which comes before the layer's name later. */
+static void take_graph_error(const liana_model *model, const liana_location *where, liana__error *error)
+{
+    char place[512];
+    int length = snprintf(place, sizeof place, "%s:%d: ", where->file, where->line);
+    const char *message = model->context->error.message;
+    liana__fail(error, model->context->error.status, "%s", message + (liana__starts_with(message, place) ? length : 0));
+}
+
+/* Builds the layer by itself, on a batch of 1. */
+static liana_status infer_result(const liana_model *model, const liana__layer *layer, liana__layer_node *node,
+                                 liana__error *error)
+{
+    liana_graph *graph;
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, weights[LIANA_MAX_LAYER_WEIGHTS] = {{0}};
+    if (liana_graph_create(model->context, &graph) != LIANA_OK) return liana__fail_memory(error, "a graph");
+    for (size_t i = 0; i < node->num_inputs; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "input_%zu", i);
+        const liana__layer_node *input = &model->nodes[node->inputs[i]];
+        inputs[i] = liana_graph_input_at(node->where, graph, name, input->dtype, input->shape);
+    }
+    for (size_t i = 0; i < layer->num_weights; i++) {
+        const liana__weight *weight = &model->weights[layer->first_weight + i];
+        weights[i] = liana_graph_variable_at(node->where, graph, weight->name, LIANA_F32, weight->shape);
+    }
+    liana_layer_call call = {
+        .here = node->where,
+        .options = layer->options,
+        .inputs = inputs,
+        .num_inputs = node->num_inputs,
+        .dtype = LIANA_F32,
+        .weights = weights,
+    };
+    liana_tensor output = liana__layer_invoke(layer->type, &call);
+    liana_status status = liana_graph_status(graph);
+    node->shape = liana_tensor_shape(output);
+    node->dtype = liana_tensor_dtype(output);
+    node->is_softmax = call.logits_kind == LIANA_LOGITS_SOFTMAX;
+    node->is_identity = node->num_inputs == 1 && output.id == inputs[0].id;
+    if (status != LIANA_OK) take_graph_error(model, &node->where, error);
+    liana_graph_destroy(graph);
+    return status;
+}
+
+static liana_status build_input(const liana_model *model, const liana__layer *layer, liana__layer_node *node,
+                                liana__error *error)
+{
+    const liana_input_options *input = layer->options;
+    node->dtype = input->dtype;
+    node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == input->dtype;
+    node->shape = (liana_shape){.rank = (int)input->shape.count + 1, .dims = {1}};
+    memcpy(node->shape.dims + 1, input->shape.values, (size_t)input->shape.count * sizeof(int64_t));
+    if (liana__shape_valid(LIANA_F32, &node->shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "examples of shape %s are too large",
+                       liana__shape_print(&node->shape).text);
+}
+
+/* The node of a layer, whose number is the layer's number of nodes so far. */
+static liana_status build_node(liana_model *model, size_t index, const joints *given, liana_location where,
+                               liana__error *error)
+{
+    liana__layer *layer = &model->layers[index];
+    liana__layer_node *node = &model->nodes[model->num_nodes];
+    *node =
+        (liana__layer_node){.layer = index, .number = layer->num_nodes, .within = model->building_use, .where = where};
+    LIANA_TRY(find_inputs(model, given, layer->type, node, error));
+    if (!layer->type->call) return build_input(model, layer, node, error);
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS];
+    for (size_t i = 0; i < node->num_inputs; i++) shapes[i] = model->nodes[node->inputs[i]].shape;
+    LIANA_TRY(declare_weights(model, index, shapes, node->num_inputs, node->number > 0, error));
+    return infer_result(model, layer, node, error);
+}
+
+static liana_layer finish_node(liana_model *model, size_t index)
+{
+    bool is_input = model->layers[index].type->max_inputs == 0 && model->building_use == LIANA__NONE;
+    if (is_input) model->inputs[model->num_inputs++] = model->num_nodes;
+    model->layers[index].num_nodes++;
+    model->num_nodes++;
+    model->structure_version++;
+    return (liana_layer){model, (uint32_t)model->num_nodes};
+}
+
+static liana_status make_room(liana_model *model, liana__error *error)
+{
+    if (model->num_layers >= LIANA__MOST_LAYERS) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d layers", LIANA__MOST_LAYERS);
+    }
+    bool has_room = liana__grow(&model->layers, model->num_layers, &model->layer_capacity, sizeof *model->layers) &&
+                    liana__grow(&model->nodes, model->num_nodes, &model->node_capacity, sizeof *model->nodes);
+    return has_room ? LIANA_OK : liana__fail_memory(error, "a model");
+}
+
+liana_layer liana__model_add(liana_model *model, const liana__layer_request *request)
+{
+    liana_layer none = {model, 0};
+    if (model->error.status != LIANA_OK) return none;
+    const liana_location here = model->blamed ? *model->blamed : request->here;
+    liana__error error = {0};
+    if (make_room(model, &error) != LIANA_OK) return liana__model_keep_error(model, &here, &error);
+    liana__layer *layer = &model->layers[model->num_layers];
+    *layer = (liana__layer){
+        .type = request->type,
+        .trainable = !request->frozen,
+        .inference = request->inference && request->type->reads_training,
+        .within = model->building_nested,
+        .first_weight = model->num_weights,
+        .where = here,
+    };
+    layer->where.file = liana__arena_string(&model->arena, here.file);
+    liana_status status = layer->where.file ? LIANA_OK : liana__fail_memory(&error, "a model");
+    if (status == LIANA_OK) status = liana__model_name_layer(model, request, layer, &error);
+    if (status == LIANA_OK) status = read_options(model, request, layer, &error);
+    if (status != LIANA_OK) return liana__model_keep_error(model, &here, &error);
+    const joints given = {request->inputs, request->num_inputs};
+    status = build_node(model, model->num_layers, &given, layer->where, &error);
+    if (status != LIANA_OK) {
+        liana__fail_within(&error, "layer '%s' (%s)", layer->name, layer->type->part.name);
+        return liana__model_keep_error(model, &here, &error);
+    }
+    model->num_layers++;
+    return finish_node(model, model->num_layers - 1);
+}
+
+liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t index, const size_t *inputs,
+                               size_t num_inputs)
+{
+    liana_layer none = {model, 0};
+    if (model->error.status != LIANA_OK) return none;
+    if (model->blamed) here = *model->blamed;
+    liana__error error = {0};
+    liana_location where = {liana__arena_string(&model->arena, here.file), here.line};
+    liana_status status = where.file ? make_room(model, &error) : liana__fail_memory(&error, "a model");
+    const liana__layer *layer = &model->layers[index];
+    if (status == LIANA_OK && layer->num_nodes >= LIANA__MOST_CALLS) {
+        status = liana__fail(&error, LIANA_OUT_OF_RANGE, "a layer is called at most %d times", LIANA__MOST_CALLS);
+    }
+    const joints given = {inputs, num_inputs};
+    if (status == LIANA_OK) status = build_node(model, index, &given, where, &error);
+    if (status == LIANA_OK) return finish_node(model, index);
+    liana__fail_within(&error, "call %zu of layer '%s' (%s)", layer->num_nodes + 1, layer->name,
+                       layer->type->part.name);
+    return liana__model_keep_error(model, &here, &error);
+}

@@ -1,0 +1,105 @@
+/* The component of the data for each input of the model, and the targets of its outputs. */
+#include "train/run/run_internal.h"
+
+#include <string.h>
+
+/* The names that the configuration gives to inputs and targets. */
+static void find_names(const liana__run *run, liana__data_names *names)
+{
+    const liana__data_config *data = &run->config->data;
+    const liana__component_map *inputs = &data->model_inputs, *targets = &data->model_targets;
+    *names =
+        (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs", .targets_key = "data.targets"};
+    size_t num_inputs = liana__model_num_inputs(run->model), num_outputs = liana__model_num_outputs(run->model);
+    for (size_t i = 0; inputs->count && i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
+        names->inputs[i] = liana__component_for(inputs, liana__model_input(run->model, i).name, num_inputs == 1);
+    }
+    for (size_t i = 0; targets->count && i < num_outputs && i < LIANA__MAX_OUTPUTS; i++) {
+        names->targets[i] = liana__component_for(targets, liana__model_output(run->model, i).name, num_outputs == 1);
+    }
+}
+
+/* The column that is an output's target, as far as the configuration tells without data. NULL: none. */
+static const liana__column *target_column(const liana__run *run, size_t output)
+{
+    const liana__columns *columns = &run->config->data.components;
+    liana__data_names names;
+    liana__data_match match;
+    liana__column_components components;
+    if (!columns->count) return NULL;
+    find_names(run, &names);
+    const char *given = names.targets[output] ? names.targets[output] : liana__model_output(run->model, output).name;
+    const liana__column *column = liana__columns_get(columns, given);
+    if (column || names.targets[output]) return column;
+    bool found =
+        liana__columns_components(columns, &components, NULL) == LIANA_OK &&
+        liana__data_match_list(run->model, components.items, components.count, &names, true, &match, NULL) == LIANA_OK;
+    return found && match.targets[output].name ? liana__columns_get(columns, match.targets[output].name) : NULL;
+}
+
+bool liana__run_compares_label(const liana__run *run, size_t output)
+{
+    liana__data_names names;
+    const size_t count = liana__model_num_outputs(run->model);
+    if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
+    find_names(run, &names);
+    if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
+    return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
+}
+
+liana__strings liana__run_output_names(const liana__run *run, size_t output)
+{
+    const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
+    if (column && column->category) return column->vocabulary;
+    /* Where no column is the label, data.class_names are the names of the only output's classes. */
+    const liana__columns *columns = &run->config->data.components;
+    const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
+    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
+}
+
+liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error)
+{
+    liana__data_names names;
+    bool labelled = part == &run->training || part == &run->validation || part == &run->examples;
+    find_names(run, &names);
+    if (!labelled) memset(names.targets, 0, sizeof names.targets);
+    return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
+}
+
+/* The model must have the inputs and outputs that the configuration names. */
+static liana_status check_map(const liana__run *run, const liana__component_map *map, bool of_inputs,
+                              liana__error *error)
+{
+    const liana_model *model = run->model;
+    const char *key = of_inputs ? "data.inputs" : "data.targets", *kind = of_inputs ? "input" : "output";
+    const size_t count = of_inputs ? liana__model_num_inputs(model) : liana__model_num_outputs(model);
+    const liana__place place = liana__config_place(run->config, key);
+    if (map->count == 1 && !map->names[0]) {
+        if (count == 1) return LIANA_OK;
+        return liana__fail_at(error, &place, key, "the model has %zu %ss; say which one is '%.100s': {%s: %.100s}",
+                              count, kind, map->components[0],
+                              (of_inputs ? liana__model_input(model, 0) : liana__model_output(model, 0)).name,
+                              map->components[0]);
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        liana__nearest_search search = liana__nearest_begin(map->names[i]);
+        bool found = false;
+        for (size_t k = 0; k < count; k++) {
+            const char *name = (of_inputs ? liana__model_input(model, k) : liana__model_output(model, k)).name;
+            found = found || strcmp(name, map->names[i]) == 0;
+            liana__nearest_add(&search, name);
+        }
+        if (found) continue;
+        return liana__fail_at(error, &place, key, "the model has no %s '%.100s' for the component '%.100s'%s", kind,
+                              map->names[i], map->components[i], liana__hint(search.nearest).text);
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__run_find_match(liana__run *run, liana__error *error)
+{
+    LIANA_TRY(check_map(run, &run->config->data.model_inputs, true, error));
+    LIANA_TRY(check_map(run, &run->config->data.model_targets, false, error));
+    liana__run_data *part = run->training.source ? &run->training : &run->validation;
+    return part->source ? liana__run_match_part(run, part, error) : LIANA_OK;
+}

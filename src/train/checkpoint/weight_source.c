@@ -107,8 +107,8 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
                 wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
             }
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
-                                           .rank = entry->rank,
-                                           .shape = entry->shape,
+                                           .rank = entry->data.rank,
+                                           .shape = entry->data.shape,
                                            .entry = entry};
             if (!add_weight(source, &wanted, &weight, contents->num_weights)) {
                 return liana__fail_memory(error, source->path);

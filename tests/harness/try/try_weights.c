@@ -56,9 +56,9 @@ static bool read_all(const liana__hdf5 *file)
     for (size_t l = 0; l < contents->num_layers; l++) {
         for (size_t w = 0; w < contents->layers[l].num_weights; w++) {
             const liana__hdf5_weight *weight = &contents->layers[l].weights[w];
-            total += weight->num_elements;
+            total += weight->data.num_elements;
             if (total > MOST) return good;
-            float *values = malloc(weight->num_elements * sizeof *values + 1);
+            float *values = malloc(weight->data.num_elements * sizeof *values + 1);
             demand(values != NULL);
             bool read = liana__hdf5_read(file, weight, values, &error) == LIANA_OK;
             demand(read || error.message[0]);

@@ -45,7 +45,7 @@ add_dependencies(liana_test_harness liana_ahead_plugin)
 # once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json
     listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tfrecord
-    tfrecord_blocks value yaml)
+    tfrecord_blocks value yaml zip)
   set(LIANA_LABELS_test_${name} "files;")
   set(LIANA_LABELS_replay_${name} "files;")
 endforeach()

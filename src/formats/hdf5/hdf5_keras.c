@@ -200,6 +200,8 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
     }
     if (found) return read_layers(file, list, error);
     LIANA_TRY(liana__hdf5_read_keras3(file, error));
+    /* Older versions write nothing for layers without weights. */
+    file->contents.is_keras3 = file->contents.is_keras3 || file->is_archive;
     if (file->contents.is_keras3) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' is an HDF5 file without the attribute 'layer_names' and without a group 'layers': not a "
@@ -271,6 +273,7 @@ static liana_status open_tree(liana__hdf5 *file, liana__error *error)
         return liana__hdf5_tree_open(file->path, &file->tree, error);
     }
     LIANA_TRY(liana__zip_open(file->path, &archive, error));
+    file->is_archive = true;
     liana_status status = read_archive(file, archive, error);
     liana__zip_close(archive);
     return status;

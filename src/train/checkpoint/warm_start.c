@@ -404,7 +404,9 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     own.pairs = calloc(model->num_weights + 1, sizeof *own.pairs);
     if (!own.pairs) return liana__fail_memory(error, "a warm start");
     liana__weight_source source;
-    liana_status status = liana__weight_source_open(result->file, &source, error);
+    /* A map speaks of the file's own names. */
+    const bool has_map = warm->map && warm->map->count;
+    liana_status status = liana__weight_source_open(result->file, has_map ? NULL : model, &source, error);
     own.source = &source;
     if (status == LIANA_OK) {
         status = read_source(&own, warm, values, result);

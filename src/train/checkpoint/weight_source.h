@@ -1,9 +1,10 @@
-/* weight_source.h - the source that weights.c reads, in either format: layers with named arrays. */
+/* weight_source.h - a file of weights in any of the formats: layers with arrays, by name and order. */
 #ifndef LIANA_TRAIN_WEIGHT_SOURCE_H
 #define LIANA_TRAIN_WEIGHT_SOURCE_H
 
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
+#include "layers/model.h"
 
 typedef struct liana__source_weight {
     const char *short_name; /* without the layer: "kernel" */
@@ -15,6 +16,7 @@ typedef struct liana__source_weight {
 typedef struct liana__source_layer {
     const char *name;
     const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *path;  /* Keras 3's layout: its place in the file, "layers/dense_1"; else NULL */
     const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
     liana__source_weight *weights;
     size_t num_weights;
@@ -32,9 +34,15 @@ typedef struct liana__weight_source {
     liana__arena arena;
 } liana__weight_source;
 
-/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
-    LIANA_MUST_USE;
+/* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors. `path` must
+ * outlive the source.
+ *
+ * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
+ * names, and automatic names depend on what else a program made. If `model` is given, and the names of the file are not
+ * those of all its layers, the layers at the places of the model's layers get the model's names: all of them if all
+ * shapes agree, and those that are there if the file keeps no names. NULL: the file's names stay. */
+liana_status liana__weight_source_open(const char *path, const liana_model *model, liana__weight_source *source,
+                                       liana__error *error) LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
  * "encoder", and "dense" in any nested model, if it is in one only. */

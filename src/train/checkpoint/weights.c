@@ -245,7 +245,7 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     }
     liana__text_free(&all.missing);
     liana__text_free(&all.different);
-    if (status == LIANA_OK && report->num_layers == 0) {
+    if (status == LIANA_OK && report->num_layers == 0 && model->num_weights) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)",
                            source->path, source->num_layers ? source->layers[0].name : "there are none",
@@ -258,7 +258,7 @@ static liana_status load_file(const liana_model *model, const char *path, size_t
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
     liana__weight_source source;
-    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    LIANA_TRY(liana__weight_source_open(path, model, &source, error));
     liana_status status = load(model, &source, num_required, values, arena, report, error);
     liana__weight_source_close(&source);
     return status;

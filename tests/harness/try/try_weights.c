@@ -3,6 +3,7 @@
 
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
+#include "formats/zip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,35 @@ bool liana__try_hdf5(const uint8_t *bytes, size_t size)
         good = read_all(file);
         liana__hdf5_close(file);
     }
+    close(descriptor);
+    return good;
+}
+
+bool liana__try_zip(const uint8_t *bytes, size_t size)
+{
+    enum { MOST = 1 << 22 }; /* bytes, of all entries together: for speed */
+    char path[64];
+    int descriptor;
+    make_file(bytes, size, &descriptor, path);
+    liana__error error = {0};
+    liana__zip *archive;
+    bool good = liana__zip_open(path, &archive, &error) == LIANA_OK;
+    if (!good) {
+        demand(error.status != LIANA_OK && strstr(error.message, path));
+    } else {
+        size_t count, total = 0;
+        const liana__zip_entry *entries = liana__zip_entries(archive, &count);
+        for (size_t i = 0; i < count; i++) {
+            char *data;
+            total += entries[i].size < MOST ? (size_t)entries[i].size : MOST;
+            if (total >= MOST) break;
+            bool read = liana__zip_read(archive, &entries[i], &data, &error) == LIANA_OK;
+            demand(read || error.message[0]);
+            good = good && read;
+            free(data);
+        }
+    }
+    liana__zip_close(archive);
     close(descriptor);
     return good;
 }

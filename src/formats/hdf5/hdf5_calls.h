@@ -9,8 +9,8 @@
 
 /* clang-format off */
 #define LIANA__HDF5_NAMES(X) \
-    X(H5Aclose) X(H5Acreate2) X(H5Aget_name) X(H5Aget_num_attrs) X(H5Aget_space) X(H5Aget_type) \
-    X(H5Aopen_by_idx) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_create_plist) X(H5Dget_space) \
+    X(H5Aclose) X(H5Acreate2) X(H5Aexists) X(H5Aget_name) X(H5Aget_num_attrs) X(H5Aget_space) X(H5Aget_type) \
+    X(H5Aopen) X(H5Aopen_by_idx) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_create_plist) X(H5Dget_space) \
     X(H5Dget_type) X(H5Dread) X(H5Dvlen_reclaim) X(H5Dwrite) X(H5Eclear2) X(H5Eget_auto2) X(H5Eset_auto2) \
     X(H5Ewalk2) X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_file_image) X(H5Fopen) X(H5Gclose) X(H5Gcreate2) \
     X(H5Gget_info) X(H5Iget_type) X(H5Lget_name_by_idx) X(H5Oclose) X(H5Oopen) X(H5PLset_loading_state) \
@@ -30,10 +30,12 @@ LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
 
 #define H5Aclose liana__hdf5_library.H5Aclose
 #define H5Acreate2 liana__hdf5_library.H5Acreate2
+#define H5Aexists liana__hdf5_library.H5Aexists
 #define H5Aget_name liana__hdf5_library.H5Aget_name
 #define H5Aget_num_attrs liana__hdf5_library.H5Aget_num_attrs
 #define H5Aget_space liana__hdf5_library.H5Aget_space
 #define H5Aget_type liana__hdf5_library.H5Aget_type
+#define H5Aopen liana__hdf5_library.H5Aopen
 #define H5Aopen_by_idx liana__hdf5_library.H5Aopen_by_idx
 #define H5Aread liana__hdf5_library.H5Aread
 #define H5Awrite liana__hdf5_library.H5Awrite

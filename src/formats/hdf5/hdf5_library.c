@@ -187,12 +187,31 @@ static liana_status copy_values(const copying *own, hid_t dataset, hid_t type, c
     return status;
 }
 
+/* Keras says so of an opaque dataset. */
+static bool is_bfloat16(const copying *own, hid_t dataset)
+{
+    text_list list = {0};
+    hid_t attribute = H5Aexists(dataset, "dtype") > 0 ? H5Aopen(dataset, "dtype", H5P_DEFAULT) : -1;
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    bool is_text =
+        type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_type(space) == H5S_SCALAR;
+    bool same = is_text && read_texts(attribute, type, space, 1, &list, own->error) == LIANA_OK && list.count == 1 &&
+                strcmp(list.items[0], "bfloat16") == 0;
+    free(list.items);
+    liana__arena_free(&list.arena);
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    if (attribute >= 0) H5Aclose(attribute);
+    return same;
+}
+
 /* Copies a dataset of numbers; others are left out. */
 static liana_status copy_dataset(const copying *own, hid_t dataset, const char *path)
 {
     hid_t type = H5Dget_type(dataset);
     liana__hdf5_data data = {.dtype = type >= 0 ? dtype_name(type) : NULL};
     liana_status status = LIANA_OK;
+    if (data.dtype && H5Tget_class(type) == H5T_OPAQUE && !is_bfloat16(own, dataset)) data.dtype = NULL;
     if (data.dtype && !is_own(dataset)) {
         status = liana__fail(own->error, LIANA_INVALID_DATA, "'%s' is stored outside of the file", path);
     } else if (data.dtype) {

@@ -452,7 +452,7 @@ liana__value *liana__model_to_keras(const liana_model *model, liana__arena *aren
 /* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer of
  * that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the
  * order of depth, which need not be the order in which the layers were added. A nested model is a layer of its own
- * class. */
+ * class. The path of nested model k is paths[num_layers + k]. */
 liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
     LIANA_MUST_USE;
 

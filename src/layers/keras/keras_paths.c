@@ -176,10 +176,8 @@ static bool name_scope(const liana_model *model, size_t scope, const char *above
         const char *path = number ? liana__arena_format(arena, "%slayers/%s_%zu", above, stems[i], number)
                                   : liana__arena_format(arena, "%slayers/%s", above, stems[i]);
         if (!path) return false;
-        if (!item.is_nested) {
-            paths[item.index] = path;
-            continue;
-        }
+        paths[item.is_nested ? model->num_layers + item.index : item.index] = path;
+        if (!item.is_nested) continue;
         const char *below = liana__arena_format(arena, "%s/", path);
         if (!below || !name_scope(model, item.index, below, arena, paths)) return false;
     }
@@ -188,7 +186,7 @@ static bool name_scope(const liana_model *model, size_t scope, const char *above
 
 liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
 {
-    *paths = liana__arena_allocate(arena, (model->num_layers + 1) * sizeof **paths);
+    *paths = liana__arena_allocate(arena, (model->num_layers + model->num_nested + 1) * sizeof **paths);
     bool named = *paths && name_scope(model, LIANA__NONE, "", arena, *paths);
     return named ? LIANA_OK : liana__fail_memory(error, "the paths of layers");
 }

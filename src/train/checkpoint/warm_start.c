@@ -406,7 +406,8 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     liana__weight_source source;
     /* A map speaks of the file's own names. */
     const bool has_map = warm->map && warm->map->count;
-    liana_status status = liana__weight_source_open(result->file, has_map ? NULL : model, &source, error);
+    liana_status status =
+        liana__weight_source_open(result->file, has_map ? NULL : model, model->num_layers, &source, error);
     own.source = &source;
     if (status == LIANA_OK) {
         status = read_source(&own, warm, values, result);

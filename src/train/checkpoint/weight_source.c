@@ -163,20 +163,38 @@ static liana__source_layer *find_path(const liana__weight_source *source, const 
     return NULL;
 }
 
-/* Gives layers of the file the names of the model's layers at their places, where that is right: see the header. */
-static liana_status take_places(liana__weight_source *source, const liana_model *model, liana__error *error)
+/* Whether the file's names are those of the first num_required layers of the model. If some of the others are not
+ * there, those that are must stand at the model's places: automatic names may be other layers' by chance. */
+static bool can_trust_names(const liana__weight_source *source, const liana_model *model, size_t num_required,
+                            const char *const *paths)
 {
-    const bool has_names = liana__hdf5_get_contents(source->hdf5)->has_names;
-    const char **paths;
-    bool all_named = has_names, all_placed = true;
-    LIANA_TRY(liana__keras_paths(model, &source->arena, &paths, error));
+    size_t num_found = 0, num_missing = 0;
+    bool same_places = true;
     for (size_t i = 0; i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
         if (layer->num_weights == 0) continue;
-        all_named = all_named && fits(model, layer, liana__weight_source_find(source, layer->name));
-        all_placed = all_placed && fits(model, layer, find_path(source, paths[i]));
+        const liana__source_layer *from = liana__weight_source_find(source, layer->name);
+        if (i < num_required && !fits(model, layer, from)) return false;
+        num_found += from != NULL;
+        num_missing += from == NULL;
+        same_places = same_places && (!from || strcmp(from->path, paths[i]) == 0);
     }
-    if (all_named || (has_names && !all_placed)) return LIANA_OK;
+    return num_found && (!num_missing || same_places);
+}
+
+/* Gives layers of the file the names of the model's layers at their places, where that is right: see the header. */
+static liana_status take_places(liana__weight_source *source, const liana_model *model, size_t num_required,
+                                liana__error *error)
+{
+    const bool has_names = liana__hdf5_get_contents(source->hdf5)->has_names;
+    const char **paths;
+    bool all_placed = true;
+    LIANA_TRY(liana__keras_paths(model, &source->arena, &paths, error));
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        all_placed = all_placed && (layer->num_weights == 0 || fits(model, layer, find_path(source, paths[i])));
+    }
+    if (has_names && (!all_placed || can_trust_names(source, model, num_required, paths))) return LIANA_OK;
     for (size_t i = 0; i < model->num_layers; i++) {
         liana__source_layer *from = model->layers[i].num_weights ? find_path(source, paths[i]) : NULL;
         if (!from) continue;
@@ -212,13 +230,13 @@ static liana_status list_safetensors(liana__weight_source *source, liana__error 
 
 /* ---- all ---- */
 
-static liana_status open_keras(const char *path, const liana_model *model, liana__weight_source *source,
-                               liana__error *error)
+static liana_status open_keras(const char *path, const liana_model *model, size_t num_required,
+                               liana__weight_source *source, liana__error *error)
 {
     LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
     if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) return list_hdf5(source, error);
     LIANA_TRY(list_keras3(source, error));
-    return model ? take_places(source, model, error) : LIANA_OK;
+    return model ? take_places(source, model, num_required, error) : LIANA_OK;
 }
 
 static liana_status open_safetensors(const char *path, liana__weight_source *source, liana__error *error)
@@ -229,8 +247,8 @@ static liana_status open_safetensors(const char *path, liana__weight_source *sou
     return list_safetensors(source, error);
 }
 
-liana_status liana__weight_source_open(const char *path, const liana_model *model, liana__weight_source *source,
-                                       liana__error *error)
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error)
 {
     *source = (liana__weight_source){.path = path};
     static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -246,7 +264,8 @@ liana_status liana__weight_source_open(const char *path, const liana_model *mode
         return liana__fail(error, LIANA_INVALID_DATA, "%s: expected weights as Keras HDF5, .keras or safetensors%s%s",
                            path, looks ? ", found " : "", looks ? looks : "");
     }
-    liana_status status = is_keras ? open_keras(path, model, source, error) : open_safetensors(path, source, error);
+    liana_status status =
+        is_keras ? open_keras(path, model, num_required, source, error) : open_safetensors(path, source, error);
     if (status != LIANA_OK) liana__weight_source_close(source);
     return status;
 }

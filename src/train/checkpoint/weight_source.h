@@ -38,11 +38,11 @@ typedef struct liana__weight_source {
  * outlive the source.
  *
  * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
- * names, and automatic names depend on what else a program made. If `model` is given, and the names of the file are not
- * those of all its layers, the layers at the places of the model's layers get the model's names: all of them if all
- * shapes agree, and those that are there if the file keeps no names. NULL: the file's names stay. */
-liana_status liana__weight_source_open(const char *path, const liana_model *model, liana__weight_source *source,
-                                       liana__error *error) LIANA_MUST_USE;
+ * names, and automatic names depend on what else a program made. If `model` is given, the layers at the places of the
+ * model's layers get the model's names: if the file keeps no names; or if all shapes agree, and the names are not those
+ * of the first num_required layers, or of some others at other places. NULL: the file's names stay. */
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error) LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
  * "encoder", and "dense" in any nested model, if it is in one only. */

@@ -258,7 +258,7 @@ static liana_status load_file(const liana_model *model, const char *path, size_t
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
     liana__weight_source source;
-    LIANA_TRY(liana__weight_source_open(path, model, &source, error));
+    LIANA_TRY(liana__weight_source_open(path, model, num_required, &source, error));
     liana_status status = load(model, &source, num_required, values, arena, report, error);
     liana__weight_source_close(&source);
     return status;

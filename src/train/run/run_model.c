@@ -159,7 +159,7 @@ static bool are_imagenets(const char *path)
 {
     static const float deviations[] = {0.229f, 0.224f, 0.225f};
     liana__weight_source source;
-    if (liana__weight_source_open(path, NULL, &source, NULL) != LIANA_OK) return false;
+    if (liana__weight_source_open(path, NULL, 0, &source, NULL) != LIANA_OK) return false;
     bool found = false;
     for (size_t i = 0; !found && i < source.num_layers; i++) {
         const liana__source_layer *layer = &source.layers[i];

@@ -93,11 +93,12 @@ typedef struct liana__keras3_layer {
     size_t num_weights;
 } liana__keras3_layer;
 
-/* Makes the bytes of a `.weights.h5` file as Keras 3 writes it, in malloc'ed memory: for a file, or an entry of a .keras
- * archive. `model_name` is Keras's name of the model. The optimizer is a layer too, with the path "optimizer". Errors:
- * INVALID_ARGUMENT (two layers with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
+/* Makes a tree of weights as Keras 3 does: its bytes (liana__hdf5_new_bytes) are those of a `.weights.h5` file, or of the
+ * entry `model.weights.h5` of a `.keras` archive. `model_name` is Keras's name of the model. The optimizer is a layer
+ * too, with the path "optimizer". `path` is for messages, and outlives the tree. Errors: INVALID_ARGUMENT (two layers
+ * with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
 liana_status liana__keras3_weights_make(const char *path, const char *model_name, const liana__keras3_layer *layers,
-                                        size_t num_layers, char **bytes, size_t *size, liana__error *error)
+                                        size_t num_layers, liana__hdf5_new **weights, liana__error *error)
     LIANA_MUST_USE;
 
 #endif

@@ -99,8 +99,9 @@ liana_status liana__hdf5_new_texts(liana__hdf5_new *tree, const char *path, cons
 /* Makes a dataset of values in the dtype that data->dtype says; data->num_elements is not read. */
 liana_status liana__hdf5_new_dataset(liana__hdf5_new *tree, const char *path, const liana__hdf5_data *data,
                                      const void *values, liana__error *error);
-/* Gives the bytes of the file in malloc'ed memory. The same tree gives the same bytes. */
-liana_status liana__hdf5_new_take(liana__hdf5_new *tree, char **bytes, size_t *size, liana__error *error)
+/* Gives the bytes of the file, borrowed from the tree, to which nothing is added any more. The same tree gives the same
+ * bytes. */
+liana_status liana__hdf5_new_bytes(liana__hdf5_new *tree, const char **bytes, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 
 #endif

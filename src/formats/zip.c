@@ -2,8 +2,10 @@
 #include "formats/zip.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "formats/zip_calls.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -305,73 +307,124 @@ static bool add_entry(zip_t *handle, const liana__zip_new_entry *entry)
            zip_file_set_dostime(handle, (zip_uint64_t)index, 0, FIRST_OF_JANUARY_1980, 0) == 0;
 }
 
-/* Writes a finished archive that is in memory. */
-static liana_status write_image(const char *path, zip_source_t *image, liana__error *error)
-{
-    enum { PIECE = 1 << 20 };
+/* The file that libzip writes into, in any order, through a buffer. */
+typedef struct sink {
     liana__file_writer writer;
-    char *piece = malloc(PIECE);
-    if (!piece || zip_source_open(image) != 0) {
-        free(piece);
-        return liana__fail_memory(error, path);
+    char *buffer;
+    size_t filled;
+    zip_int64_t begin;    /* place of the buffer in the file */
+    zip_int64_t position; /* where libzip writes next */
+    zip_int64_t end;
+    zip_error_t failure; /* libzip's words for it ... */
+    liana__error *error; /* ... and ours */
+} sink;
+
+enum { BUFFER = 1 << 20 };
+
+static bool flush(sink *own)
+{
+    if (own->filled == 0) return true;
+    if (lseek(own->writer.descriptor, own->begin, SEEK_SET) < 0) {
+        liana__fail(own->error, LIANA_IO_ERROR, "cannot write a zip archive to '%s': it is no file", own->writer.path);
+        return false;
     }
-    liana_status status = liana__file_begin(&writer, path, error);
+    bool done = liana__file_write(&own->writer, own->buffer, own->filled, own->error) == LIANA_OK;
+    own->filled = 0;
+    return done;
+}
+
+static zip_int64_t write_bytes(sink *own, const char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        bool follows = own->position == own->begin + (zip_int64_t)own->filled;
+        if ((!follows || own->filled == BUFFER) && !flush(own)) return -1;
+        if (own->filled == 0) own->begin = own->position;
+        size_t piece = size - done < BUFFER - own->filled ? size - done : BUFFER - own->filled;
+        memcpy(own->buffer + own->filled, bytes + done, piece);
+        own->filled += piece;
+        own->position += (zip_int64_t)piece;
+        done += piece;
+    }
+    if (own->position > own->end) own->end = own->position;
+    return (zip_int64_t)size;
+}
+
+/* What libzip asks of a file that is made. */
+static zip_int64_t serve(void *user, void *data, zip_uint64_t length, zip_source_cmd_t command)
+{
+    sink *own = user;
+    zip_int64_t result = 0;
+    switch (command) {
+    case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_WRITABLE;
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&own->failure, data, length);
+    case ZIP_SOURCE_STAT: zip_error_set(&own->failure, ZIP_ER_READ, ENOENT); return -1;
+    case ZIP_SOURCE_WRITE: result = write_bytes(own, data, (size_t)length); break;
+    case ZIP_SOURCE_TELL_WRITE: return own->position;
+    case ZIP_SOURCE_SEEK_WRITE:
+        result = zip_source_seek_compute_offset((zip_uint64_t)own->position, (zip_uint64_t)own->end, data, length,
+                                                &own->failure);
+        if (result < 0) return -1;
+        own->position = result;
+        return 0;
+    case ZIP_SOURCE_COMMIT_WRITE: result = flush(own) ? 0 : -1; break;
+    default: return 0;
+    }
+    if (result < 0) zip_error_set(&own->failure, ZIP_ER_WRITE, EIO);
+    return result;
+}
+
+static liana_status fill(sink *own, const char *path, const liana__zip_new_entry *entries, size_t count)
+{
+    zip_error_t reason;
+    zip_error_init(&reason);
+    zip_source_t *source = zip_source_function_create(serve, own, &reason);
+    zip_t *handle = source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &reason) : NULL;
+    liana_status status =
+        handle ? LIANA_OK : liana__zip_fail(own->error, path, "a zip archive cannot be made", &reason);
+    zip_error_fini(&reason);
+    if (!handle && source) zip_source_free(source);
+    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
+        if (add_entry(handle, &entries[i])) continue;
+        status = liana__zip_fail(own->error, path, "the entry cannot be written", zip_get_error(handle));
+        liana__fail_within(own->error, "'%.200s'", entries[i].name);
+    }
+    own->error->message[0] = status == LIANA_OK ? 0 : own->error->message[0];
+    if (status == LIANA_OK && zip_close(handle) == 0) return LIANA_OK;
+    /* A disk that is full has been told of already. */
     if (status == LIANA_OK) {
-        zip_int64_t got = 1;
-        while (status == LIANA_OK && got > 0) {
-            got = zip_source_read(image, piece, PIECE);
-            if (got > 0) status = liana__file_write(&writer, piece, (size_t)got, error);
-        }
-        if (status == LIANA_OK) {
-            status = liana__file_commit(&writer, true, error);
-        } else {
-            liana__file_abandon(&writer);
-        }
+        status = own->error->message[0]
+                     ? own->error->status
+                     : liana__zip_fail(own->error, path, "the zip archive cannot be made", zip_get_error(handle));
     }
-    zip_source_close(image);
-    free(piece);
+    if (handle) zip_discard(handle);
     return status;
 }
 
-static liana_status fill(const char *path, zip_source_t *image, const liana__zip_new_entry *entries, size_t count,
-                         zip_error_t *reason, liana__error *error)
+static liana_status check_names(const char *path, const liana__zip_new_entry *entries, size_t count,
+                                liana__error *error)
 {
-    zip_t *handle = zip_open_from_source(image, ZIP_CREATE | ZIP_TRUNCATE, reason);
-    if (!handle) return liana__zip_fail(error, path, "a zip archive cannot be made", reason);
-    /* Closing takes the source away from the others that hold it. */
-    zip_source_keep(image);
     for (size_t i = 0; i < count; i++) {
         const char *fault = fault_of_name(entries[i].name);
-        liana_status status = LIANA_OK;
-        if (fault) {
-            status = liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': the name of entry %zu %s", path, i, fault);
-        } else if (!add_entry(handle, &entries[i])) {
-            liana__zip_fail(error, path, "the entry cannot be written", zip_get_error(handle));
-            status = liana__fail_within(error, "'%.200s'", entries[i].name);
-        }
-        if (status != LIANA_OK) {
-            zip_discard(handle);
-            return status;
-        }
+        if (!fault) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': the name of entry %zu %s", path, i, fault);
     }
-    if (zip_close(handle) == 0) return LIANA_OK;
-    liana_status status = liana__zip_fail(error, path, "the zip archive cannot be made", zip_get_error(handle));
-    zip_discard(handle);
-    return status;
+    return LIANA_OK;
 }
 
 liana_status liana__zip_write(const char *path, const liana__zip_new_entry *entries, size_t count, liana__error *error)
 {
-    liana__error own;
-    if (!error) error = &own;
-    if (liana__zip_load(error) != LIANA_OK) return liana__fail_within(error, "'%s'", path);
-    zip_error_t reason;
-    zip_error_init(&reason);
-    zip_source_t *image = zip_source_buffer_create(NULL, 0, 0, &reason);
-    liana_status status = image ? fill(path, image, entries, count, &reason, error)
-                                : liana__zip_fail(error, path, "a zip archive cannot be made", &reason);
-    if (status == LIANA_OK) status = write_image(path, image, error);
-    if (image) zip_source_free(image);
-    zip_error_fini(&reason);
+    liana__error unused;
+    sink own = {.error = error ? error : &unused};
+    if (liana__zip_load(own.error) != LIANA_OK) return liana__fail_within(own.error, "'%s'", path);
+    LIANA_TRY(check_names(path, entries, count, own.error));
+    LIANA__SCOPED_MEMORY char *buffer = malloc(BUFFER);
+    own.buffer = buffer;
+    if (!buffer) return liana__fail_memory(own.error, path);
+    LIANA_TRY(liana__file_begin(&own.writer, path, own.error));
+    zip_error_init(&own.failure);
+    liana_status status = fill(&own, path, entries, count);
+    zip_error_fini(&own.failure);
+    if (status == LIANA_OK) return liana__file_commit(&own.writer, true, own.error);
+    liana__file_abandon(&own.writer);
     return status;
 }

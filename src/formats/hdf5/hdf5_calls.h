@@ -12,7 +12,7 @@
     X(H5Aclose) X(H5Acreate2) X(H5Aexists) X(H5Aget_name) X(H5Aget_num_attrs) X(H5Aget_space) X(H5Aget_type) \
     X(H5Aopen) X(H5Aopen_by_idx) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_create_plist) X(H5Dget_space) \
     X(H5Dget_type) X(H5Dread) X(H5Dvlen_reclaim) X(H5Dwrite) X(H5Eclear2) X(H5Eget_auto2) X(H5Eset_auto2) \
-    X(H5Ewalk2) X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_file_image) X(H5Fopen) X(H5Gclose) X(H5Gcreate2) \
+    X(H5Ewalk2) X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_file_image) X(H5Fget_vfd_handle) X(H5Fopen) X(H5Gclose) X(H5Gcreate2) \
     X(H5Gget_info) X(H5Iget_type) X(H5Lget_name_by_idx) X(H5Oclose) X(H5Oopen) X(H5PLset_loading_state) \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_FILE_ACCESS_ID_g) X(H5P_CLS_GROUP_CREATE_ID_g) \
     X(H5P_CLS_LINK_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5Pclose) X(H5Pcreate) X(H5Pget_external_count) \
@@ -55,6 +55,7 @@ LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
 #define H5Fcreate liana__hdf5_library.H5Fcreate
 #define H5Fflush liana__hdf5_library.H5Fflush
 #define H5Fget_file_image liana__hdf5_library.H5Fget_file_image
+#define H5Fget_vfd_handle liana__hdf5_library.H5Fget_vfd_handle
 #define H5Fopen liana__hdf5_library.H5Fopen
 #define H5Gclose liana__hdf5_library.H5Gclose
 #define H5Gcreate2 liana__hdf5_library.H5Gcreate2

@@ -81,7 +81,7 @@ static void become_reader(size_t size, pid_t parent)
 _Noreturn static void answer_from_child(const char *bytes, size_t size, pid_t parent, int pipe)
 {
     become_reader(size, parent);
-    char *classic = NULL;
+    const char *classic = NULL;
     size_t length = 0;
     liana__error error = {0};
     answer head = {.status = liana__hdf5_copy_as_classic(bytes, size, &classic, &length, &error)};

@@ -18,7 +18,7 @@ liana_status liana__hdf5_make_classic(const char *bytes, size_t size, char **cla
                                       liana__error *error) LIANA_MUST_USE;
 
 /* The same in this process, which is to end after it: its memory is not freed. libhdf5 is loaded. */
-liana_status liana__hdf5_copy_as_classic(const char *bytes, size_t size, char **classic, size_t *classic_size,
+liana_status liana__hdf5_copy_as_classic(const char *bytes, size_t size, const char **classic, size_t *classic_size,
                                          liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -65,13 +65,14 @@ liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *la
                                const char *model_config, liana__error *error)
 {
     liana__hdf5_new *tree;
-    LIANA__SCOPED_MEMORY char *bytes = NULL;
+    const char *bytes;
     size_t size;
     LIANA_TRY(liana__hdf5_new_create(path, &tree, error));
     liana_status status = put_layers(tree, layers, num_layers, model_config, error);
-    if (status == LIANA_OK) status = liana__hdf5_new_take(tree, &bytes, &size, error);
+    if (status == LIANA_OK) status = liana__hdf5_new_bytes(tree, &bytes, &size, error);
+    if (status == LIANA_OK) status = liana__file_replace(path, bytes, size, error);
     liana__hdf5_new_free(tree);
-    return status == LIANA_OK ? liana__file_replace(path, bytes, size, error) : status;
+    return status;
 }
 
 /* ---- Keras 3 ---- */
@@ -92,16 +93,16 @@ static liana_status put_vars(liana__hdf5_new *tree, const liana__keras3_layer *l
 }
 
 liana_status liana__keras3_weights_make(const char *path, const char *model_name, const liana__keras3_layer *layers,
-                                        size_t num_layers, char **bytes, size_t *size, liana__error *error)
+                                        size_t num_layers, liana__hdf5_new **weights, liana__error *error)
 {
-    liana__hdf5_new *tree;
     LIANA__SCOPED(liana__arena) arena = {0};
     const liana__keras3_layer model = {.path = "", .name = model_name};
-    *bytes = NULL;
-    LIANA_TRY(liana__hdf5_new_create(path, &tree, error));
-    liana_status status = put_vars(tree, &model, &arena, error);
-    for (size_t i = 0; i < num_layers && status == LIANA_OK; i++) status = put_vars(tree, &layers[i], &arena, error);
-    if (status == LIANA_OK) status = liana__hdf5_new_take(tree, bytes, size, error);
-    liana__hdf5_new_free(tree);
+    LIANA_TRY(liana__hdf5_new_create(path, weights, error));
+    liana_status status = put_vars(*weights, &model, &arena, error);
+    for (size_t i = 0; i < num_layers && status == LIANA_OK; i++)
+        status = put_vars(*weights, &layers[i], &arena, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana__hdf5_new_free(*weights);
+    *weights = NULL;
     return status;
 }

@@ -296,7 +296,7 @@ static hid_t open_bytes(const char *bytes, size_t size)
     return file;
 }
 
-liana_status liana__hdf5_copy_as_classic(const char *bytes, size_t size, char **classic, size_t *classic_size,
+liana_status liana__hdf5_copy_as_classic(const char *bytes, size_t size, const char **classic, size_t *classic_size,
                                          liana__error *error)
 {
     copying own = {.file_size = size, .error = error};
@@ -313,6 +313,6 @@ liana_status liana__hdf5_copy_as_classic(const char *bytes, size_t size, char **
     hid_t root = H5Oopen(own.file, "/", H5P_DEFAULT);
     if (root < 0) return liana__hdf5_fail(error, LIANA_DATA_LOSS, "the HDF5 file has no root group");
     LIANA_TRY(copy_group(&own, root, "", 0));
-    return liana__hdf5_new_take(own.out, classic, classic_size, error);
+    return liana__hdf5_new_bytes(own.out, classic, classic_size, error);
 }
 #endif

@@ -59,7 +59,7 @@ liana_status liana__hdf5_new_dataset(liana__hdf5_new *tree, const char *path, co
     return liana__hdf5_new_create(path, &tree, error);
 }
 
-liana_status liana__hdf5_new_take(liana__hdf5_new *tree, char **bytes, size_t *size, liana__error *error)
+liana_status liana__hdf5_new_bytes(liana__hdf5_new *tree, const char **bytes, size_t *size, liana__error *error)
 {
     (void)bytes;
     (void)size;

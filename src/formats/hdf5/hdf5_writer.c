@@ -240,21 +240,21 @@ liana_status liana__hdf5_new_dataset(liana__hdf5_new *tree, const char *path, co
 
 /* ---- the file ---- */
 
-static liana_status take_image(const liana__hdf5_new *tree, char **bytes, size_t *size, liana__error *error)
+/* The memory of a file in memory is what it would be on a disk. */
+static liana_status find_bytes(const liana__hdf5_new *tree, const char **bytes, size_t *size, liana__error *error)
 {
+    void **memory = NULL;
     ssize_t length = H5Fflush(tree->file, H5F_SCOPE_GLOBAL) < 0 ? -1 : H5Fget_file_image(tree->file, NULL, 0);
-    char *image = length > 0 ? malloc((size_t)length) : NULL;
-    if (!image || H5Fget_file_image(tree->file, image, (size_t)length) != length) {
-        free(image);
+    if (length <= 0 || H5Fget_vfd_handle(tree->file, H5P_DEFAULT, (void **)&memory) < 0 || !memory || !*memory) {
         return liana__fail_memory(error, tree->name);
     }
-    *bytes = image;
+    *bytes = *memory;
     *size = (size_t)length;
     return LIANA_OK;
 }
 
-liana_status liana__hdf5_new_take(liana__hdf5_new *tree, char **bytes, size_t *size, liana__error *error)
+liana_status liana__hdf5_new_bytes(liana__hdf5_new *tree, const char **bytes, size_t *size, liana__error *error)
 {
-    STEP(take_image(tree, bytes, size, error));
+    STEP(find_bytes(tree, bytes, size, error));
 }
 #endif

@@ -35,8 +35,8 @@ static bool describe_layer(const liana_model *model, const liana__layer *layer, 
 }
 
 liana_status liana__keras_weights_make(const liana_model *model, float *const *values,
-                                       const liana__keras3_layer *optimizer, const char *path, char **bytes,
-                                       size_t *size, liana__error *error)
+                                       const liana__keras3_layer *optimizer, const char *path,
+                                       liana__hdf5_new **weights, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char **paths;
@@ -56,5 +56,5 @@ liana_status liana__keras_weights_make(const liana_model *model, float *const *v
         }
     }
     if (optimizer) layers[count++] = *optimizer;
-    return liana__keras3_weights_make(path, liana__model_name(model), layers, count, bytes, size, error);
+    return liana__keras3_weights_make(path, liana__model_name(model), layers, count, weights, error);
 }

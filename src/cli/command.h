@@ -60,7 +60,7 @@ static inline const char *liana__option_dashes(const char *name)
     }
 #define LIANA__OPTION_WEIGHTS                                                            \
     {                                                                                    \
-        "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
+        "weights", "FILE", "with --model: the weights: Keras HDF5, .keras or safetensors" \
     }
 #define LIANA__OPTION_PLUGINS                                                                                \
     {                                                                                                        \

@@ -21,7 +21,7 @@ enum { MOST_NAMED = 4 }; /* weights that one message names */
 static const liana__field items[] = {
     LIANA__FIELD_ROW(liana__warm_start, from, PATH,
                      .doc = "what training begins from: a run folder (its best checkpoint, else its newest), a "
-                            "checkpoint, a folder of liana_model_save, a Keras HDF5 or safetensors file"),
+                            "checkpoint, a folder of liana_model_save, a file of Keras (.h5, .keras) or safetensors"),
     LIANA__FIELD_ROW(liana__warm_start, map, VALUE,
                      .doc = "{pattern of names in the model: name in the file}, where names differ; each * of the name "
                             "is what that of the pattern stood for"),

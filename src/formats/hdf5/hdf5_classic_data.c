@@ -233,7 +233,8 @@ liana_status liana__hdf5_tree_describe(const liana__hdf5_tree *file, liana__hdf5
 
 /* --- Chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Undoes shuffle: first all first bytes of the elements, then all second bytes, ... (what is left over stays). */
+/* Undoes shuffle: first all first bytes of the elements, then all second bytes, ... (bytes after the last whole element
+ * stay). */
 static void unshuffle(const uint8_t *from, uint8_t *to, size_t size, size_t element)
 {
     size_t count = element ? size / element : 0;

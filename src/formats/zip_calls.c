@@ -13,6 +13,7 @@ static liana_status status_of(int code)
     switch (code) {
     case ZIP_ER_MEMORY: return LIANA_OUT_OF_MEMORY;
     case ZIP_ER_COMPNOTSUPP: return LIANA_UNIMPLEMENTED;
+    case ZIP_ER_EXISTS: return LIANA_INVALID_ARGUMENT;
     case ZIP_ER_SEEK:
     case ZIP_ER_WRITE: return LIANA_IO_ERROR;
     default: return LIANA_DATA_LOSS;

@@ -47,6 +47,8 @@ for kind in 'GIF GIF89a' 'WebP RIFF....WEBPVP8.' 'TIFF II*\0....'; do
     printf "${kind#* }" >pictures/a.png
     refuses "${kind%% *} images need the library" check pictures
 done
+printf 'PK\003\004....' >some.keras
+refuses 'zip archives (.keras) need the library libzip.so.4' inspect some.keras
 # A build may be without remote files; it says so itself.
 refuses 'libcurl' inspect https://localhost/none.tfrec
 refuses 'clusters of processes need the library libzmq.so.5' cluster keys keys

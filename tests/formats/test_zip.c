@@ -321,8 +321,7 @@ static void test_written_archives_are_plain(void **state)
     /* What fails leaves the old file. */
     const liana__zip_new_entry bad[] = {entries[0], {"../x", "", 0}}, twice[] = {entries[0], entries[0]};
     assert_fails(liana__zip_write(path, bad, 2, &error), LIANA_INVALID_ARGUMENT, &error, "new.zip", "'..'");
-    assert_true(liana__zip_write(path, twice, 2, &error) != LIANA_OK);
-    assert_says(error.message, "metadata.json");
+    assert_fails(liana__zip_write(path, twice, 2, &error), LIANA_INVALID_ARGUMENT, &error, "metadata.json");
     free(second);
     assert_ok(liana__file_read(path, 1 << 20, &second, &other, &error), &error);
     assert_int_equal(size, other);

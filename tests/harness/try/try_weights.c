@@ -70,13 +70,20 @@ static bool read_all(const liana__hdf5 *file)
     return good;
 }
 
-bool liana__try_hdf5(const uint8_t *bytes, size_t size)
+/* A copy that says that it is classic: other layouts are libhdf5's. */
+static uint8_t *classic_copy(const uint8_t *bytes, size_t size)
 {
     enum { VERSION = 8 };
     uint8_t *copy = malloc(size + 1);
     demand(copy != NULL);
     memcpy(copy, bytes, size);
     if (size > VERSION && copy[VERSION] > 1) copy[VERSION] = 0;
+    return copy;
+}
+
+bool liana__try_hdf5(const uint8_t *bytes, size_t size)
+{
+    uint8_t *copy = classic_copy(bytes, size);
     char path[64];
     int descriptor;
     make_file(copy, size, &descriptor, path);
@@ -120,5 +127,76 @@ bool liana__try_zip(const uint8_t *bytes, size_t size)
     }
     liana__zip_close(archive);
     close(descriptor);
+    return good;
+}
+
+typedef struct tree_walk {
+    const liana__hdf5_tree *tree;
+    int depth;
+    int *num_nodes;
+} tree_walk;
+
+static liana_status ignore_text(void *user, const char *text, size_t length, liana__error *error)
+{
+    (void)error;
+    size_t *sum = user;
+    for (size_t i = 0; i < length; i++) *sum += (size_t)text[i];
+    return LIANA_OK;
+}
+
+static void read_dataset(const liana__hdf5_tree *tree, liana__hdf5_node node)
+{
+    enum { MOST = 1 << 16 };
+    liana__error error = {0};
+    liana__hdf5_data data;
+    if (liana__hdf5_tree_describe(tree, node, &data, &error) != LIANA_OK) {
+        demand(error.message[0]);
+        return;
+    }
+    demand(data.rank <= LIANA__HDF5_MAX_RANK && data.dtype);
+    if (data.num_elements > MOST) return;
+    float *floats = malloc(data.num_elements * sizeof *floats + 1);
+    int64_t *integers = malloc(data.num_elements * sizeof *integers + 1);
+    demand(floats && integers);
+    demand(liana__hdf5_tree_read_f32(tree, node, &data, floats, &error) == LIANA_OK || error.message[0]);
+    demand(liana__hdf5_tree_read_s64(tree, node, &data, integers, &error) == LIANA_OK || error.message[0]);
+    free(floats);
+    free(integers);
+}
+
+static liana_status walk_child(void *user, const char *name, liana__hdf5_node child, bool is_group, liana__error *error)
+{
+    enum { MOST = 2000, DEPTH = 12 };
+    const tree_walk *here = user;
+    bool found;
+    size_t sum = strlen(name);
+    const char *const attributes[] = {"name", "dtype", "layer_names", "weight_names"};
+    if (++*here->num_nodes > MOST || here->depth > DEPTH) return LIANA_OK;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        liana__error own = {0};
+        demand(liana__hdf5_tree_texts(here->tree, child, attributes[i], ignore_text, &sum, &found, &own) == LIANA_OK ||
+               own.message[0]);
+    }
+    if (!is_group) {
+        read_dataset(here->tree, child);
+        return LIANA_OK;
+    }
+    tree_walk below = {here->tree, here->depth + 1, here->num_nodes};
+    return liana__hdf5_tree_children(here->tree, child, walk_child, &below, error);
+}
+
+bool liana__try_hdf5_tree(const uint8_t *bytes, size_t size)
+{
+    liana__error error = {0};
+    liana__hdf5_tree *tree;
+    int num_nodes = 0;
+    if (liana__hdf5_tree_take("bytes", (char *)classic_copy(bytes, size), size, &tree, &error) != LIANA_OK) {
+        demand(strstr(error.message, "'bytes'") != NULL);
+        return false;
+    }
+    tree_walk root = {tree, 0, &num_nodes};
+    bool good = liana__hdf5_tree_children(tree, liana__hdf5_tree_root(tree), walk_child, &root, &error) == LIANA_OK;
+    demand(good || error.message[0]);
+    liana__hdf5_tree_close(tree);
     return good;
 }

@@ -2,6 +2,7 @@
 """Writes one model in Keras 3's files, as the Keras that is installed does:
     keras_archives.py keras3_names.keras             by Keras 3.15.1: the file keeps the names of layers
     keras_archives.py keras3_places.weights.h5       by Keras 3.3.3: it keeps none
+    keras_archives.py keras3_whole.h5                by Keras 3.15.1: architecture and weights in one HDF5 file
     keras_archives.py keras3_newest.weights.h5       by Keras 3.15.1, then in HDF5's newest layout, compressed
 With --load FILE it loads such a file into the model, and compares all weights.
 Element k of weight w of the layer with the number n (NUMBERS) is 1000 n + 100 w + k."""
@@ -57,7 +58,7 @@ def values_of(layer):
 def main():
     model, inner = make_model()
     if sys.argv[1] == "--load":
-        if sys.argv[2].endswith(".keras"):
+        if not sys.argv[2].endswith(".weights.h5"):
             model = keras.saving.load_model(sys.argv[2])
             inner = model.get_layer("encoder")
         else:
@@ -69,10 +70,10 @@ def main():
         return
     for layer in all_layers(model, inner):
         layer.set_weights(values_of(layer))
-    if sys.argv[1].endswith(".keras"):
-        model.save(sys.argv[1])
-    else:
+    if sys.argv[1].endswith(".weights.h5"):
         model.save_weights(sys.argv[1])
+    else:
+        model.save(sys.argv[1])
     if "newest" in sys.argv[1]:
         rewrite(sys.argv[1])
 

@@ -27,10 +27,13 @@ static void faults_free(faults *found)
     liana__text_free(&found->different);
 }
 
-static void add_missing(faults *found, const char *name)
+static void add_missing(faults *found, const liana__weight_source *source, const char *name)
 {
-    if (found->num_missing++ < MOST_NAMED)
-        liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (found->num_missing++ >= MOST_NAMED) return;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; i < source->num_layers; i++) liana__nearest_add(&search, source->layers[i].name);
+    liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (search.nearest) liana__text_add(&found->missing, " (the nearest there is '%s')", search.nearest);
 }
 
 static void add_different(faults *found, const char *name, const char *format, ...) LIANA__PRINTF(3, 4);
@@ -206,7 +209,7 @@ static void match_layers(const liana_model *model, const liana__weight_source *s
             matches[i] = found;
         } else if (!found || found->num_weights == 0) {
             add_name(missing, arena, layer->name);
-            if (i < num_required) add_missing(all, layer->name);
+            if (i < num_required) add_missing(all, source, layer->name);
         }
     }
 }

@@ -148,6 +148,12 @@ static void test_an_archive_is_read_by_names(void **state)
     check_sample("keras3_names.keras", "");
 }
 
+static void test_a_whole_file_is_read_by_names(void **state)
+{
+    (void)state;
+    check_sample("keras3_whole.h5", "");
+}
+
 static void test_a_file_without_names_is_read_by_places(void **state)
 {
     (void)state;
@@ -422,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_archive_is_read_by_names),
+        TEST(test_a_whole_file_is_read_by_names),
         TEST(test_a_file_without_names_is_read_by_places),
         TEST(test_other_names_at_the_same_places_are_read),
         TEST(test_automatic_names_do_not_mislead),

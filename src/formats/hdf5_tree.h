@@ -54,9 +54,10 @@ liana_status liana__hdf5_tree_find(const liana__hdf5_tree *tree, liana__hdf5_nod
 /* Receives one node in a group. */
 typedef liana_status (*liana__hdf5_take_child)(void *user, const char *name, liana__hdf5_node child, bool is_group,
                                                liana__error *error);
-/* Gives what is in a group to `take`, in the order of names (as strcmp). A hostile file may have circles. */
-liana_status liana__hdf5_tree_children(const liana__hdf5_tree *tree, liana__hdf5_node group,
-                                       liana__hdf5_take_child take, void *user, liana__error *error) LIANA_MUST_USE;
+/* Gives what is in a group to `take`, in the order of names (as strcmp). Links to other places are left out. A hostile
+ * file may have circles; listing has an end, as all groups together may be listed about four times. */
+liana_status liana__hdf5_tree_children(liana__hdf5_tree *tree, liana__hdf5_node group, liana__hdf5_take_child take,
+                                       void *user, liana__error *error) LIANA_MUST_USE;
 
 /* Receives one text of an attribute. */
 typedef liana_status (*liana__hdf5_take_text)(void *user, const char *text, size_t length, liana__error *error);

@@ -225,6 +225,33 @@ static void test_circles_of_links_have_an_end(void **state)
     }
 }
 
+/* Two links to the group itself make a tree of 2^48 paths; long names make the paths long. */
+static void test_wide_circles_have_an_end(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana__hdf5 *weights;
+    static char name[3000];
+    memset(name, 'n', sizeof name - 1);
+    const char *path = liana__test_path("wide.h5");
+    hid_t file = create(path, false), group = H5Gcreate2(file, "layers", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_compare(H5Lcreate_hard(file, "layers", group, name, H5P_DEFAULT, H5P_DEFAULT), >=, 0);
+    assert_compare(H5Lcreate_hard(file, "layers", group, "b", H5P_DEFAULT, H5P_DEFAULT), >=, 0);
+    H5Gclose(group);
+    H5Fclose(file);
+    assert_fails(liana__hdf5_open(path, &weights, &error), LIANA_OUT_OF_RANGE, &error, "wide.h5", "levels");
+    /* Where the depth has an end by itself, the number of links has. */
+    liana__hdf5_tree *tree;
+    int count = 0;
+    assert_ok(liana__hdf5_tree_open(path, &tree, &error), &error);
+    liana_status status = LIANA_OK;
+    for (int i = 0; i < 100000 && status == LIANA_OK; i++) {
+        status = liana__hdf5_tree_children(tree, find(tree, "layers"), walk, &count, &error);
+    }
+    assert_fails(status, LIANA_DATA_LOSS, &error, "more links");
+    liana__hdf5_tree_close(tree);
+}
+
 /* A small file whose array unpacks to more memory than its process may have. */
 static void test_arrays_that_unpack_to_too_much_are_refused(void **state)
 {
@@ -351,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_trees_of_both_layouts_are_read),
         cmocka_unit_test(test_bytes_in_memory_are_read_too),
         cmocka_unit_test(test_circles_of_links_have_an_end),
+        cmocka_unit_test(test_wide_circles_have_an_end),
         cmocka_unit_test(test_arrays_that_unpack_to_too_much_are_refused),
         cmocka_unit_test(test_damaged_newer_files_harm_nobody),
         cmocka_unit_test(test_written_trees_are_libhdf5s),

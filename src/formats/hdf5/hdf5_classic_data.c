@@ -178,11 +178,17 @@ static liana_status read_filters(liana__span body, filters *list, liana__error *
     return good ? LIANA_OK : liana__classic_damaged(error, "its filters cannot be read");
 }
 
+/* The text of an attribute that says what opaque elements are. */
+typedef struct said_type {
+    int count;
+    bool is_bfloat16;
+} said_type;
+
 static liana_status match_bfloat16(void *user, const char *text, size_t length, liana__error *error)
 {
-    (void)error;
-    bool *same = user;
-    *same = length == 8 && memcmp(text, "bfloat16", 8) == 0;
+    said_type *said = user;
+    if (said->count++) return liana__fail(error, LIANA_INVALID_DATA, "has an attribute 'dtype' of several texts");
+    said->is_bfloat16 = length == 8 && memcmp(text, "bfloat16", 8) == 0;
     return LIANA_OK;
 }
 
@@ -194,7 +200,9 @@ static liana_status read_type(const liana__hdf5_tree *file, uint64_t header, lia
     LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_TYPE, &body, NULL, error));
     LIANA_TRY(liana__classic_type_of(body, type, error));
     if (type->kind == LIANA__CLASSIC_OPAQUE && type->size == 2) {
-        LIANA_TRY(liana__hdf5_tree_texts(file, header, "dtype", match_bfloat16, &type->is_bfloat16, &found, error));
+        said_type said = {0};
+        LIANA_TRY(liana__hdf5_tree_texts(file, header, "dtype", match_bfloat16, &said, &found, error));
+        type->is_bfloat16 = said.is_bfloat16;
         if (type->is_bfloat16) {
             type->name = "bfloat16";
             type->kind = LIANA__CLASSIC_FLOAT;

@@ -120,15 +120,25 @@ typedef struct listing {
     group in;
     liana__hdf5_take_child take;
     void *user;
-    size_t left; /* nodes of the tree and links that may still be met: one that goes round has no end */
+    size_t *steps_left; /* the file's */
     liana__error *error;
 } listing;
+
+static liana_status take_step(listing *list)
+{
+    if (*list->steps_left == 0) {
+        return liana__classic_damaged(list->error, "its groups have more links than it has room for");
+    }
+    --*list->steps_left;
+    return LIANA_OK;
+}
 
 static liana_status list_links(listing *list, uint64_t address)
 {
     enum { HEAD = 8, ENTRY = 40, SOFT_LINK = 2 };
     liana__span head, entries;
     const liana__hdf5_tree *file = list->in.file;
+    LIANA_TRY(take_step(list));
     bool good = liana__classic_at(file, address, HEAD, &head) && memcmp(head.data, "SNOD", 4) == 0;
     uint64_t count = good ? liana__span_number(head.data + 6, 2) : 0;
     good = good && liana__classic_at(file, address + HEAD, count * ENTRY, &entries);
@@ -138,10 +148,10 @@ static liana_status list_links(listing *list, uint64_t address)
         uint64_t name = liana__span_number(entry, 8), header = liana__span_number(entry + 8, 8);
         int order;
         bool is_group;
-        if (!compare_name(&list->in, name, "", 0, &order) || list->left == 0) {
+        LIANA_TRY(take_step(list));
+        if (!compare_name(&list->in, name, "", 0, &order)) {
             return liana__classic_damaged(list->error, "the names of a group are missing");
         }
-        list->left--;
         if (liana__span_number(entry + 16, 4) == SOFT_LINK) continue;
         LIANA_TRY(liana__classic_is_group(file, header, &is_group, list->error));
         LIANA_TRY(list->take(list->user, (const char *)list->in.names.data + name, header, is_group, list->error));
@@ -153,13 +163,12 @@ static liana_status list_tree(listing *list, uint64_t address, int expected)
 {
     enum { HEAD = 24, KEY = 8, STEP = 16, GROUP_TREE = 0 };
     liana__span head, body;
-    bool good = list->left > 0 && liana__classic_at(list->in.file, address, HEAD, &head) &&
-                memcmp(head.data, "TREE", 4) == 0 && head.data[4] == GROUP_TREE && head.data[5] < MAX_LEVEL &&
-                (expected < 0 || head.data[5] == expected);
+    LIANA_TRY(take_step(list));
+    bool good = liana__classic_at(list->in.file, address, HEAD, &head) && memcmp(head.data, "TREE", 4) == 0 &&
+                head.data[4] == GROUP_TREE && head.data[5] < MAX_LEVEL && (expected < 0 || head.data[5] == expected);
     uint64_t count = good ? liana__span_number(head.data + 6, 2) : 0;
     good = good && liana__classic_at(list->in.file, address + HEAD, count * STEP + KEY, &body);
     if (!good) return liana__classic_damaged(list->error, "the tree of a group is broken");
-    list->left--;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t child = liana__span_number(body.data + i * STEP + KEY, 8);
         LIANA_TRY(head.data[5] == 0 ? list_links(list, child) : list_tree(list, child, head.data[5] - 1));
@@ -167,11 +176,10 @@ static liana_status list_tree(listing *list, uint64_t address, int expected)
     return LIANA_OK;
 }
 
-liana_status liana__hdf5_tree_children(const liana__hdf5_tree *file, liana__hdf5_node node, liana__hdf5_take_child take,
+liana_status liana__hdf5_tree_children(liana__hdf5_tree *file, liana__hdf5_node node, liana__hdf5_take_child take,
                                        void *user, liana__error *error)
 {
-    enum { LINK = 40 };
-    listing list = {.take = take, .user = user, .left = 2 * file->file.size / LINK, .error = error};
+    listing list = {.take = take, .user = user, .steps_left = &file->steps_left, .error = error};
     LIANA_TRY(open_group(file, node, &list.in, error));
     return list_tree(&list, list.in.tree, -1);
 }
@@ -236,6 +244,8 @@ static liana_status open_bytes(liana__hdf5_tree *tree, const char *name, liana__
         free(tree->bytes);
         tree->bytes = classic;
     }
+    /* A link takes 40 bytes. Every group is listed once or twice. */
+    tree->steps_left = tree->file.size / 10 + 1000;
     tree->file.data = (const uint8_t *)tree->bytes;
     return read_superblock(tree, error) == LIANA_OK ? LIANA_OK : liana__fail_within(error, "'%s'", name);
 }

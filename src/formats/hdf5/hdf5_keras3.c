@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 48, MAX_GROUPS = 1000000, MAX_PARTS = 64 };
+enum { MAX_DEPTH = 48, MAX_GROUPS = 1000000, MAX_PATHS = 64 << 20, MAX_PARTS = 64 };
 
 /* A group `vars`. */
 typedef struct entry {
@@ -28,6 +28,7 @@ typedef struct reading {
     size_t num_entries;
     size_t capacity;
     size_t num_groups;
+    size_t num_bytes; /* of all paths */
     liana__error *error;
 } reading;
 
@@ -152,6 +153,7 @@ typedef struct name_search {
 static liana_status take_name(void *user, const char *text, size_t length, liana__error *error)
 {
     name_search *search = user;
+    if (search->name) return liana__fail(error, LIANA_INVALID_DATA, "has several texts, expected one");
     search->name = liana__arena_format(search->arena, "%.*s", (int)(length < 4096 ? length : 4096), text);
     return search->name ? LIANA_OK : liana__fail_memory(error, "a name");
 }
@@ -213,6 +215,11 @@ static liana_status take_group(void *user, const char *name, liana__hdf5_node ch
     if (strcmp(name, "vars") == 0) return *here->path ? add_entry(own, here->path, child) : LIANA_OK;
     place below = {own, path_of(&own->file->arena, here->path, name), here->depth + 1};
     if (!below.path) return liana__fail_memory(error, own->file->path);
+    own->num_bytes += strlen(below.path);
+    if (own->num_bytes > MAX_PATHS) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' has paths of more than %d bytes", own->file->path,
+                           MAX_PATHS);
+    }
     liana_status status = liana__hdf5_tree_children(own->file->tree, child, take_group, &below, error);
     /* The innermost call has put the file's name before the message. */
     if (status != LIANA_OK && !strstr(error->message, own->file->path)) {

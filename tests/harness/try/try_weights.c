@@ -131,7 +131,7 @@ bool liana__try_zip(const uint8_t *bytes, size_t size)
 }
 
 typedef struct tree_walk {
-    const liana__hdf5_tree *tree;
+    liana__hdf5_tree *tree;
     int depth;
     int *num_nodes;
 } tree_walk;

@@ -161,7 +161,7 @@ static liana_status list_entries(liana__zip *archive, size_t file_size, liana__e
         const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_ENCRYPTION_METHOD;
         zip_stat_t stat;
         if (zip_stat_index(archive->handle, i, 0, &stat) != 0 || (stat.valid & needed) != needed) {
-            return liana__zip_fail(error, archive->path, "the zip archive's list of entries is damaged",
+            return liana__zip_fail(error, archive->path, NULL, "the zip archive's list of entries is damaged",
                                    zip_get_error(archive->handle));
         }
         LIANA_TRY(check_entry(archive, i, &stat, error));
@@ -187,7 +187,7 @@ static liana_status open_handle(liana__zip *archive, int descriptor, liana__erro
     if (archive->handle) return LIANA_OK;
     zip_error_t reason;
     zip_error_init_with_code(&reason, code);
-    liana_status status = liana__zip_fail(error, archive->path, "the zip archive cannot be opened", &reason);
+    liana_status status = liana__zip_fail(error, archive->path, NULL, "the zip archive cannot be opened", &reason);
     zip_error_fini(&reason);
     return status;
 }
@@ -264,12 +264,10 @@ static liana_status read_file(const liana__zip *archive, const liana__zip_entry 
     bytes[entry->size] = 0;
     if (got == 0 && have == entry->size) return LIANA_OK;
     if (got < 0) {
-        liana__zip_fail(error, archive->path, "the entry is damaged", zip_file_get_error(file));
-    } else {
-        liana__fail(error, LIANA_DATA_LOSS, "'%s': the entry has %s than %llu bytes", archive->path,
-                    have < entry->size ? "less" : "more", (unsigned long long)entry->size);
+        return liana__zip_fail(error, archive->path, entry->name, "the entry is damaged", zip_file_get_error(file));
     }
-    return liana__fail_within(error, "'%.200s'", entry->name);
+    return liana__fail(error, LIANA_DATA_LOSS, "'%s': '%.200s': the entry has %s than %llu bytes", archive->path,
+                       entry->name, have < entry->size ? "less" : "more", (unsigned long long)entry->size);
 }
 
 liana_status liana__zip_read(const liana__zip *archive, const liana__zip_entry *entry, char **bytes,
@@ -285,8 +283,8 @@ liana_status liana__zip_read(const liana__zip *archive, const liana__zip_entry *
         status = read_file(archive, entry, file, *bytes, error);
         zip_fclose(file);
     } else {
-        status = liana__zip_fail(error, archive->path, "the entry cannot be read", zip_get_error(archive->handle));
-        liana__fail_within(error, "'%.200s'", entry->name);
+        status = liana__zip_fail(error, archive->path, entry->name, "the entry cannot be read",
+                                 zip_get_error(archive->handle));
     }
     if (status == LIANA_OK) return LIANA_OK;
     free(*bytes);
@@ -380,21 +378,21 @@ static liana_status fill(sink *own, const char *path, const liana__zip_new_entry
     zip_source_t *source = zip_source_function_create(serve, own, &reason);
     zip_t *handle = source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &reason) : NULL;
     liana_status status =
-        handle ? LIANA_OK : liana__zip_fail(own->error, path, "a zip archive cannot be made", &reason);
+        handle ? LIANA_OK : liana__zip_fail(own->error, path, NULL, "a zip archive cannot be made", &reason);
     zip_error_fini(&reason);
     if (!handle && source) zip_source_free(source);
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
         if (add_entry(handle, &entries[i])) continue;
-        status = liana__zip_fail(own->error, path, "the entry cannot be written", zip_get_error(handle));
-        liana__fail_within(own->error, "'%.200s'", entries[i].name);
+        status =
+            liana__zip_fail(own->error, path, entries[i].name, "the entry cannot be written", zip_get_error(handle));
     }
-    own->error->message[0] = status == LIANA_OK ? 0 : own->error->message[0];
+    if (status == LIANA_OK) own->error->message[0] = 0;
     if (status == LIANA_OK && zip_close(handle) == 0) return LIANA_OK;
     /* A disk that is full has been told of already. */
     if (status == LIANA_OK) {
         status = own->error->message[0]
                      ? own->error->status
-                     : liana__zip_fail(own->error, path, "the zip archive cannot be made", zip_get_error(handle));
+                     : liana__zip_fail(own->error, path, NULL, "the zip archive cannot be made", zip_get_error(handle));
     }
     if (handle) zip_discard(handle);
     return status;

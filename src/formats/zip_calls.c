@@ -20,8 +20,9 @@ static liana_status status_of(int code)
     }
 }
 
-liana_status liana__zip_fail(liana__error *error, const char *path, const char *what, zip_error_t *reason)
+liana_status liana__zip_fail(liana__error *error, const char *path, const char *entry, const char *what,
+                             zip_error_t *reason)
 {
-    return liana__fail(error, status_of(zip_error_code_zip(reason)), "'%s': %s (libzip: %s)", path, what,
-                       zip_error_strerror(reason));
+    return liana__fail(error, status_of(zip_error_code_zip(reason)), "'%s': %s%.200s%s%s (libzip: %s)", path,
+                       entry ? "'" : "", entry ? entry : "", entry ? "': " : "", what, zip_error_strerror(reason));
 }

@@ -48,7 +48,9 @@ LIANA__LIBRARY_DECLARE(zip, LIANA__ZIP_NAMES);
 /* Loads the library. Call it before the first of these functions. Errors: UNIMPLEMENTED. */
 liana_status liana__zip_load(liana__error *error) LIANA_MUST_USE;
 
-/* Fails with "'path': what (libzip: its reason)". The status follows libzip's code. */
-liana_status liana__zip_fail(liana__error *error, const char *path, const char *what, zip_error_t *reason);
+/* Fails with "'path': 'entry': what (libzip: its reason)"; NULL: it is about no entry. The status follows libzip's
+ * code. */
+liana_status liana__zip_fail(liana__error *error, const char *path, const char *entry, const char *what,
+                             zip_error_t *reason);
 
 #endif

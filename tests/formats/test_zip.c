@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static liana__error error;
@@ -333,6 +334,21 @@ static void test_written_archives_are_plain(void **state)
                  "no/such.zip");
 }
 
+/* libzip goes back to write sizes, which a pipe cannot. */
+static void test_full_disks_and_pipes_are_told(void **state)
+{
+    (void)state;
+    const liana__zip_new_entry entry = {"x", "hello", 5};
+    int ends[2];
+    char pipe_name[64];
+    assert_fails(liana__zip_write("/dev/full", &entry, 1, &error), LIANA_IO_ERROR, &error, "/dev/full", "No space");
+    assert_int_equal(pipe(ends), 0);
+    snprintf(pipe_name, sizeof pipe_name, "/dev/fd/%d", ends[1]);
+    assert_fails(liana__zip_write(pipe_name, &entry, 1, &error), LIANA_IO_ERROR, &error, pipe_name, "no file");
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_two_entries_of_one_name_are_refused),
         cmocka_unit_test(test_damage_is_found),
         cmocka_unit_test(test_written_archives_are_plain),
+        cmocka_unit_test(test_full_disks_and_pipes_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,9 +91,9 @@ typedef struct liana__keras3_layer {
 } liana__keras3_layer;
 
 /* Makes a tree of weights as Keras 3 does: its bytes (liana__hdf5_new_bytes) are those of a `.weights.h5` file, or of
- * the entry `model.weights.h5` of a `.keras` archive. `model_name` is Keras's name of the model. The optimizer is a layer
- * too, with the path "optimizer". `path` is for messages, and outlives the tree. Errors: INVALID_ARGUMENT (two layers
- * with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
+ * the entry `model.weights.h5` of a `.keras` archive. `model_name` is Keras's name of the model. The optimizer is a
+ * layer too, with the path "optimizer". `path` is for messages, and outlives the tree. Errors: INVALID_ARGUMENT (two
+ * layers with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
 liana_status liana__keras3_weights_make(const char *path, const char *model_name, const liana__keras3_layer *layers,
                                         size_t num_layers, liana__hdf5_new **weights, liana__error *error)
     LIANA_MUST_USE;

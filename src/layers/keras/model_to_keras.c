@@ -21,7 +21,7 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
     return list;
 }
 
-/* The object of an initialiser, regulariser or constraint; NULL: the option is none of them, or out of memory. */
+/* The object of an initialiser, regulariser or constraint; NULL: the option is of another kind, or out of memory. */
 static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
 {
     if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
@@ -39,7 +39,7 @@ static bool has_activation(const liana__layer *layer, const char *name)
     return own && strcmp(own, name) == 0;
 }
 
-/* Whether names must mean what they mean in Keras 3: only hard_sigmoid differs. */
+/* Whether names must have their meaning of Keras 3: only hard_sigmoid differs. */
 static bool needs_keras3(const liana_model *model)
 {
     for (size_t i = 0; i < model->num_layers; i++) {

@@ -109,7 +109,7 @@ static const char *write_folder(const char *name, float *const *weights, const f
     liana__value_set(&arena, manifest, "weights", weight_list);
     liana__value_set(&arena, manifest, "layers", layer_list);
     write_json(folder, "manifest.json", manifest);
-    write_json(folder, "model.json", liana__model_to_keras(model, &arena));
+    write_json(folder, "model.json", liana__model_to_keras(model, LIANA__KERAS2, &arena));
     write_file(folder, "data.bin", data.data.data, data.data.length);
     liana__text_free(&data.data);
     liana__test_free_arrays(results, model->num_layers);

@@ -1,0 +1,31 @@
+/* keras_form.h - what the writer of architectures and the check of what a form can say share. */
+#ifndef LIANA_LAYERS_KERAS_FORM_H
+#define LIANA_LAYERS_KERAS_FORM_H
+
+#include "layers/activations.h"
+#include "layers/model.h"
+
+/* liana's own key of a layer in the form of Keras 3: false says that the layer computes as in inference always. */
+#define LIANA__KERAS_TRAINING "training"
+
+/* A kind of part that options name by their ends, such as kernel_initializer, and Keras's module of it. */
+typedef struct liana__keras_kind {
+    const char *ending;
+    const liana__kind *kind;
+    const char *module;
+} liana__keras_kind;
+
+/* NULL: the option names no part. */
+const liana__keras_kind *liana__keras_kind_of(const char *key);
+
+/* Whether a name, or the name in a text such as "mine(0.5)", is that of a part that liana does not bring. */
+bool liana__keras_is_own(const liana__kind *kind, const char *text);
+
+/* Whether a scope is written as a Functional. */
+bool liana__keras_is_functional(const liana_model *model, size_t scope);
+
+/* The name of output `index` of a scope, and whether one of its outputs is called otherwise than Keras would. */
+const char *liana__keras_output_name(const liana_model *model, size_t scope, size_t index);
+bool liana__keras_names_outputs(const liana_model *model, size_t scope);
+
+#endif

@@ -6,10 +6,10 @@
 #include <string.h>
 
 static const liana__keras_kind kinds[] = {
-    {"_initializer", &liana__initializer_kind, "keras.initializers"},
-    {"_regularizer", &liana__regularizer_kind, "keras.regularizers"},
-    {"_constraint", &liana__constraint_kind, "keras.constraints"},
-    {"activation", &liana__activation_kind, "keras.activations"},
+    {"_initializer", &liana__initializer_kind, "keras.initializers", "an initialiser of liana"},
+    {"_regularizer", &liana__regularizer_kind, "keras.regularizers", "a regulariser of liana"},
+    {"_constraint", &liana__constraint_kind, "keras.constraints", "a constraint of liana"},
+    {"activation", &liana__activation_kind, "keras.activations", "an activation of liana"},
 };
 
 const liana__keras_kind *liana__keras_kind_of(const char *key)

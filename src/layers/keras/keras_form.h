@@ -13,6 +13,7 @@ typedef struct liana__keras_kind {
     const char *ending;
     const liana__kind *kind;
     const char *module;
+    const char *said; /* "an initialiser of liana" */
 } liana__keras_kind;
 
 /* NULL: the option names no part. */

@@ -16,7 +16,7 @@ typedef struct entry {
     liana_model *inner; /* of an entry that is a model, once it is read */
     bool is_new;        /* its calls are in the form of Keras 3 */
     bool inference;     /* its calls say training=False */
-    bool is_mask_op;    /* Keras 3 writes the computation of masks as ops; liana computes them by itself */
+    bool is_mask_op;    /* an operation, which is passed over: liana computes masks by itself */
     /* Of an entry that is a model. */
     struct entry *next_model;
     int64_t first_call; /* the number of its first call in references, before Keras 3 */
@@ -323,12 +323,22 @@ static liana_status read_training(reader *r, const liana__value *call, const cha
     return refuse(r, training, name, "its call has training=True: it would compute as in training always");
 }
 
+/* Keras 3 writes the computation of masks as operations. Its HDF5 files do not say the module. */
+static bool is_mask_op(const liana__value *layer)
+{
+    static const char *const names[] = {"NotEqual", "Any", "All", "LogicalOr", "LogicalAnd", "LogicalNot", "ExpandDims"};
+    const char *module = text_of(layer, "module"), *class_name = text_of(layer, "class_name");
+    if (module) return strstr(module, ".ops") != NULL;
+    for (size_t i = 0; class_name && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(class_name, names[i]) == 0) return true;
+    }
+    return false;
+}
+
 static void open_entry(const liana__value *layer, entry *own)
 {
     const liana__value *nodes = liana__value_get(layer, "inbound_nodes");
-    const char *module = text_of(layer, "module");
-    *own = (entry){.layer = layer, .num_calls = 1};
-    own->is_mask_op = module && strstr(module, ".ops");
+    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = is_mask_op(layer)};
     if (!nodes || nodes->kind != LIANA__VALUE_LIST || nodes->count == 0) return;
     if (liana__keras_is_reference(nodes->items[0])) {
         own->calls = nodes; /* one call without a list of its own */

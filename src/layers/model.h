@@ -459,8 +459,8 @@ liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form 
 /* Lists what Keras would not read in that form, or would compute otherwise: layers and other parts of a program's own,
  * the other version's hard_sigmoid, training: false, names. Called before a file for Keras is written. Errors:
  * UNIMPLEMENTED, with all layers. */
-liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form,
-                                      liana__error *error) LIANA_MUST_USE;
+liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
  * last). A "keras_version" beside the architecture decides what names mean, else its form does: a reader of files that

@@ -58,8 +58,8 @@ static void build_images(liana_model *m)
     liana_batch_normalization(m, .momentum = 0.9, .epsilon = 1e-5, .scale = false);
     liana_depthwise_conv2d(m, .kernel_size = {3, 2}, .strides = 1, .padding = LIANA_PADDING_SAME, .depth_multiplier = 2,
                            .activation = "sigmoid", .depthwise_regularizer = "l2");
-    liana_separable_conv2d(m, .filters = 7, .kernel_size = {2, 1}, .padding = LIANA_PADDING_SAME,
-                           .depth_multiplier = 2, .pointwise_initializer = "he_normal");
+    liana_separable_conv2d(m, .filters = 7, .kernel_size = {2, 1}, .padding = LIANA_PADDING_SAME, .depth_multiplier = 2,
+                           .pointwise_initializer = "he_normal");
     liana_batch_normalization(m, .center = false, .trainable = false, .gamma_initializer = "random_uniform");
     liana_relu(m, .max_value = 1.5, .negative_slope = 0.125, .threshold = 0.25);
     liana_dropout(m, .rate = 0.2, .noise_shape = LIANA_INTS(-1, 1, 1, -1));
@@ -85,8 +85,9 @@ static void build_images(liana_model *m)
 
 static void build_activations(liana_model *m)
 {
-    static const char *const names[] = {"linear", "relu", "relu6",    "sigmoid",  "hard_sigmoid", "tanh", "softmax", "swish",
-                                        "silu",   "elu",  "selu",     "softplus", "softsign",     "exponential"};
+    static const char *const names[] = {"linear", "relu",     "relu6",    "sigmoid",    "hard_sigmoid",
+                                        "tanh",   "softmax",  "swish",    "silu",       "elu",
+                                        "selu",   "softplus", "softsign", "exponential"};
     liana_layer x = liana_input(m, .shape = LIANA_INTS(9)), all[14] = {{0}};
     for (int i = 0; i < 14; i++) all[i] = liana_activation(m, .activation = names[i], .input = x);
     liana_concatenate(m, .inputs = {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9],
@@ -115,8 +116,8 @@ static void build_ids(liana_model *m)
     liana_dense(m, .units = 2);
 }
 
-/* A Sequential that is called twice, a Functional of two outputs whose names are not in their order, which holds a model,
- * and a layer that is called three times. */
+/* A Sequential that is called twice; a Functional, which holds a model and has two outputs whose names are not in their
+ * order; and a layer that is called three times. */
 static void build_nested(liana_model *m)
 {
     liana_model *row = NULL, *fork = NULL;
@@ -283,7 +284,8 @@ static void write_folder(const char *folder, liana_model *m, liana__keras_form f
     liana__value_set(&arena, manifest, "outputs", ends);
     write_json(folder, "manifest.json", manifest);
     write_json(folder, "model.json", liana__model_to_keras(m, form, &arena));
-    assert_ok(liana__file_replace(liana__path_join(&arena, folder, "data.bin"), data.data, data.length, &error), &error);
+    assert_ok(liana__file_replace(liana__path_join(&arena, folder, "data.bin"), data.data, data.length, &error),
+              &error);
     liana__text_free(&data);
 }
 

@@ -39,11 +39,31 @@ static const char *const option_aliases[][2] = {
 
 /* Keys that say nothing about the result, or that are read elsewhere. */
 static const char *const neutral[] = {
-    "name",        "trainable",   "dtype",           "input_dtype",  "batch_input_shape",
-    "batch_shape", "input_shape", "input_dim",       "sparse",       "ragged",
-    "optional",    "seed",        "synchronized",    "fused",        "renorm",
-    "batch_size",  "axis",        "data_format",     "dim_ordering", "nb_row",
-    "nb_col",      "noise_shape", "renorm_momentum", "invert",       "input_length",
+    "name",
+    "trainable",
+    "dtype",
+    "input_dtype",
+    "batch_input_shape",
+    "batch_shape",
+    "input_shape",
+    "input_dim",
+    "sparse",
+    "ragged",
+    "optional",
+    "seed",
+    "synchronized",
+    "fused",
+    "renorm",
+    "batch_size",
+    "axis",
+    "data_format",
+    "dim_ordering",
+    "nb_row",
+    "nb_col",
+    "noise_shape",
+    "renorm_momentum",
+    "invert",
+    "input_length",
     "renorm_clipping",
     NULL,
 };
@@ -192,8 +212,8 @@ static liana_status refuse_class(const liana__value *value, const char *where, c
     if (!name || name->kind != LIANA__VALUE_STRING) return refuse(value, where, key, expected, error);
     const bool of_package = liana__keras_is_of_package(value), is_code = strcmp(name->string, "__lambda__") == 0;
     if (of_package) name = liana__value_get(value, "registered_name");
-    liana__fail_at(error, &name->place, where, "%s: found '%.60s'%s, expected %s, or one of a plugin that is loaded", key,
-                   name->string, is_code ? ", Python code, which liana never runs" : "", expected);
+    liana__fail_at(error, &name->place, where, "%s: found '%.60s'%s, expected %s, or one of a plugin that is loaded",
+                   key, name->string, is_code ? ", Python code, which liana never runs" : "", expected);
     if (error) error->status = LIANA_UNIMPLEMENTED;
     return LIANA_UNIMPLEMENTED;
 }

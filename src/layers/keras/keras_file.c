@@ -155,8 +155,8 @@ bool liana__keras_is_of_package(const liana__value *object)
 static liana_status refuse_code(const liana__value *layer, const char *class_name, const char *where,
                                 liana__error *error)
 {
-    static const char *const operations[] = {"TFOpLambda", "SlicingOpLambda", "ClassMethod", "InstanceMethod",
-                                             "InstanceProperty", "TensorFlowOpLayer"};
+    static const char *const operations[] = {"TFOpLambda",     "SlicingOpLambda",  "ClassMethod",
+                                             "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer"};
     const liana__value *config = liana__value_get(layer, "config");
     if (strcmp(class_name, "Lambda") == 0) {
         return refuse(layer, where, error,
@@ -228,8 +228,8 @@ static void add_reference(const liana__value *value, liana__keras_references *fo
 {
     found->too_many = found->too_many || found->count == LIANA_MAX_LAYER_INPUTS;
     if (found->too_many) return;
-    found->items[found->count++] = (liana__keras_reference){value->items[0]->string, value->items[1]->integer,
-                                                            value->items[2]->integer};
+    found->items[found->count++] =
+        (liana__keras_reference){value->items[0]->string, value->items[1]->integer, value->items[2]->integer};
     if (value->count > 3) collect_named(value->items[3], true, found, depth);
 }
 

@@ -39,8 +39,8 @@ typedef struct liana__keras_references {
 
 bool liana__keras_is_reference(const liana__value *value);
 
-/* Adds the references in the nested lists of Keras 1 and 2, and in the objects with "keras_history" of Keras 3. Those in
- * a map of names come in the order of the names. */
+/* Adds the references in the nested lists of Keras 1 and 2, and in the objects with "keras_history" of Keras 3. Those
+ * in a map of names come in the order of the names. */
 void liana__keras_collect(const liana__value *value, liana__keras_references *found);
 
 /* The index of the key that follows `last` in the order of bytes (NULL: the first). */

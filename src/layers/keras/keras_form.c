@@ -1,8 +1,6 @@
 /* What a form of Keras's architecture files can say of a model, and what it cannot. */
 #include "layers/keras/keras_form.h"
 
-#include "layers/keras/keras_config.h"
-
 #include <string.h>
 
 static const liana__keras_kind kinds[] = {

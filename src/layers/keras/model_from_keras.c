@@ -25,7 +25,7 @@ typedef struct entry {
 
 typedef struct reader {
     liana_model *model;
-    entry *models; /* those among the entries of a Functional */
+    entry *models;                     /* those among the entries of a Functional */
     const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* names mean what they mean in Keras 3 */
@@ -285,8 +285,8 @@ static int64_t call_number(const reader *r, const liana__keras_reference *wanted
     const entry *own = find_entry(r, wanted->name);
     if (!own) return wanted->number;
     const char *class_name = text_of(own->layer, "class_name");
-    const bool shifted = own->is_new && of_model && wanted->number > 0 && class_name &&
-                         strcmp(class_name, "Sequential") != 0;
+    const bool shifted =
+        own->is_new && of_model && wanted->number > 0 && class_name && strcmp(class_name, "Sequential") != 0;
     return wanted->number - own->first_call - shifted;
 }
 
@@ -315,7 +315,8 @@ static size_t find_result(const reader *r, const liana__keras_reference *wanted,
  * there the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
 static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
 {
-    while (call && call->kind == LIANA__VALUE_LIST && call->count && !liana__keras_is_reference(call)) call = call->items[0];
+    while (call && call->kind == LIANA__VALUE_LIST && call->count && !liana__keras_is_reference(call))
+        call = call->items[0];
     const bool has_arguments = call && liana__keras_is_reference(call) && call->count > 3;
     const liana__value *training = has_arguments ? liana__value_get(call->items[3], "training") : NULL;
     *inference = training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
@@ -326,7 +327,8 @@ static liana_status read_training(reader *r, const liana__value *call, const cha
 /* Keras 3 writes the computation of masks as operations. Its HDF5 files do not say the module. */
 static bool is_mask_op(const liana__value *layer)
 {
-    static const char *const names[] = {"NotEqual", "Any", "All", "LogicalOr", "LogicalAnd", "LogicalNot", "ExpandDims"};
+    static const char *const names[] = {"NotEqual",   "Any",        "All",       "LogicalOr",
+                                        "LogicalAnd", "LogicalNot", "ExpandDims"};
     const char *module = text_of(layer, "module"), *class_name = text_of(layer, "class_name");
     if (module) return strstr(module, ".ops") != NULL;
     for (size_t i = 0; class_name && i < sizeof names / sizeof *names; i++) {

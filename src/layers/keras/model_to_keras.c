@@ -49,8 +49,8 @@ static size_t output_number(const writer *w, const liana__scope_result *result)
 static liana__value *write_reference(const writer *w, const liana__scope_result *result, bool of_model)
 {
     const liana__scope_item item = result->item;
-    bool shifted = item.is_nested && (w->form == LIANA__KERAS2 ||
-                                      (of_model && liana__keras_is_functional(w->model, item.index)));
+    bool shifted =
+        item.is_nested && (w->form == LIANA__KERAS2 || (of_model && liana__keras_is_functional(w->model, item.index)));
     liana__value *list = liana__value_list(w->arena);
     if (!list) return NULL;
     liana__value_add(w->arena, list, liana__value_string(w->arena, liana__scope_item_name(w->model, item)));
@@ -248,8 +248,8 @@ static liana__value *write_layer(const writer *w, const liana__layer *layer, con
 static liana__value *write_item(const writer *w, size_t scope, liana__scope_item item)
 {
     const char *name = liana__scope_item_name(w->model, item);
-    liana__value *map = item.is_nested ? write_model(w, item.index, name)
-                                       : write_layer(w, &w->model->layers[item.index], name);
+    liana__value *map =
+        item.is_nested ? write_model(w, item.index, name) : write_layer(w, &w->model->layers[item.index], name);
     if (!map || !liana__keras_is_functional(w->model, scope)) return map;
     set_text(w, map, "name", name);
     liana__value_set(w->arena, map, "inbound_nodes", inbound_nodes(w, scope, item));

@@ -7,7 +7,7 @@
  * a table with some of the same numbers. */
 #include "base/file.h"
 #include "formats/json.h"
-#include "report/figure.h"
+#include "report/pictures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,8 +29,9 @@ typedef struct liana_stage_type {
     liana_map_function map;     /* makes an element of each */
     liana_filter_function keep; /* says which stay */
     void *user;                 /* passed to the two */
-    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both of
-     * `read` and `begin` with `next`. Elements may borrow from the reader or the cursor until its next element.
+    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both
+     * of `read` (or `trace`) and `begin` with `next`. Elements may borrow from the reader or the cursor until its next
+     * element.
      *
      * close: releases what the stage holds outside of the arena. NULL: nothing. */
     void (*close)(liana_dataset *dataset);
@@ -49,8 +50,8 @@ typedef struct liana_stage_type {
      * gives the element cursor->index, or LIANA_END_OF_DATA; then it is not called again. */
     liana_status (*begin)(struct liana__cursor *cursor, uint64_t start, struct liana__error *error);
     liana_status (*next)(struct liana__cursor *cursor, liana_element *element, struct liana__error *error);
-    /* The origin of element *index: the number of the input, and the index there. NULL: not known (or the same, with
-     * apply). */
+    /* The origin of element *index: the number of the input, and the index there. Without `read`, the element is read
+     * from there. NULL: not known (or the same, with apply). */
     size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
     /* Elements depend on the inputs, the stage's names and components, on the first options_size bytes of dataset->own
      * (options without gaps), and on what `describe` adds (settings, the state of files; NULL: nothing). */

@@ -159,7 +159,8 @@ liana_status liana__device_open_request(liana_context *context, const liana__dev
                                         liana__device **device, liana__error *error) LIANA_MUST_USE;
 void liana__device_close(liana__device *device);
 
-/* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output". Errors: INVALID_ARGUMENT with the names of the program and the node. */
+/* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output". Errors:
+ * INVALID_ARGUMENT with the names of the program and the node. */
 liana_status liana__check_buffers(const char *program, const char *what, const liana__node *node,
                                   const liana__buffer *buffer, liana__error *error) LIANA_MUST_USE;
 /* ... of all of an execution. `has_outputs`: no output may be NULL. */

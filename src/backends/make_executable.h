@@ -1,4 +1,4 @@
-/* make_executable.h - what `compile` is of a backend that makes its executables in this process. */
+/* make_executable.h - what `compile` is of every backend. */
 #ifndef LIANA_BACKENDS_MAKE_EXECUTABLE_H
 #define LIANA_BACKENDS_MAKE_EXECUTABLE_H
 

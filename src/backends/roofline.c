@@ -19,6 +19,7 @@ static const size_t USUAL_LEVEL3 = (size_t)64 << 20;
 
 /* What the workers do in one measurement. Each is a task; they start together. */
 typedef struct workload {
+    liana__arena arena; /* of the lists */
     const liana__roofline_loops *loops;
     const liana__roofline_products *products; /* NULL without units for bf16 */
     float **buffers;                          /* by task; two halves of `count` floats each */
@@ -183,11 +184,12 @@ static const liana__roofline_products *choose_products(liana__isa isa)
 
 static liana_status allocate(workload *work, size_t size, liana__error *error)
 {
-    work->buffers = calloc(work->num_tasks, sizeof *work->buffers);
-    work->results = calloc(work->num_tasks, sizeof *work->results);
-    work->seconds = calloc(work->num_tasks, sizeof *work->seconds);
-    work->shares = calloc(work->num_tasks, sizeof *work->shares);
-    bool enough = work->buffers && work->results && work->seconds && work->shares;
+    liana__arena *arena = &work->arena;
+    work->buffers = liana__arena_allocate(arena, work->num_tasks * sizeof *work->buffers);
+    work->results = liana__arena_allocate(arena, work->num_tasks * sizeof *work->results);
+    work->seconds = liana__arena_allocate(arena, work->num_tasks * sizeof *work->seconds);
+    work->shares = liana__arena_allocate(arena, work->num_tasks * sizeof *work->shares);
+    bool enough = !arena->failed;
     for (size_t i = 0; enough && i < work->num_tasks; i++) {
         work->buffers[i] = liana__allocate_aligned(size);
         enough = work->buffers[i] != NULL;
@@ -231,10 +233,7 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
     liana_status status = allocate(&work, largest, error);
     if (status == LIANA_OK) measure(&work, context, largest, roofline);
     for (size_t i = 0; work.buffers && i < workers; i++) free(work.buffers[i]);
-    free(work.buffers);
-    free(work.results);
-    free(work.seconds);
-    free(work.shares);
+    liana__arena_free(&work.arena);
     return status;
 }
 

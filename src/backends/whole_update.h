@@ -17,12 +17,13 @@
 /* What is computed. The strings and arrays must outlive what is made of the plan. */
 struct liana__whole_plan {
     const liana__leaf_plan *leaf; /* of training, on the first device */
-    /* Builds the graph of `leaves` masked shards of the plan's size side by side: a shard's graph of leaves * leaf_size
-     * rows. */
+    /* Builds the graph of `leaves` masked shards of the plan's size side by side: a shard's graph of
+     * leaves * leaf_size rows. */
     liana_status (*build_leaves)(void *user, int64_t leaves, liana_graph **graph, liana__error *error);
     bool side_by_side;                     /* false: `leaves` must be 1 */
     const liana__update_functions *update; /* whole */
-    /* Builds the graph of what the weights add to the loss of an example: one output, f32 []. NULL: they add nothing. */
+    /* Builds the graph of the penalty that the weights add to the loss of an example: one output, f32 []. NULL: they
+     * add nothing. */
     liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
     void *user;
     size_t num_scalars; /* of an update, f32 */
@@ -49,11 +50,12 @@ struct liana__whole_functions {
     liana_status (*create)(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
                            liana__whole **whole, liana__error *error);
     void (*destroy)(liana__whole *whole);
-    /* Puts the rows of a batch into the tables, by its `records`. Before the first launch; rows that are never put there
-     * must not be staged. With `batch` NULL the tables travel: no more rows can be put there. */
+    /* Puts the rows of a batch into the tables, by its `records`. Before the first launch; rows that are never put
+     * there must not be staged. With `batch` NULL the tables travel: no more rows can be put there. */
     liana_status (*keep)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
-    /* Takes the next update's batch. Rows are copied, and begin to travel with the last of most_steps, or with `launch`.
-     * While an execution runs, the next one's may be staged. Of the components in tables only the `records` are. */
+    /* Takes the next update's batch. Rows are copied, and begin to travel with the last of most_steps, or with
+     * `launch`. While an execution runs, the next one's may be staged. Of the components in tables only the `records`
+     * are. */
     liana_status (*stage)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
     /* Begins to execute the staged updates. `scalars` [staged updates, num_scalars] are copied. */
     liana_status (*launch)(liana__whole *whole, const float *scalars, liana__error *error);

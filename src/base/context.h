@@ -52,7 +52,7 @@ struct liana_context {
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;
-    liana_context *trunk; /* of a branch; NULL: it is none */
+    liana_context *trunk; /* of a branch; NULL: it is no branch */
     liana__registered *registered;
     liana__arena parts;   /* memory of own parts */
     const char *entering; /* the plugin that registers its parts; NULL: none */

@@ -48,6 +48,12 @@ liana_status liana__fail(liana__error *error, liana_status status, const char *f
     return status;
 }
 
+liana_status liana__fail_as(liana__error *error, const liana__error *failure)
+{
+    if (error) *error = *failure;
+    return failure->status;
+}
+
 liana_status liana__fail_within(liana__error *error, const char *format, ...)
 {
     if (!error) return LIANA_INTERNAL;

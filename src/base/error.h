@@ -20,6 +20,9 @@ liana_status liana__fail(liana__error *error, liana_status status, const char *f
 liana_status liana__fail_list(liana__error *error, liana_status status, const char *format, va_list arguments)
     LIANA__PRINTF(3, 0);
 
+/* Hands on a failure that was kept apart from the error. Returns its status. */
+liana_status liana__fail_as(liana__error *error, const liana__error *failure);
+
 /* Puts "prefix: " before the message of an error that is already set (the file, the record). Returns its status. */
 liana_status liana__fail_within(liana__error *error, const char *format, ...) LIANA__PRINTF(2, 3);
 

@@ -41,7 +41,7 @@ void liana__memory_pool_destroy(liana__memory_pool *pool);
  * the work must be thrown away. Without a share (NULL) there is no limit. */
 liana_status liana__memory_share_ask(liana__memory_share *share, size_t bytes, const char *what, liana__error *error)
     LIANA_MUST_USE;
-/* Reports that `bytes` are in use now. What they do not need goes back to the pool. */
+/* Reports that `bytes` are in use now. The rest goes back to the pool. */
 void liana__memory_share_settle(liana__memory_share *share, size_t bytes);
 /* Waits until the memory that a thread was refused is available. The thread must have given up everything (settled on
  * 0). False, at once: it wanted more than the pool has. */

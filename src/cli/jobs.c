@@ -1,5 +1,5 @@
 /* Processes for the runs of a sweep. */
-#include "cli/jobs.h"
+#include "cli/processes.h"
 
 #include "cli/command.h"
 

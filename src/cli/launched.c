@@ -1,5 +1,5 @@
 /* Runs the processes of `liana launch`. */
-#include "cli/launched.h"
+#include "cli/processes.h"
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -281,7 +281,7 @@ static int code_of(const group *own)
 {
     if (own->failure) return own->failure;
     if (own->done > 0) return 0;
-    /* Whichever process heard of it first, and whatever it was doing. */
+    /* It does not matter which process heard of it first. */
     if (own->stop) return own->passed_on ? 128 + own->passed_on : own->stop;
     if (own->requeue) return own->requeue;
     /* The others went on without those that died. */

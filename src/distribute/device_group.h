@@ -26,6 +26,7 @@ typedef struct liana__group_member {
 } liana__group_member;
 
 typedef struct liana__device_group {
+    liana__arena arena; /* of the lists */
     liana__group_member *members;
     size_t count;
     liana__variables *source; /* the plan's */
@@ -41,6 +42,9 @@ typedef struct liana__device_group {
     size_t copied_size;
     liana__step_kind kind; /* of the running call */
 } liana__device_group;
+
+/* The most shards that a batch of any kind has. */
+size_t liana__strategy_most_shards(const liana__strategy_plan *plan);
 
 /* `of_parts`: the group may be asked for a part of a batch's shards. Free it in any case. Errors: those of the
  * devices. */

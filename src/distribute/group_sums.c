@@ -3,27 +3,13 @@
 
 #include "base/denormals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const size_t none = SIZE_MAX;
 
-static void free_tables(liana__group_sums *own)
-{
-    free(own->additions);
-    free(own->next);
-    free(own->arrived);
-    free(own->taken);
-    own->additions = NULL;
-    own->next = NULL;
-    own->arrived = NULL;
-    own->taken = NULL;
-    own->num_reserved = 0;
-}
-
 void liana__group_sums_free(liana__group_sums *sums)
 {
-    free_tables(sums);
+    liana__arena_free(&sums->arena);
     *sums = (liana__group_sums){.add = sums->add};
 }
 
@@ -114,12 +100,12 @@ static liana_status reserve(liana__group_sums *own, liana__error *error)
 {
     const size_t count = own->num_slots, num_cells = count * own->exchange->num_sums;
     if (count <= own->num_reserved && num_cells <= own->num_cells) return LIANA_OK;
-    free_tables(own);
-    own->additions = calloc(count, sizeof *own->additions);
-    own->next = calloc(count, sizeof *own->next);
-    own->arrived = calloc(num_cells + 1, sizeof *own->arrived);
-    own->taken = calloc(num_cells + 1, sizeof *own->taken);
-    const bool enough = own->additions && own->next && own->arrived && own->taken;
+    liana__arena_free(&own->arena);
+    own->additions = liana__arena_allocate(&own->arena, count * sizeof *own->additions);
+    own->next = liana__arena_allocate(&own->arena, count * sizeof *own->next);
+    own->arrived = liana__arena_allocate(&own->arena, num_cells * sizeof *own->arrived);
+    own->taken = liana__arena_allocate(&own->arena, num_cells * sizeof *own->taken);
+    const bool enough = !own->arena.failed;
     own->num_reserved = enough ? count : 0;
     own->num_cells = enough ? num_cells : 0;
     return enough ? LIANA_OK : liana__fail_memory(error, "the sums of several devices");

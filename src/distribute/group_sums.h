@@ -24,6 +24,7 @@ typedef struct liana__group_sums {
     size_t first_slot, num_slots;                     /* of the tree, that are the devices' */
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS]; /* of the range */
     size_t num_blocks;
+    liana__arena arena; /* of the lists below */
     liana__group_addition *additions;
     size_t num_additions;
     size_t *next;           /* by slot: the first addition that it takes part in; SIZE_MAX: none */

@@ -16,6 +16,7 @@ typedef struct liana__update_program {
 
 typedef struct liana__replica_update {
     const liana__strategy_plan *plan;
+    liana__arena arena;              /* of all lists */
     liana__update_program *programs; /* of the rounds, then of the update; NULL: not made yet */
     const float **finished;          /* by round */
     float *scalars;

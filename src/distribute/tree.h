@@ -46,6 +46,8 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
  * takes no longer than the best assignment allows, times 1 + tolerance (0 or more). Within this limit ranges end where
  * they consist of few blocks, and near the balanced place. Errors: INVALID_ARGUMENT for a weight that is negative or
  * not finite, for weights that are all 0, for a bad tolerance. */
+/* The tolerance of strategies: how unevenly shards may be shared out so that ranges have few blocks. */
+#define LIANA__TREE_TOLERANCE 0.05
 liana_status liana__tree_assign(size_t num_leaves, size_t num_replicas, const double *weights, double tolerance,
                                 liana__leaf_range *ranges, liana__error *error) LIANA_MUST_USE;
 

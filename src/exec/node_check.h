@@ -24,6 +24,7 @@ static inline bool liana__range_is_bad(const liana__range *range)
 
 /* What a check found. Zero-initialise; free with liana__node_check_free. */
 typedef struct liana__node_check {
+    liana__arena arena;          /* of all below */
     const liana_graph *graph;    /* that ran: `rewritten`, or the caller's */
     liana_graph *rewritten;      /* by passes, or NULL */
     bool fused;                  /* all passes ran, so that nodes are as a device runs them */
@@ -44,7 +45,7 @@ typedef struct liana__node_check {
 typedef struct liana__node_check_options {
     const void *const *inputs;    /* by input of the graph: host data */
     const void *const *variables; /* by variable */
-    int64_t num_rows;             /* examples of the leaf; 0: rows do not matter */
+    int64_t num_rows;             /* examples of the shard; 0: rows do not matter */
     bool fused;                   /* with all passes, not only with those that the graph asks for */
     bool keep_results;
 } liana__node_check_options;

@@ -8,7 +8,8 @@
 #include "backends/variables.h"
 
 typedef struct liana__program {
-    char *name; /* for messages and dumps */
+    liana__arena arena; /* of the name, and of all lists but `places` */
+    char *name;         /* for messages and dumps */
     liana__device *device;
     liana_graph *graph;
     liana__executable *executable;

@@ -57,7 +57,7 @@ typedef struct liana__placed_value {
 
 typedef struct liana__split {
     liana__part *parts; /* in an order in which they can run */
-    size_t num_parts;
+    size_t num_parts, part_capacity;
     liana__crossing *crossings;
     size_t num_crossings, crossing_capacity;
     liana__part_arrival *arrivals;

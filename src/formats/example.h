@@ -76,8 +76,6 @@ liana_status liana__example_bytes(const liana__example *example, const char *nam
                                   liana__error *error) LIANA_MUST_USE;
 liana_status liana__example_int64(const liana__example *example, const char *name, int64_t *value, liana__error *error)
     LIANA_MUST_USE;
-liana_status liana__example_float(const liana__example *example, const char *name, float *value, liana__error *error)
-    LIANA_MUST_USE;
 
 /* Writes examples: add features, then pack. Packing empties the builder for the next example. Zero-initialise; free at
  * the end. Names and values are borrowed until the pack. The pack reports if memory was exhausted. */

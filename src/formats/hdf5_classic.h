@@ -71,7 +71,7 @@ typedef struct liana__classic_type {
     bool is_signed;    /* INTEGER */
     bool space_padded; /* TEXT */
     bool of_text;      /* VARIABLE */
-    const char *name;  /* "float32", ...; NULL for a kind of number that is not read, and for what is no number */
+    const char *name;  /* "float32", ...; NULL for other kinds of numbers, and for types that are no numbers */
 } liana__classic_type;
 liana_status liana__classic_type_of(liana__span body, liana__classic_type *type, liana__error *error) LIANA_MUST_USE;
 

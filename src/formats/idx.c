@@ -134,14 +134,6 @@ static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8
     return LIANA_OK;
 }
 
-static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, bool start,
-                               liana__error *error)
-{
-    if (!liana__is_gzip(bytes, size)) return read_array(idx, bytes, bytes, size, start, error);
-    LIANA_TRY(liana__inflate(idx->name, bytes, size, limit, &idx->inflated, &size, error));
-    return read_array(idx, idx->inflated, idx->inflated, size, start, error);
-}
-
 /* Reads a copy, since others may cut the file. A compressed file is read as a whole. */
 static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__error *error)
 {
@@ -161,32 +153,12 @@ static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__
     return status == LIANA_OK ? read_array(idx, idx->inflated, idx->inflated, size, start, error) : status;
 }
 
-liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
-                                   bool start, liana__idx *idx, liana__error *error)
-{
-    *idx = (liana__idx){.name = strdup(name)};
-    liana_status status =
-        idx->name ? read_bytes(idx, bytes, size, inflated_limit, start, error) : liana__fail_memory(error, name);
-    if (status != LIANA_OK) liana__idx_close(idx);
-    return status;
-}
-
-static liana_status open_file(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
+liana_status liana__idx_open(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
 {
     *idx = (liana__idx){.name = strdup(path)};
     liana_status status = idx->name ? read_file(idx, inflated_limit, start, error) : liana__fail_memory(error, path);
     if (status != LIANA_OK) liana__idx_close(idx);
     return status;
-}
-
-liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
-{
-    return open_file(path, inflated_limit, false, idx, error);
-}
-
-liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
-{
-    return open_file(path, inflated_limit, true, idx, error);
 }
 
 void liana__idx_close(liana__idx *idx)

@@ -1,6 +1,7 @@
 /* Graphs from bytes that nobody vouches for; graph_file.h has the layout. */
 #include "base/crc32c.h"
 #include "base/little_endian.h"
+#include "base/scoped.h"
 #include "ir/graph_file.h"
 
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static liana_status read_attributes(reader *r, const liana__fields *fields, void
 
 /* ---- nodes ---- */
 
-/* What every node begins with. */
+/* The begin of every node. */
 typedef struct node_head {
     const char *op;
     liana_dtype dtype;
@@ -435,9 +436,8 @@ static liana_status read_node(reader *r, node_head *head)
     } else if (strcmp(head->op, "constant") == 0) {
         status = read_constant(r, head, &made);
     } else {
-        liana__arena scratch = {0};
+        LIANA__SCOPED(liana__arena) scratch = {0};
         status = read_call(r, head, &scratch, &made);
-        liana__arena_free(&scratch);
     }
     if (status != LIANA_OK) return status;
     liana__node *node = liana__tensor_node(made);

@@ -5,6 +5,8 @@
 
 #include "ir/op.h"
 
+#include <math.h>
+
 /* The activation that an op ends in. */
 typedef enum liana__fused_activation {
     LIANA__FUSED_LINEAR,
@@ -13,6 +15,17 @@ typedef enum liana__fused_activation {
     LIANA__FUSED_SWISH,
     LIANA__NUM_FUSED_ACTIVATIONS,
 } liana__fused_activation;
+
+/* For plain loops; a NaN stays one. */
+static inline double liana__fused_activate(int activation, double z)
+{
+    switch (activation) {
+    case LIANA__FUSED_RELU: return z < 0 ? 0 : z;
+    case LIANA__FUSED_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
+    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
+    default: return z;
+    }
+}
 
 /* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe what is added. */
 enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };

@@ -58,7 +58,7 @@ typedef struct liana__layer_node {
     liana_location where;
 } liana__layer_node;
 
-/* What tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
+/* Tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
 typedef struct liana__identity {
     size_t num_holders;
 } liana__identity;
@@ -138,7 +138,7 @@ struct liana_model {
     size_t num_values;
     uint64_t values_version;    /* another number whenever values are */
     uint64_t structure_version; /* ... whenever layers, or what of them trains, are */
-    /* What fit, evaluate and predict compiled; kept by src/train. */
+    /* The results of compiling for fit, evaluate and predict; kept by src/train. */
     void *compiled;
     void (*destroy_compiled)(void *compiled);
 };
@@ -232,13 +232,14 @@ liana_status liana__model_outputs_from(liana_model *model, const liana__value *n
 
 /* Checks that all layers lead to an output. Errors: INVALID_CONFIG with the layer. */
 liana_status liana__model_check_used(const liana_model *model, liana__error *error) LIANA_MUST_USE;
-/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that was
- * fitted, loaded or used may have got other outputs since, which leave layers out. */
+/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that
+ * was fitted, loaded or used may have got other outputs since, which leave layers out. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
-/* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
- * after one that keep this. Errors: INVALID_CONFIG, with place and layer. */
-liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Checks that an output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers after one that
+ * keep this. Errors: INVALID_CONFIG, with place and layer. */
+liana_status liana__model_check_probabilities(const liana_model *model, size_t output, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether a node is a softmax over one value, which is 1 whatever it reads. */
 bool liana__model_is_lone_softmax(const liana_model *model, size_t node);
 /* Fails if an output is such a softmax, or would be one in its loss (`of_loss`). Errors: INVALID_CONFIG, with place and
@@ -249,10 +250,8 @@ liana_status liana__model_check_lone_softmax(const liana_model *model, size_t ou
  * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana_logits_kind expected,
                                        const char *loss, liana__error *error) LIANA_MUST_USE;
-/* The same for any output. */
-liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
-    LIANA_MUST_USE;
-
+/* The text of an option of a layer; NULL: it has no such option, or it is not given. */
+const char *liana__layer_option_text(const liana__layer *layer, const char *name);
 /* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model/rules.c.
  * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
@@ -351,7 +350,7 @@ void liana__model_set_inference(liana_model *model, size_t begin, size_t end, bo
 /* Freezes the layers before `name`; it and the later layers are trained. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
 
-/* What tells the draws of calls apart. The first call of a layer draws as the layer alone does. */
+/* A number that tells the draws of calls apart. The first call of a layer draws as the layer alone does. */
 enum { LIANA__MOST_LAYERS = 1 << 20, LIANA__MOST_CALLS = 1 << 12 };
 static inline uint32_t liana__layer_salt(size_t layer, size_t number)
 {
@@ -377,8 +376,8 @@ typedef struct liana__model_mode {
     liana_tensor positions;
     /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
     liana_tensor present;
-    /* So many shards of equal size stand one behind the other in the batch, each with batch statistics of its own; only
-     * with `present`. Layers of a program's own do not know of it. 0: one. */
+    /* This number of shards of equal size stands one behind the other in the batch, each with batch statistics of its
+     * own; only with `present`. Layers of a program's own do not know of it. 0: one. */
     int64_t leaves;
     uint64_t seed;
     liana_dtype dtype;         /* of the weights of a model without float inputs: LIANA_F32 or another float */

@@ -1,4 +1,4 @@
-/* target.h - what an output of a model is compared with, by losses and metrics. */
+/* target.h - the targets with which losses and metrics compare an output of a model. */
 #ifndef LIANA_LOSSES_TARGET_H
 #define LIANA_LOSSES_TARGET_H
 

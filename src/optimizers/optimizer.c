@@ -54,11 +54,6 @@ const liana__kind liana__optimizer_kind = {.kind = LIANA_PART_OPTIMIZER,
                                            .reserved = reserved,
                                            .accept = accept};
 
-const liana_optimizer_type *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest)
-{
-    return liana__part_find(context, &liana__optimizer_kind, name, nearest);
-}
-
 size_t liana__optimizer_num_slots(const liana_optimizer_type *optimizer, const void *options)
 {
     if (optimizer->num_slots) return optimizer->num_slots(options);

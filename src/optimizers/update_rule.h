@@ -28,12 +28,12 @@ bool liana__rule_keeps_averages(const liana__update_rule *rule);
 /* The slot of the averages, or of the directions; the rule has it. */
 size_t liana__rule_average_slot(const liana__update_rule *rule);
 
-/* What an update reads beyond an element. The terms of its rounds are those of liana__rule_terms. */
+/* The sums that an update reads beyond an element. The terms of its rounds are those of liana__rule_terms. */
 liana_update_reads liana__rule_reads(const liana__update_rule *rule);
 /* The round whose sums are for the learning rate. It is the rate of what comes after it. SIZE_MAX: there is none. */
 size_t liana__rule_rate_round(const liana__update_rule *rule);
 
-/* What the update of a variable of this name needs: options and weight decay. The caller sets the tensors. */
+/* For the update of a variable of this name: options and weight decay. The caller sets the tensors. */
 liana_optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable);
 /* As liana_sum_round.terms, of any round. */
 void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,

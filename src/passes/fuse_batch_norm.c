@@ -7,8 +7,6 @@
 #include "ops/norm/batch_norm.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
 /* The replacement of a node, by its id. */
 typedef struct fusion {
     const liana__node *norm;     /* the normalisation that it takes in; NULL: the node stays */
@@ -128,19 +126,16 @@ static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uin
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
-    fusion *fusions = calloc(graph->num_nodes, sizeof *fusions);
-    uint32_t *readers = calloc(graph->num_nodes, sizeof *readers), *gates = calloc(graph->num_nodes, sizeof *gates);
+    fusion *fusions = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *fusions);
+    uint32_t *readers = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *readers);
+    uint32_t *gates = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *gates);
     rewriter->analysis = fusions;
-    bool enough = fusions && readers && gates;
-    if (enough) {
-        find_gradients(rewriter, fusions, readers, gates);
-        for (size_t id = 1; id < graph->num_nodes; id++) {
-            if (!fusions[id].norm) find_forward(rewriter, graph->nodes[id], gates, &fusions[id]);
-        }
+    if (rewriter->arena.failed) return liana__fail_memory(error, "fusing batch normalisation");
+    find_gradients(rewriter, fusions, readers, gates);
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        if (!fusions[id].norm) find_forward(rewriter, graph->nodes[id], gates, &fusions[id]);
     }
-    free(readers);
-    free(gates);
-    return enough ? LIANA_OK : liana__fail_memory(error, "fusing batch normalisation");
+    return LIANA_OK;
 }
 
 static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,

@@ -27,6 +27,7 @@ typedef struct liana__plan_copy {
 } liana__plan_copy;
 
 typedef struct liana__memory_plan {
+    liana__arena arena; /* has the lists */
     size_t num_nodes;
     liana__storage *storage; /* by node id */
     bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */

@@ -5,6 +5,7 @@
  * is a possible choice here. A tensor that is not kept is recomputed from what is there, or from what is recomputed
  * too. What is held at each time follows from lifetimes alone, which takes microseconds for a whole graph. The memory
  * plan, which also knows places, has the last word. */
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/memory_plan.h"
 #include "plan/recompute.h"
@@ -83,8 +84,7 @@ static void find_forgettable(chooser *c, bool *of_examples)
         bool by_rows = liana__segment_parts(&schedule->segments[segment], node).kind == LIANA__PART_ROWS;
         may[id] = segment < c->view.turn && (schedule->internal[id] || (of_examples[id] && by_rows));
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) may[graph->outputs[i].node->id] = false;
-    for (size_t i = 0; i < graph->num_assignments; i++) may[graph->assignments[i].value->id] = false;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) may[liana__graph_result(graph, i)->id] = false;
     /* An alias is where its input is: both are forgotten, by the same segment, or neither. */
     for (size_t i = schedule->count; i > 0; i--) {
         const liana__node *node = graph->nodes[schedule->order[i - 1]];
@@ -325,37 +325,21 @@ static liana_status choose(chooser *c, size_t limit, candidate *list, liana__rec
     return LIANA_OK;
 }
 
-static bool allocate(chooser *c)
+static bool allocate(chooser *c, liana__arena *arena)
 {
     size_t n = c->view.graph->num_nodes, segments = c->num_segments + 2;
-    c->view.may = calloc(n, sizeof *c->view.may);
-    c->view.cloned = calloc(n, sizeof *c->view.cloned);
-    c->view.again = calloc(segments, sizeof *c->view.again);
-    c->view.trigger = calloc(segments, sizeof *c->view.trigger);
-    c->size = calloc(n, sizeof *c->size);
-    c->cost = calloc(n, sizeof *c->cost);
-    c->owner = calloc(n, sizeof *c->owner);
-    c->last = calloc(n, sizeof *c->last);
-    c->last_clone = calloc(n, sizeof *c->last_clone);
-    c->work = calloc(segments, sizeof *c->work);
-    c->change = calloc(segments, sizeof *c->change);
-    return c->view.may && c->view.cloned && c->view.again && c->view.trigger && c->size && c->cost && c->owner &&
-           c->last && c->last_clone && c->work && c->change;
-}
-
-static void release(chooser *c)
-{
-    free(c->view.may);
-    free(c->view.cloned);
-    free(c->view.again);
-    free(c->view.trigger);
-    free(c->size);
-    free(c->cost);
-    free(c->owner);
-    free(c->last);
-    free(c->last_clone);
-    free(c->work);
-    free(c->change);
+    c->view.may = liana__arena_allocate(arena, n * sizeof *c->view.may);
+    c->view.cloned = liana__arena_allocate(arena, n * sizeof *c->view.cloned);
+    c->view.again = liana__arena_allocate(arena, segments * sizeof *c->view.again);
+    c->view.trigger = liana__arena_allocate(arena, segments * sizeof *c->view.trigger);
+    c->size = liana__arena_allocate(arena, n * sizeof *c->size);
+    c->cost = liana__arena_allocate(arena, n * sizeof *c->cost);
+    c->owner = liana__arena_allocate(arena, n * sizeof *c->owner);
+    c->last = liana__arena_allocate(arena, n * sizeof *c->last);
+    c->last_clone = liana__arena_allocate(arena, n * sizeof *c->last_clone);
+    c->work = liana__arena_allocate(arena, segments * sizeof *c->work);
+    c->change = liana__arena_allocate(arena, segments * sizeof *c->change);
+    return !arena->failed;
 }
 
 /* ---- without a limit ---- */
@@ -411,10 +395,11 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
 {
     chooser c = {.view = {.graph = graph, .schedule = schedule, .elsewhere = elsewhere},
                  .num_segments = (uint32_t)schedule->num_segments};
-    bool *of_examples = calloc(graph->num_nodes, sizeof *of_examples);
-    candidate *list = calloc(schedule->num_segments + 1, sizeof *list);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    bool *of_examples = liana__arena_allocate(&arena, graph->num_nodes * sizeof *of_examples);
+    candidate *list = liana__arena_allocate(&arena, (schedule->num_segments + 1) * sizeof *list);
     liana_status status = LIANA_OK;
-    if (!allocate(&c) || !of_examples || !list) {
+    if (!allocate(&c, &arena)) {
         status = liana__fail_memory(error, "the choice of recomputed segments");
     } else {
         find_turn(&c);
@@ -422,9 +407,6 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
         weigh_nodes(&c);
         status = limit == SIZE_MAX ? choose_all_light(&c, made, error) : choose(&c, limit, list, made, error);
     }
-    free(of_examples);
-    free(list);
-    release(&c);
     if (status != LIANA_OK) liana__recomputation_free(made);
     return status;
 }

@@ -14,6 +14,7 @@ enum { LIANA__MAX_COMPILED_SETS = 32 };
 
 /* The part of the graph that gives some results and makes some assignments. */
 typedef struct liana__compiled_set {
+    liana__arena arena;    /* of all lists */
     liana__node **results; /* of the whole graph, by ascending id */
     size_t num_results;
     size_t *assignments; /* of the whole graph, ascending */

@@ -1,9 +1,8 @@
 /* Running a program: what a run asks for, what it is fed, and what it gives. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "program/program.h"
-
-#include <stdlib.h>
 
 /* ---- names ---- */
 
@@ -168,7 +167,7 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
 
 static liana_status fail_missing_feeds(const liana_program *program, const liana__compiled_set *set)
 {
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     size_t count = 0;
     for (size_t i = 0; i < set->num_inputs; i++) {
         const liana__node *node = set->inputs[i];
@@ -176,11 +175,9 @@ static liana_status fail_missing_feeds(const liana_program *program, const liana
         liana__text_add(&names, "%s'%.100s' (%s)", count++ ? ", " : "", node->name,
                         liana__type_print(node->dtype, &node->shape).text);
     }
-    liana_status status = liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
-                                      "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
-                                      count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
-    liana__text_free(&names);
-    return status;
+    return liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
+                       "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
+                       count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
 }
 
 /* Finds what each needed input is fed. */
@@ -205,12 +202,10 @@ static liana_status check_variables(const liana_program *program, const liana__c
     bool all = true;
     for (size_t i = 0; i < set->num_read && all; i++) all = program->variables->states[set->read[i]].initialized;
     if (all) return LIANA_OK;
-    bool *read = calloc(program->variables->values.count + 1, sizeof *read);
+    LIANA__SCOPED_MEMORY bool *read = calloc(program->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, "a run");
     for (size_t i = 0; i < set->num_read; i++) read[set->read[i]] = true;
-    liana_status status = liana__variables_require(program->variables, program->name, read);
-    free(read);
-    return status;
+    return liana__variables_require(program->variables, program->name, read);
 }
 
 static size_t output_of(const liana__compiled_set *set, const liana__node *node)

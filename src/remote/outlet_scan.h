@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* A file that was replaced or has grown has another one. */
 typedef struct liana__outlet_identity {
@@ -31,6 +32,11 @@ typedef struct liana__outlet_files {
     size_t count;
     size_t capacity;
 } liana__outlet_files;
+
+static inline void liana__outlet_files_free(liana__outlet_files *files)
+{
+    free(files->items);
+}
 
 /* Finds all files, in the order of sending: those of the folder itself, then those of each folder below it, the last
  * name first (the newest checkpoint). A file with the name `last` (may be NULL) comes after all others of its folder;

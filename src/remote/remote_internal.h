@@ -127,7 +127,8 @@ liana_status liana__remote_describe(liana__remote *remote, liana__remote_object 
 liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,
                                 liana__arena *arena, liana__listing *listing, liana__error *error);
 
-/* message.c: the error for a refusal. */
+/* message.c: what a refusal says, and the error for it. */
+liana__refusal liana__http_refusal(const liana__http_response *response);
 liana_status liana__remote_refused(const liana__remote *remote, const liana__scheme *scheme, const char *name,
                                    const liana__http_response *response, liana__error *error);
 /* The error for a file that has changed. */

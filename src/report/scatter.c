@@ -1,9 +1,7 @@
 /* Draws dots for pairs of width and height. */
-#include "report/scatter.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/axis.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -61,7 +61,7 @@ liana__hlo liana__hlo_compare_with(liana__lowering *lowering, const char *direct
 liana__hlo liana__hlo_select(liana__lowering *lowering, liana__hlo condition, liana__hlo a, liana__hlo b);
 /* min(max(x, low), high), where a NaN stays. */
 liana__hlo liana__hlo_clamp(liana__lowering *lowering, liana__hlo x, double low, double high);
-/* StableHLO's convert: what does not fit the new dtype is undefined. x itself if it has that dtype. */
+/* StableHLO's convert: a value that does not fit the new dtype is undefined. x itself if it has that dtype. */
 liana__hlo liana__hlo_convert(liana__lowering *lowering, liana__hlo x, liana_dtype dtype);
 /* bf16 as f32, in which several steps are computed before they are rounded once; anything else as it is. */
 liana__hlo liana__hlo_widen(liana__lowering *lowering, liana__hlo x);

@@ -17,6 +17,5 @@ typedef struct liana__recomputed_run {
  * that gradient is there. Where it ends, those values are what they were. Errors: OUT_OF_MEMORY. */
 liana_status liana__recomputed_step(liana__lowering *lowering, const liana_graph *graph, const bool *needed, size_t id,
                                     liana__recomputed_run *run) LIANA_MUST_USE;
-void liana__recomputed_free(liana__recomputed_run *run);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct liana__stablehlo_part {
 
 enum { LIANA__MOST_WHOLE_ROUNDS = 4 };
 
-/* What a module is made of; see backends/whole_update.h. */
+/* The parts of a module; see backends/whole_update.h. */
 typedef struct liana__stablehlo_whole {
     const liana_graph *leaves;                                  /* shards side by side; outputs are their sums, f32 */
     liana__stablehlo_part sum_rounds[LIANA__MOST_WHOLE_ROUNDS]; /* the last output is what a round comes to */
@@ -30,7 +30,7 @@ typedef struct liana__stablehlo_whole {
     int64_t table_rows; /* of every table */
 } liana__stablehlo_whole;
 
-/* What became of an update; the numbers are those of liana__whole_status. */
+/* The outcome of an update; the numbers are those of liana__whole_status. */
 enum {
     LIANA__STEP_DONE,
     LIANA__STEP_BAD_SUMS,

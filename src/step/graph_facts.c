@@ -1,5 +1,5 @@
 /* Describes graphs, so that processes can compare them. */
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 
 #include "base/crc32c.h"
 #include "base/scoped.h"
@@ -36,7 +36,7 @@ typedef struct op_place {
     liana__facts *facts;
     const liana__node *node;
     const char *graph;
-    const char *behind; /* the nearest name that it computes from; NULL: there is none */
+    const char *behind; /* the nearest name that it computes from; NULL: missing */
 } op_place;
 
 /* `what` of the op; NULL: the op itself. */

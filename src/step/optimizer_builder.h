@@ -14,7 +14,7 @@ enum {
     LIANA__NUM_UPDATE_SCALARS,
 };
 
-/* What the caller says of it. All is borrowed. */
+/* The plan of an optimizer in a step. All is borrowed. */
 typedef struct liana__optimizer_plan {
     liana_context *context;
     liana__update_rule rule;

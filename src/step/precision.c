@@ -1,4 +1,4 @@
-/* Decides what a run computes in. */
+/* Decides the precision of a run. */
 #include "step/precision.h"
 
 #include "backends/pjrt/platform.h"
@@ -23,7 +23,7 @@ liana_precision liana__precision_named(const char *name)
     return LIANA_FLOAT32;
 }
 
-/* What mixed precision is at each level, best first: by what it gains from, and whether `auto` takes it. */
+/* Mixed precision at each level, best first: the feature that it gains from, and whether `auto` takes it. */
 static const struct level {
     liana__isa isa;
     const char *feature; /* of the processor, for bf16; NULL: none */

@@ -1,7 +1,6 @@
-/* Runs the programs of a step again, with what they read. */
-#include "step/rerun.h"
+/* Runs the programs of a step again, with the same inputs. */
+#include "step/incident.h"
 
-#include "base/context.h"
 #include "base/scoped.h"
 #include "ir/graph.h"
 #include "optimizers/optimizer.h"
@@ -90,7 +89,7 @@ static liana_status note_owners(const liana__rerun *rerun, bool backwards, liana
     return liana__incident_note_layers(incident, layer_of_owned, &all, error);
 }
 
-/* ---- what a program read ---- */
+/* ---- the inputs of a program ---- */
 
 static liana_status read_variables(const liana__rerun *rerun, bool before, liana__incident *incident,
                                    liana__error *error)
@@ -133,7 +132,7 @@ static liana_status read_rows(const liana__rerun *rerun, const liana__leaf_batch
     return LIANA_OK;
 }
 
-/* What an update is given beside sums of shards. */
+/* The inputs of an update that are no sums of shards. */
 typedef struct given {
     float *scalars; /* the number of examples, then the update's; rounds may change them */
     size_t num_scalars;
@@ -176,7 +175,7 @@ static liana__value *example_value(const liana__rerun *rerun, int64_t example, l
     return map;
 }
 
-/* Says what the program is, and examines it. */
+/* Names the program, and examines it. */
 static liana_status examine(const liana__rerun *rerun, const liana__fault *fault, const char *what,
                             const liana__leaf *shard, liana__incident *incident, liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* Updates by slices: what an update changes, and the graphs that update a slice of it. */
+/* Updates by slices: the items of an update, and the graphs that update a slice of them. */
 #include "step/slice_update.h"
 
 #include "ir/graph.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what an update changes ---- */
+/* ---- the items of an update ---- */
 
 static liana_status check_reads(const liana__update_rule *rule, liana__error *error)
 {

@@ -11,7 +11,6 @@
 #include "distribute/slices.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
-#include "optimizers/optimizer.h"
 #include "optimizers/update_rule.h"
 
 /* No variable. */
@@ -34,7 +33,7 @@ typedef struct liana__updated_variable {
     const char *owner_name;
 } liana__updated_variable;
 
-/* What an update changes. */
+/* The items of an update. */
 typedef struct liana__update_items {
     const liana__updated_variable *variables;
     size_t count; /* of them */

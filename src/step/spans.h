@@ -13,7 +13,7 @@ typedef struct liana__span_try {
     size_t num_there;     /* workers */
 } liana__span_try;
 
-/* What a process says of a step whose gradients were used. */
+/* The record of a process about a step whose gradients were used. */
 typedef struct liana__span_record {
     int64_t total;   /* positions of the whole batch */
     int64_t count;   /* examples of the own share */
@@ -37,12 +37,12 @@ typedef struct liana__step_span {
     liana_status (*scalars)(void *user, size_t update, float *scalars, liana__error *error);
     /* After all tries, in every process. NULL: nothing. */
     liana_status (*end)(void *user, liana__error *error);
-    /* Then what each process said of each step: steps in order, and in a step processes by rank. */
+    /* Then the record of each process about each step: steps in order, and in a step processes by rank. */
     void (*add)(void *user, size_t step, const liana__span_record *record, const float *sums);
     void *user;
 } liana__step_span;
 
-/* What came of a span: the same in all processes. */
+/* The result of a span: the same in all processes. */
 typedef struct liana__span_result {
     liana__span_counts counts;
     liana__span_try attempt; /* the last one */

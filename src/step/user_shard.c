@@ -1,8 +1,7 @@
-/* The graph of a step's shard: what its function declares, and the sums that it gives. */
+/* The graph of a step's shard: the declarations of its function, and its sums. */
 #include "base/named.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "layers/model.h"
 #include "passes/autodiff.h"

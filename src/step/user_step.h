@@ -2,8 +2,7 @@
 #ifndef LIANA_STEP_USER_STEP_H
 #define LIANA_STEP_USER_STEP_H
 
-#include "program/variables.h"
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 #include "step/replicas/replicas.h"
 #include "step/step.h"
 #include "step/user_update.h"
@@ -49,7 +48,7 @@ struct liana_step {
 liana_status liana__user_build_shard(void *user, liana__step_kind kind, const liana__shard_rows *rows,
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
-/* The component of that name; num_components: there is none. */
+/* The component of that name; num_components: missing. */
 size_t liana__user_component(const liana_step *step, const char *name, const char **nearest);
 
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */

@@ -4,7 +4,7 @@
 #include "harness/graph_run.h"
 #include "harness/pjrt_plugin.h"
 
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "train/run/run.h"
 
 #include <jansson.h>

@@ -290,8 +290,9 @@ static void add_on(liana__pjrt_client *client, const liana__pjrt_program *progra
     assert_ok(liana__pjrt_upload(&device.base, LIANA_F32, &shape, a, &x, &fence, &error), &error);
     assert_ok(liana__pjrt_wait(fence, &error), &error);
     assert_ok(liana__pjrt_upload(&device.base, LIANA_F32, &shape, b, &y, NULL, &error), &error);
-    void *result, *const arguments[] = {handle_of(x), handle_of(y)};
-    assert_ok(liana__pjrt_program_run(program, device.handle, arguments, 2, &result, &error), &error);
+    void *result, *handles[] = {handle_of(x), handle_of(y)};
+    void **const arguments = handles, **const results = &result;
+    assert_ok(liana__pjrt_program_run(program, device.handle, &arguments, 2, &results, &error), &error);
     /* x was donated: reading it is an error of the plugin. */
     float got[6];
     assert_compare(liana__pjrt_download(x, got, &error), !=, LIANA_OK);

@@ -1,4 +1,5 @@
-/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients. */
+/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients.
+ * */
 #include "harness/harness.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps all. */
+/* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps
+ * all. */
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
@@ -153,8 +154,8 @@ static void test_shards_need_less(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* The first device holds the optimizer's slots, so that the others have more room. They take the first one's choice, and its
- * program: nothing more is compiled for them. */
+/* The first device holds the optimizer's slots, so that the others have more room. They take the first one's choice,
+ * and its program: nothing more is compiled for them. */
 static void test_devices_compute_the_same_parts_twice(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Whole runs on a PJRT plugin that meet something bad: files that are no plugins, kept programs that are damaged or of other
- * versions, an op that cannot be written as StableHLO. */
+/* Whole runs on a PJRT plugin that meet something bad: files that are no plugins, kept programs that are damaged or of
+ * other versions, an op that cannot be written as StableHLO. */
 #include "harness/tiny_fit.h"
 
 #include "backends/pjrt/interface.h"

@@ -1,6 +1,6 @@
-/* The gradients of models of the zoo on the PJRT plugin for CPUs beside liana's CPU: a shard in float32 with the outputs
- * of all layers, the loss, and the gradients of all variables and statistics, judged as `liana compare-devices` judges
- * (train/training/device_comparison.h). As a test a small one, and one that is computed wrongly. `make check-zoo` runs
+/* The gradients of models of the zoo on the PJRT plugin for CPUs beside liana's CPU: a shard in float32 with the
+ * outputs of all layers, the loss, and the gradients of all variables and statistics, judged as `liana
+ * compare-devices` judges (train/training/device_comparison.h). As a test a small one, and one that is computed wrongly. `make check-zoo` runs
  *   test_pjrt_zoo all|MODEL...
  * which prints a line for each model, and ends with 1 where one fails; with 77 where there is no plugin.
  *
@@ -16,7 +16,7 @@
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "models/models.h"
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "train/run/run.h"
 
 #include <math.h>

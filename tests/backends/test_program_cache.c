@@ -1,4 +1,5 @@
-/* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different. */
+/* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different.
+ * */
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
@@ -147,8 +148,8 @@ static void test_damaged_files_are_compiled_anew(void **state)
     }
 }
 
-/* A whole file of another liana, or of another layout: the checksum is right, and it is compiled anew. `at` is a place in
- * the file. */
+/* A whole file of another liana, or of another layout: the checksum is right, and it is compiled anew. `at` is a place
+ * in the file. */
 static void change_and_sum_up(const char *path, size_t at)
 {
     liana__error error = {0};

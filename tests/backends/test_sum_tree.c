@@ -106,7 +106,7 @@ static void sleep_a_little(unsigned salt, size_t shard)
 }
 
 /* As an execution does it; `salt` says how long it takes. Of some sums nobody hears before the end. */
-static liana_status write_shard(size_t shard, const liana__leaf_target *into, unsigned salt, liana__error *error)
+static liana_status write_shard(size_t shard, const liana__shard_target *into, unsigned salt, liana__error *error)
 {
     liana__buffer *const *sums = into->sums;
     atomic_int *arrivals = into->arrivals;
@@ -153,7 +153,8 @@ static bool is_blocked(const behaviour *b, size_t shard)
     return false;
 }
 
-static liana_status run_shard(void *user, size_t shard, int worker, const liana__leaf_target *into, liana__error *error)
+static liana_status run_shard(void *user, size_t shard, int worker, const liana__shard_target *into,
+                              liana__error *error)
 {
     behaviour *b = user;
     if (into->arrivals) atomic_fetch_add(&b->num_adding, 1);
@@ -289,7 +290,7 @@ static void test_sums_are_the_trees_bits(void **state)
     }
 }
 
-static liana_status write_small(void *user, size_t leaf, int worker, const liana__leaf_target *into,
+static liana_status write_small(void *user, size_t leaf, int worker, const liana__shard_target *into,
                                 liana__error *error)
 {
     liana__buffer *const *sums = into->sums;

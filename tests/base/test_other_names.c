@@ -183,9 +183,9 @@ static void test_hints_of_configurations(void **state)
                  "learning_rate: {name: InverseTimeDecay, decay_rate: RATE}");
     check_config("train.optimizer={name: SGD, learning_rate: {name: StepLR}}", "PiecewiseConstantDecay");
     const char *nearest = NULL;
-    assert_null(liana__loss_find(NULL, "tf.nn.softmax_cross_entropy_with_logits", &nearest));
+    assert_null(liana__part_find(NULL, &liana__loss_kind, "tf.nn.softmax_cross_entropy_with_logits", &nearest));
     assert_string_equal(nearest, "categorical_crossentropy");
-    assert_null(liana__metric_find(NULL, "TopKCategoricalAccuracy", &nearest));
+    assert_null(liana__part_find(NULL, &liana__metric_kind, "TopKCategoricalAccuracy", &nearest));
     assert_string_equal(nearest, "top_k_accuracy");
     check_config("train.lr=0.1", "train.optimizer.learning_rate");
     check_config("train.verbose=1", "train --json");

@@ -35,7 +35,7 @@ static void write_records(const char *name, odd_record odd)
 {
     liana__error error = {0};
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     liana__example_builder builder = {0};
     for (int i = 0; i < NUM_RECORDS; i++) {
         uint8_t pixels[PIXELS];

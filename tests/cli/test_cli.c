@@ -173,7 +173,7 @@ static void test_usage_errors(void **state)
                        "liana: convert: --out is missing: give the folder for the shards as --out DIR\n");
 }
 
-static const liana__option words_options[] = {LIANA__OPTION_OUT("x"), LIANA__OPTION_RESUME, {0}};
+static const liana__option words_options[] = {{LIANA__OPTION_OUT("x")}, {LIANA__OPTION_RESUME}, {0}};
 static const liana__command words_command = {
     .name = "words", .operands = "", .options = words_options, .max_operands = -1, .overrides = true};
 

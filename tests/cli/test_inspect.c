@@ -162,7 +162,7 @@ static void test_damage_is_counted_and_named(void **state)
     bytes[200] ^= 1;
     /* What is whole of a cut file: all but the last record, up to where that begins. */
     liana__tfrecord *file;
-    assert_ok(liana__tfrecord_open_bytes("whole", (const uint8_t *)bytes, size, NULL, &file, &error), &error);
+    assert_ok(liana__tfrecord_open(liana__test_write("whole", bytes, size), NULL, &file, &error), &error);
     path = liana__test_write("cut.tfrec", bytes, size - 5);
     json = inspect_json(path, 1);
     assert_text(json, "kind", "TFRecord");
@@ -357,7 +357,7 @@ static void test_event_files(void **state)
     static const char scalar[] = "\x10\x07\x2a\x11\x0a\x0f\x0a\x03"
                                  "acc"
                                  "\x42\x08\x08\x01\x22\x04\x00\x00\x00\x3f";
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("e"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("e"), &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, version, sizeof version - 1, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, other, sizeof other - 1, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, scalar, sizeof scalar - 1, &error), &error);

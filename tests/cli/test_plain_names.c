@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/format.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>

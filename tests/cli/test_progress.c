@@ -1,9 +1,8 @@
 /* The lines that show a running training. */
 #include "harness/harness.h"
 
-#include "cli/progress.h"
+#include "cli/command.h"
 #include "cli/reporter.h"
-#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <jansson.h>

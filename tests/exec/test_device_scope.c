@@ -1,5 +1,5 @@
-/* Parts of a graph on several devices of this process: the bits of one device, who is where, what runs at the same time,
- * and what is refused. */
+/* Parts of a graph on several devices of this process: the bits of one device, who is where, what runs at the same
+ * time, and what is refused. */
 #include "harness/harness.h"
 #include "harness/one_context.h"
 

@@ -8,7 +8,6 @@
 #include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

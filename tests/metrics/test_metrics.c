@@ -547,7 +547,7 @@ static void test_metrics_are_those_of_keras(void **state)
 /* f32 [EXAMPLES] of a metric that is a mean. */
 static void run_elements(const char *name, const samples *all, liana_logits_kind activation, float *each)
 {
-    const liana_metric_type *metric = liana__metric_find(NULL, name, NULL);
+    const liana_metric_type *metric = liana__part_find(NULL, &liana__metric_kind, name, NULL);
     liana__arena arena = {0};
     void *options = liana__arena_allocate(&arena, metric->part.options.size + 1);
     assert_ok(liana__fields_default(&metric->part.options, &arena, options, &context->error), &context->error);

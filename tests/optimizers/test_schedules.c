@@ -21,7 +21,7 @@ static run start(const char *name, const char *yaml)
     liana__arena arena = {0};
     liana__value *map = NULL;
     const char *nearest = NULL;
-    const liana_schedule_type *schedule = liana__schedule_find(NULL, name, &nearest);
+    const liana_schedule_type *schedule = liana__part_find(NULL, &liana__schedule_kind, name, &nearest);
     assert_non_null(schedule);
     void *options = calloc(1, schedule->part.options.size);
     assert_non_null(options);
@@ -247,10 +247,11 @@ static void test_names_and_options(void **state)
 {
     (void)state;
     const char *nearest = NULL;
-    assert_ptr_equal(liana__schedule_find(NULL, "cosinedecay", &nearest), &liana__schedule_CosineDecay);
-    assert_null(liana__schedule_find(NULL, "CosineDecai", &nearest));
+    assert_ptr_equal(liana__part_find(NULL, &liana__schedule_kind, "cosinedecay", &nearest),
+                     &liana__schedule_CosineDecay);
+    assert_null(liana__part_find(NULL, &liana__schedule_kind, "CosineDecai", &nearest));
     assert_string_equal(nearest, "CosineDecay");
-    assert_null(liana__schedule_find(NULL, "Triangle", &nearest));
+    assert_null(liana__part_find(NULL, &liana__schedule_kind, "Triangle", &nearest));
     assert_null(nearest);
 
     liana__error error = {0};

@@ -1,4 +1,5 @@
-/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and each kind of mistake. */
+/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and
+ * each kind of mistake. */
 #include "harness/harness.h"
 
 #include "base/context.h"

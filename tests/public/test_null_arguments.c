@@ -5,7 +5,7 @@
 #include "harness/tiny_fit.h"
 
 #include "base/context.h"
-#include "train/training/kept_values.h"
+#include "train/training/training_state.h"
 
 #include <liana/liana.h>
 #include <signal.h>

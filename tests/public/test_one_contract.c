@@ -60,8 +60,8 @@ static void test_every_part_can_be_registered(void **state)
     liana_context *context;
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_compare(register_copies(context), >, 160);
-    assert_non_null(liana__layer_find(context, "copy_of_Dense", NULL));
-    assert_non_null(liana__loss_find(context, "copy_of_huber", NULL));
+    assert_non_null(liana__part_find(context, &liana__layer_kind, "copy_of_Dense", NULL));
+    assert_non_null(liana__part_find(context, &liana__loss_kind, "copy_of_huber", NULL));
     liana_context_destroy(context);
 }
 

@@ -1,5 +1,5 @@
-/* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run was
- * killed, refused or cut off. */
+/* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run
+ * was killed, refused or cut off. */
 #include "harness/command_run.h"
 #include "harness/peers.h"
 #include "harness/remote_server.h"

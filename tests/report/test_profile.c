@@ -6,7 +6,7 @@
 #include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/file.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include <jansson.h>
 #include <math.h>

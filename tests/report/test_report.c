@@ -3,10 +3,8 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "report/axis.h"
-#include "report/class_matrix.h"
-#include "report/curves.h"
-#include "report/grid.h"
+#include "report/canvas.h"
+#include "report/pictures.h"
 
 #include <math.h>
 #include <stdlib.h>

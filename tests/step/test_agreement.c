@@ -5,10 +5,10 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/config/config.h"
 #include "train/run/run_internal.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <pthread.h>
 #include <stdlib.h>

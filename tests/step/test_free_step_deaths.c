@@ -2,7 +2,7 @@
 #include "harness/cluster/free_steps.h"
 #include "harness/cluster/hub_death.h"
 
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 /* `is_first`: nobody else's gradients are taken before. False: it had done all before. */
 static bool run_with_death(const char *strategy, liana__hub_death *dead, bool is_first, size_t workers, size_t servers,

@@ -3,7 +3,7 @@
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/free_steps.h"
 
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "harness/harness.h"
 
 #include "ir/graph.h"
-#include "step/update_cut.h"
+#include "step/user_update.h"
 
 #include <liana/ops.h>
 #include <liana/optimizer.h>

@@ -135,7 +135,7 @@ typedef struct liana__cpu_executable {
     liana_graph *optimized;
     liana__execution_order schedule;
     liana__memory_plan plan;
-    liana__arena arena; /* the nodes of slices and what else the steps point to */
+    liana__arena arena; /* of all lists below, and of what the steps point to */
     liana__cpu_step *steps;
     size_t num_steps;
     liana__cpu_segment *segments;

@@ -2,8 +2,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
 #include "base/denormals.h"
-
-#include <stdlib.h>
+#include "base/scoped.h"
 
 static bool is_external(liana__storage_kind kind)
 {
@@ -13,7 +12,7 @@ static bool is_external(liana__storage_kind kind)
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error)
 {
     size_t count = executable->graph->num_nodes;
-    executable->externals = calloc(count, sizeof *executable->externals);
+    executable->externals = liana__arena_allocate(&executable->arena, count * sizeof *executable->externals);
     if (!executable->externals) return liana__fail_memory(error, "an executable");
     for (uint32_t id = 1; id < count; id++) {
         liana__storage storage = executable->plan.storage[id];
@@ -28,7 +27,8 @@ liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    executable->deliveries = calloc(executable->base.num_outputs + 1, sizeof *executable->deliveries);
+    executable->deliveries =
+        liana__arena_allocate(&executable->arena, (executable->base.num_outputs + 1) * sizeof *executable->deliveries);
     if (!executable->deliveries) return liana__fail_memory(error, "an executable");
     for (size_t segment = 0; segment < executable->num_segments; segment++) {
         for (size_t k = executable->segments[segment].first_step; k < executable->segments[segment].end_step; k++) {
@@ -67,19 +67,18 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    size_t *segments = find_segments(executable);
-    executable->early_copies = calloc(plan->num_copies + 1, sizeof *executable->early_copies);
-    executable->is_early = calloc(plan->num_copies + 1, sizeof *executable->is_early);
-    const bool enough = segments && executable->early_copies && executable->is_early;
-    for (size_t i = 0; enough && i < plan->num_copies; i++) {
+    LIANA__SCOPED_MEMORY size_t *segments = find_segments(executable);
+    const size_t most = plan->num_copies + 1;
+    executable->early_copies = liana__arena_allocate(&executable->arena, most * sizeof *executable->early_copies);
+    executable->is_early = liana__arena_allocate(&executable->arena, most * sizeof *executable->is_early);
+    if (!segments || executable->arena.failed) return liana__fail_memory(error, "an executable");
+    for (size_t i = 0; i < plan->num_copies; i++) {
         const liana__node *source = liana__cpu_find_source(executable->graph->nodes[plan->copies[i].node]);
         const size_t segment = segments[source->id];
         if (plan->copies[i].target.kind != LIANA__STORAGE_OUTPUT || segment == executable->num_segments) continue;
         executable->is_early[i] = true;
         executable->early_copies[executable->num_early_copies++] = (liana__cpu_early_copy){i, segment};
     }
-    free(segments);
-    if (!enough) return liana__fail_memory(error, "an executable");
     qsort(executable->early_copies, executable->num_early_copies, sizeof *executable->early_copies,
           compare_early_copies);
     return LIANA_OK;

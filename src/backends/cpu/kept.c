@@ -43,14 +43,12 @@ liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__er
     liana__cpu_kept *kept = &executable->kept;
     const liana_graph *graph = executable->graph;
     size_t most = 2 * executable->schedule.count + 1;
-    kept->nodes = calloc(graph->num_nodes, sizeof *kept->nodes);
-    kept->values = calloc(graph->num_nodes, sizeof *kept->values);
-    kept->versions = calloc(graph->num_variables + 1, sizeof *kept->versions);
-    kept->blocks = calloc(most, sizeof *kept->blocks);
-    if (!kept->nodes || !kept->values || !kept->versions || !kept->blocks ||
-        pthread_mutex_init(&kept->mutex, NULL) != 0) {
-        return liana__fail_memory(error, "an executable");
-    }
+    liana__arena *arena = &executable->arena;
+    kept->nodes = liana__arena_allocate(arena, graph->num_nodes * sizeof *kept->nodes);
+    kept->values = liana__arena_allocate(arena, graph->num_nodes * sizeof *kept->values);
+    kept->versions = liana__arena_allocate(arena, (graph->num_variables + 1) * sizeof *kept->versions);
+    kept->blocks = liana__arena_allocate(arena, most * sizeof *kept->blocks);
+    if (arena->failed || pthread_mutex_init(&kept->mutex, NULL) != 0) return liana__fail_memory(error, "an executable");
     kept->has_mutex = true;
     choose_nodes(executable);
     return LIANA_OK;
@@ -59,10 +57,6 @@ liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__er
 void liana__cpu_kept_free(liana__cpu_kept *kept)
 {
     for (size_t i = 0; i < kept->num_blocks; i++) free(kept->blocks[i]);
-    free(kept->blocks);
-    free(kept->versions);
-    free(kept->values);
-    free(kept->nodes);
     if (kept->has_mutex) pthread_mutex_destroy(&kept->mutex);
     *kept = (liana__cpu_kept){0};
 }

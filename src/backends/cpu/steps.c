@@ -5,8 +5,6 @@
 #include "ops/ops.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
 /* A step's kernel, prepared: the best one, unless it is already chosen. */
 static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
@@ -161,8 +159,9 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
 {
     const bool companions = liana__pass_is_on(executable->base.device->context, &liana__pass_fuse_statistics);
     const liana__execution_order *schedule = &executable->schedule;
-    executable->steps = calloc(schedule->count + 1, sizeof *executable->steps);
-    executable->segments = calloc(schedule->num_segments + 1, sizeof *executable->segments);
+    liana__arena *arena = &executable->arena;
+    executable->steps = liana__arena_allocate(arena, (schedule->count + 1) * sizeof *executable->steps);
+    executable->segments = liana__arena_allocate(arena, (schedule->num_segments + 1) * sizeof *executable->segments);
     if (!executable->steps || !executable->segments) return liana__fail_memory(error, "an executable");
     for (size_t i = 0; i < schedule->num_segments; i++) {
         const liana__segment *segment = &schedule->segments[i];
@@ -187,11 +186,7 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
 void liana__cpu_free_steps(liana__cpu_executable *executable)
 {
     for (size_t i = 0; i < executable->num_steps; i++) liana__cpu_release_step(&executable->steps[i]);
-    free(executable->steps);
-    free(executable->segments);
     liana__arena_free(&executable->arena);
-    executable->steps = NULL;
-    executable->segments = NULL;
     executable->num_steps = executable->num_segments = 0;
     executable->scratch_size = executable->packed_size = 0;
 }

@@ -29,6 +29,8 @@ typedef struct liana__pjrt_client {
  * UNAVAILABLE and others if the plugin makes none. */
 liana_status liana__pjrt_client_open(liana_context *context, const char *path, const liana__pjrt_device_name *name,
                                      liana__pjrt_client **client, liana__error *error) LIANA_MUST_USE;
+/* Whether its devices are CPUs. */
+bool liana__pjrt_is_cpu(const liana__pjrt_client *client);
 /* One that the context has open, with whatever options; NULL: there is none. It is borrowed. */
 liana__pjrt_client *liana__pjrt_client_find(const liana_context *context, const char *path);
 /* Closes it with its last user. */

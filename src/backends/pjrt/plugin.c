@@ -1,6 +1,8 @@
 /* Loads plugins and calls their functions. */
 #include "backends/pjrt/plugin.h"
 
+#include "base/scoped.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,15 @@ void liana__pjrt_destroy(const liana__pjrt_plugin *plugin, liana__pjrt_function 
     }
 }
 
+liana__pjrt_program_text liana__pjrt_stablehlo(const char *code, size_t size)
+{
+    return (liana__pjrt_program_text){.head = {.struct_size = sizeof(liana__pjrt_program_text)},
+                                      .code = code,
+                                      .code_size = size,
+                                      .format = "mlir",
+                                      .format_size = strlen("mlir")};
+}
+
 liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, liana__error *error)
 {
     if (!event) return LIANA_OK;
@@ -109,13 +120,12 @@ liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, li
 /* By its whole path: the system looks for a name without a folder in its own places, and not where it was meant. */
 static liana_status open_file(const char *path, void **handle, liana__error *error)
 {
-    char *real = realpath(path, NULL);
+    LIANA__SCOPED_MEMORY char *real = realpath(path, NULL);
     if (!real) {
         return liana__fail(error, LIANA_NOT_FOUND, "there is no plugin '%s'; expected the path of a PJRT plugin (.so)",
                            path);
     }
     *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL);
-    free(real);
     if (*handle) return LIANA_OK;
     const char *reason = dlerror();
     return liana__fail(error, LIANA_INVALID_CONFIG,

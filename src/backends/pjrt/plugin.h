@@ -30,6 +30,9 @@ liana_status liana__pjrt_call_sized(const liana__pjrt_plugin *plugin, liana__pjr
 /* The same for functions that free an object. NULL is left alone; what the plugin says is not looked at. */
 void liana__pjrt_destroy(const liana__pjrt_plugin *plugin, liana__pjrt_function function, void *object);
 
+/* A program in StableHLO, which is borrowed. */
+liana__pjrt_program_text liana__pjrt_stablehlo(const char *code, size_t size);
+
 /* Waits for an event and frees it. NULL: nothing to wait for. */
 liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, liana__error *error) LIANA_MUST_USE;
 

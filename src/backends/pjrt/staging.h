@@ -17,12 +17,16 @@ typedef struct liana__staging_layout {
     liana__device *const *devices;
 } liana__staging_layout;
 
+/* Bytes of a row of an input. */
+size_t liana__staging_row_size(const liana__node *input);
+
 /* Zero-initialise; free it in any case. */
 typedef struct liana__staging {
     const liana__staging_layout *layout;
-    char **rows;      /* by input: [devices, updates, places, size] rows; NULL of one in a table */
-    int32_t *records; /* [devices, updates, places, size]: places in tables; NULL: there are none */
-    float *scalars;   /* [updates, scalars] */
+    liana__arena arena; /* of all below */
+    char **rows;        /* by input: [devices, updates, places, size] rows; NULL of one in a table */
+    int32_t *records;   /* [devices, updates, places, size]: places in tables; NULL: there are none */
+    float *scalars;     /* [updates, scalars] */
     int32_t num_steps;
     bool is_sent;            /* the rows are */
     liana__buffer **buffers; /* [devices, inputs + 3]: inputs, places in tables, scalars, number of updates; or NULL */

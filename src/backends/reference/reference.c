@@ -13,6 +13,7 @@
 
 #include "base/denormals.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -99,13 +100,10 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
 
 static liana_status run_node(reference_executable *executable, const liana__node *node, liana__error *error)
 {
-    const void **src = malloc((node->num_inputs + 1) * sizeof *src);
+    LIANA__SCOPED_MEMORY const void **src = malloc((node->num_inputs + 1) * sizeof *src);
     if (!src) return liana__fail_memory(error, node->op->name);
     for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
-    const liana_status status =
-        liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
-    free(src);
-    return status;
+    return liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
 }
 
 /* Makes buffers for all results, before anything is donated: a failure changes nothing. `made` [outputs, then
@@ -159,7 +157,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__check_execution(graph, execution, false, error));
     size_t count = liana__graph_num_results(graph);
-    liana__buffer **made = calloc(count + 1, sizeof *made);
+    LIANA__SCOPED_MEMORY liana__buffer **made = calloc(count + 1, sizeof *made);
     if (!made) return liana__fail_memory(error, "the results");
     const liana__denormals before = liana__denormals_keep();
     liana_status status = run_nodes(executable, execution, error);
@@ -170,7 +168,6 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     } else {
         for (size_t i = 0; i < count; i++) liana__reference_buffer_destroy(made[i]);
     }
-    free(made);
     return status;
 }
 

@@ -52,16 +52,19 @@ void liana__served_put_client(liana__text *text);
  * liana__served_await. Errors: UNAVAILABLE with the device and where it is. */
 liana_status liana__served_ask(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
                                const void *more, size_t num_more, uint64_t *number, liana__error *error);
-/* Waits for an answer. `answer` (NULL: only the status is wanted) is what it gives; the caller frees answer->bytes.
- * Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
-liana_status liana__served_await(liana__served_device *device, uint64_t number, liana__service_message *answer,
-                                 liana__wire *wire, liana__error *error);
+/* Waits for an answer. `answer` (NULL: only the status is wanted) is its bytes, which `wire` reads and the caller
+ * frees. Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
+liana_status liana__served_await(liana__served_device *device, uint64_t number, uint8_t **answer, liana__wire *wire,
+                                 liana__error *error);
 /* Lets an execution run on, and waits for the one LIANA__SERVED_AHEAD before it. Errors: those of earlier requests. */
 liana_status liana__served_run_ahead(liana__served_device *device, uint64_t number, liana__error *error);
 /* Both. */
 liana_status liana__served_call(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
-                                const void *more, size_t num_more, liana__service_message *answer, liana__wire *wire,
+                                const void *more, size_t num_more, uint8_t **answer, liana__wire *wire,
                                 liana__error *error);
+/* Whether an answer could be read. */
+liana_status liana__served_check_answer(const liana__served_device *device, const liana__wire *wire,
+                                        liana__error *error);
 
 /* A number that is not used. Errors: OUT_OF_MEMORY if there are too many. */
 liana_status liana__served_take_number(liana__served_numbers *numbers, uint32_t *number, liana__error *error);

@@ -135,9 +135,8 @@ static liana_status open_device(request *own)
     liana__wire_text(&own->wire, name);
     if (own->wire.failed) return fail_request(own);
     if (session->device) return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "this client has a device already");
-    liana_status status = liana__served_local_name(name, &local, &own->error);
-    if (status == LIANA_OK) status = liana__device_open(session->context, local, &session->device, &own->error);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__served_local_name(name, &local, &own->error));
+    LIANA_TRY(liana__device_open(session->context, local, &session->device, &own->error));
     const liana__device *device = session->device;
     snprintf(session->text, sizeof session->text, "%.200s has %.200s", who, name);
     char description[LIANA__SERVED_TEXT];

@@ -13,16 +13,9 @@
 
 typedef struct liana__image_cache liana__image_cache;
 
-/* Borrowed from the cache, or from the room into which an image of a file was read. It may come with values, which are
- * kept behind its pixels: then image_size counts both. */
-typedef struct liana__cached_image {
-    const uint8_t *pixels; /* image_size bytes */
-    int32_t label;
-    const char *id; /* not NUL-terminated; NULL if there is none */
-    size_t id_size;
-    const uint8_t *values; /* for keeping: the values; a found image has them behind its pixels */
-    size_t values_size;
-} liana__cached_image;
+/* Borrowed from the cache, or from the room into which an image of a file was read. It may come with values: then
+ * image_size counts both. */
+typedef liana__decoded_file_entry liana__cached_image;
 
 /* A cache in memory of the records below `count`, with image_size bytes for each. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_cache_create(uint64_t count, size_t image_size, liana__image_cache **cache,

@@ -48,7 +48,7 @@ typedef struct liana__ring_room {
     size_t batch_size;
     size_t num_threads;
     size_t source;  /* the index of the data, and the blocks of them that are kept */
-    size_t working; /* what the reading threads and the order of the data need from the start */
+    size_t working; /* bytes that the reading threads and the order of the data need from the start */
     bool streams;   /* the source makes elements ahead, or keeps some */
 } liana__ring_room;
 

@@ -168,15 +168,14 @@ liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, 
                                     liana__error *error) LIANA_MUST_USE;
 /* The same for a whole file, if the source goes on without it and `why` is the file's fault. Otherwise `why` is the
  * error, and its status is returned. */
-liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file,
                                      const liana__error *why, liana__error *error) LIANA_MUST_USE;
 /* For a kind's `open`: makes its struct of `size` bytes, zeros, which begins with the source and is its handle. If
  * opening fails, it is closed. NULL: out of memory. */
 void *liana__source_make(liana_source_opening *opening, size_t size);
 
-/* For an `open` that fills in the opening: makes the source. What the kind says of its records is checked, since the
- * loader relies on it. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's
- * then. */
+/* For an `open` that fills in the opening: makes the source. The components are checked, since the loader relies on
+ * them. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's then. */
 liana_status liana__source_make_plain(const liana_source_opening *opening, liana__source **source, liana__error *error)
     LIANA_MUST_USE;
 /* The failure of such an `open`: its message, else the status's text. */
@@ -200,6 +199,11 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
 
 /* The largest number of classes. More are a mistake in the labels. */
 enum { LIANA__MAX_CLASSES = 1000000 };
+
+/* Reads the labels of all records: labels[num_records]. With the source's skip_damage a bad record has label -1.
+ * Errors: those of reading and of liana__source_label. */
+liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* Reads all records (with skip_damage, those that can be read). The number of classes is the largest label plus
  * `offset` plus one. `seen` [LIANA__MAX_CLASSES] (may be NULL) becomes true for each class that occurs. Errors: those

@@ -21,6 +21,7 @@ typedef struct liana__block_sender {
     const liana__sliced_update *update;
     bool to_mirrors;           /* slices go to their mirrors too, which add them (liana__mirrors_add) */
     size_t num_blocks;         /* of this worker */
+    liana__arena arena;        /* of the lists below */
     const float **sums;        /* by block and sum */
     atomic_size_t *parts;      /* by block and chunk: parts whose sums are still to come */
     atomic_bool *is_sent;      /* by block and chunk */

@@ -7,12 +7,14 @@
 
 #include "backends/variables.h"
 
+struct liana__sliced_update;
+
 /* Who has the parts; the place is that in the list. */
 typedef struct liana__slice_holder {
-    liana_status (*gather)(void *user, size_t place, void *data, liana__error *error);
-    liana_status (*scatter)(void *user, size_t place, const void *data, liana__error *error);
-    liana_status (*read_own)(void *user, size_t place, void *data, liana__error *error);
-    void *user;
+    liana_status (*gather)(struct liana__sliced_update *update, size_t place, void *data, liana__error *error);
+    liana_status (*scatter)(struct liana__sliced_update *update, size_t place, const void *data, liana__error *error);
+    liana_status (*read_own)(const struct liana__sliced_update *update, size_t place, void *data, liana__error *error);
+    struct liana__sliced_update *update;
 } liana__slice_holder;
 
 /* Adds a variable. The holder must outlive its use, or be taken away with liana__held_release. Errors: INVALID_ARGUMENT
@@ -28,7 +30,7 @@ liana_status liana__variable_read_own(const liana__variable *variable, void *dat
 bool liana__is_held(const liana__variable *variable);
 /* What every element of it begins as. */
 double liana__held_begins_at(const liana__variable *variable);
-/* From now on those of this user are read and written no more. */
-void liana__held_release(const liana__variables *variables, const void *user);
+/* From now on those of this update are read and written no more. */
+void liana__held_release(const liana__variables *variables, const struct liana__sliced_update *update);
 
 #endif

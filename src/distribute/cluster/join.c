@@ -64,14 +64,9 @@ void liana__cluster_close(liana__cluster *cluster)
     cluster->instance = NULL;
 }
 
-/* A function is part of what is registered; it is never called. */
-static void no_function(void)
-{
-}
-
 liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster)
 {
-    return liana__context_register(context, KIND, KIND, no_function, cluster);
+    return liana__context_register(context, KIND, KIND, NULL, cluster);
 }
 
 liana__cluster *liana__cluster_of(const liana_context *context)

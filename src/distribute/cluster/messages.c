@@ -19,7 +19,7 @@ bool liana__cluster_is_chief(const liana__cluster *cluster)
 
 bool liana__cluster_is_member(const liana__cluster *cluster, size_t rank)
 {
-    return !cluster->recovery || cluster->recovery->is_member[rank];
+    return !cluster->recovery || cluster->recovery->ranks[rank].is_member;
 }
 
 bool liana__cluster_is_worker(const liana__cluster *cluster)

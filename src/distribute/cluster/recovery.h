@@ -30,14 +30,19 @@ typedef struct liana__result_list {
     size_t bytes;
 } liana__result_list;
 
+/* A process, as this one knows it. */
+typedef struct liana__rank_state {
+    atomic_bool is_member;             /* of this generation */
+    bool is_dead;                      /* as far as this process knows */
+    uint64_t alarms_to, alarms_from;   /* how many were sent and heard */
+    uint64_t told_dead, told_position; /* of its last alarm */
+    uint64_t position;                 /* when the generation began */
+} liana__rank_state;
+
 struct liana__recovery {
-    size_t size;                          /* processes, gone or not */
-    atomic_bool *is_member;               /* by rank: of this generation */
-    bool *is_dead;                        /* by rank: as far as this process knows */
-    uint64_t num_dead, told;              /* how many; when the others were last told of them */
-    uint64_t *alarms_to, *alarms_from;    /* by rank: how many were sent and heard */
-    uint64_t *told_dead, *told_positions; /* by rank: of its last alarm */
-    uint64_t *positions;                  /* by rank: when the generation began */
+    size_t size;              /* processes, gone or not */
+    liana__rank_state *ranks; /* by rank */
+    uint64_t num_dead, told;  /* how many are dead; when the others were last told of them */
     uint64_t position;
     bool in_section;
     bool lost;                 /* an operation has ended because somebody is gone */
@@ -62,6 +67,8 @@ void liana__members_lose(liana__cluster *cluster, size_t rank);
 bool liana__members_call_back(const liana__cluster *cluster, uint64_t position);
 /* Tells all others the same as if this process were behind them all. */
 void liana__members_pass_on(liana__cluster *cluster);
+/* Tells the transport who belongs to the generation. Errors: OUT_OF_MEMORY. */
+liana_status liana__members_set(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
 

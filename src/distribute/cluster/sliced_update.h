@@ -10,6 +10,7 @@
 
 typedef struct liana__sliced_update {
     const liana__strategy_plan *plan; /* of all variables; NULL: not made */
+    liana__arena arena;               /* of all lists, and of what they point to but slices */
     liana__cluster *cluster;
     liana__device *device;
     size_t num_slices;

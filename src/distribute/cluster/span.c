@@ -23,6 +23,7 @@ typedef struct report {
 } report;
 
 typedef struct span_run {
+    liana__arena arena; /* of all lists */
     const liana__span_parts *parts;
     const liana__span_work *work;
     liana__span_outcome *outcome;
@@ -70,26 +71,21 @@ static liana_status make_room(span_run *own, liana__error *error)
 {
     const liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
-    own->states = calloc(own->parts->update->num_slices, sizeof *own->states);
-    own->was_there = calloc(count, sizeof *own->was_there);
-    own->side.steps = calloc(own->work->num_steps + 1, sizeof *own->side.steps);
-    own->side.given = calloc(cluster->place.num_workers, sizeof *own->side.given);
-    own->said = calloc(1, report_size(own));
-    own->all = calloc(count, report_size(own));
-    const bool has_tables = own->states && own->was_there && own->side.steps && own->side.given;
-    return has_tables && own->said && own->all ? LIANA_OK : liana__fail_memory(error, "a span of updates");
+    liana__arena *arena = &own->arena;
+    own->states = liana__arena_allocate(arena, own->parts->update->num_slices * sizeof *own->states);
+    own->was_there = liana__arena_allocate(arena, count * sizeof *own->was_there);
+    own->side.steps = liana__arena_allocate(arena, own->work->num_steps * sizeof *own->side.steps);
+    own->side.given = liana__arena_allocate(arena, cluster->place.num_workers * sizeof *own->side.given);
+    own->said = liana__arena_allocate(arena, report_size(own));
+    own->all = liana__arena_allocate(arena, count * report_size(own));
+    return arena->failed ? liana__fail_memory(error, "a span of updates") : LIANA_OK;
 }
 
 static void free_run(span_run *own)
 {
     liana__span_server_destroy(own->server);
     for (size_t i = 0; own->states && i < own->parts->update->num_slices; i++) free(own->states[i]);
-    free(own->states);
-    free(own->was_there);
-    free(own->side.steps);
-    free(own->side.given);
-    free(own->said);
-    free(own->all);
+    liana__arena_free(&own->arena);
 }
 
 /* ---- before and after ---- */

@@ -4,6 +4,7 @@
 #include "distribute/cluster/span_wait.h"
 
 #include "base/clock.h"
+#include "distribute/transport/mailbox.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -140,16 +141,6 @@ static liana_status start(liana__span_inbox *own, size_t rank, liana__error *err
     return LIANA_OK;
 }
 
-/* For waits until a time of liana__clock. */
-static void make_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
-
 liana_status liana__span_inbox_open(liana__cluster *cluster, const bool *heard, char *const *messages, size_t size,
                                     liana__span_inbox **inbox, liana__error *error)
 {
@@ -161,7 +152,7 @@ liana_status liana__span_inbox_open(liana__cluster *cluster, const bool *heard, 
     made->size = size;
     made->capacity = LETTERS_EACH * count;
     pthread_mutex_init(&made->mutex, NULL);
-    make_condition(&made->changed);
+    liana__mailbox_condition(&made->changed);
     made->letters = calloc(made->capacity, sizeof *made->letters);
     made->listeners = calloc(count, sizeof *made->listeners);
     *inbox = made;

@@ -7,6 +7,8 @@
 
 #include "distribute/transport/transport.h"
 
+#include <pthread.h>
+
 typedef struct liana__mailbox liana__mailbox;
 
 /* A piece of a message. */
@@ -47,5 +49,8 @@ void liana__mailbox_set_gone(liana__mailbox *mailbox, size_t rank, const char *r
  * wait, and is called by the transport's thread. */
 void liana__mailbox_interrupt(liana__mailbox *mailbox);
 void liana__mailbox_wake(liana__mailbox *mailbox);
+
+/* A condition for waits until a time of liana__clock. */
+void liana__mailbox_condition(pthread_cond_t *condition);
 
 #endif

@@ -1,8 +1,8 @@
 /* What a process answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <liana/context.h>
@@ -123,14 +123,13 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 {
     liana__greeting greeting;
     liana__error error = {0};
-    liana__text why = {0};
+    LIANA__SCOPED(liana__text) why = {0};
     if (frame->sender >= own->base.num_ranks || frame->incarnation == 0) return;
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
     const bool goes_on = fits(own, frame, &greeting, &why) && is_met_now(own, frame, id, id_size, &why) &&
                          !is_taken(own, frame, &greeting, id, id_size, peer_host, &why);
     if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
-    liana__text_free(&why);
     if (!goes_on) return;
     if (!peer->heard) {
         note_greeting(peer, frame->incarnation, &greeting, id, id_size);
@@ -165,12 +164,11 @@ static void replace(liana__zmq *own, size_t rank)
 static void refuse_newcomer(liana__zmq *own, size_t rank)
 {
     const liana__zmq_newcomer *newcomer = &own->peers[rank].newcomer;
-    liana__text why = {0};
+    LIANA__SCOPED(liana__text) why = {0};
     liana__text_add(&why, "two processes say that they are rank %zu: %s, which was first, and process %llu on %s", rank,
                     own->peers[rank].whereabouts, (unsigned long long)newcomer->greeting.process,
                     newcomer->greeting.host);
     refuse(own, rank, newcomer->id, newcomer->id_size, why.data ? why.data : "out of memory");
-    liana__text_free(&why);
 }
 
 /* Whoever was first is asked for a word, as often as a greeting is sent. */

@@ -9,6 +9,8 @@
 #include "distribute/transport/cluster_keys.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
+#include "distribute/transport/service.h"
+#include "distribute/transport/zmq_calls.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -98,6 +100,14 @@ typedef struct liana__zmq {
 
 /* zmq_peers.c: sockets. */
 
+bool liana__zmq_is_ipc(const char *address);
+/* Copies an address to LIANA__ZMQ_ADDRESS bytes. Errors: INVALID_CONFIG, it is too long. */
+liana_status liana__zmq_copy_address(char *to, const char *from, liana__error *error) LIANA_MUST_USE;
+/* What a server and its clients need before they have sockets. The address is copied. Over a network keys are read, if
+ * the place names some. Errors: UNAVAILABLE, INVALID_CONFIG. */
+liana_status liana__zmq_prepare_service(liana__zmq *own, const liana__service_place *place, char *address,
+                                        liana__error *error) LIANA_MUST_USE;
+
 /* Listens where this process is to be found. Errors: UNAVAILABLE (port in use), INVALID_CONFIG. */
 liana_status liana__zmq_listen(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
 /* Connects to a process at peers[rank].address. Does not wait for it. */
@@ -119,6 +129,16 @@ void liana__zmq_answer_gate(liana__zmq *own);
 void liana__zmq_close_sockets(liana__zmq *own);
 /* Writes this process's greeting, and returns its bytes. */
 size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE]);
+/* Takes what has come to the ROUTER: `take` gets the number of a connection, and a frame. Before each one `look` is to
+ * note what has happened to connections: one of them has begun before its first frame came. */
+void liana__zmq_read_router(liana__zmq *own, void (*look)(liana__zmq *own),
+                            void (*take)(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body));
+/* A frame's header and its bytes, of those that the parts make, as a message to be sent. False: there is no memory. */
+bool liana__zmq_make_message(const liana__frame *frame, const liana__message_part *parts, zmq_msg_t *message);
+/* The first piece of a message of `size` bytes of service.h. */
+liana__frame liana__zmq_first_piece(const liana__service_message *message, size_t size);
+/* The piece behind it; false: there is none. */
+bool liana__zmq_next_piece(liana__frame *frame);
 /* Sends a control frame to a process (text may be NULL), or over the ROUTER to the connection of that id. */
 void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size);
 void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,

@@ -2,10 +2,10 @@
  *
  * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
  * others, so that none waits longer. */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <liana/context.h>
@@ -23,18 +23,14 @@ static const double opening = 5;
 
 static void send_table(liana__zmq *own)
 {
-    liana__text table = {0};
+    LIANA__SCOPED(liana__text) table = {0};
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__text_add(&table, "%s\n", i == own->base.rank ? own->address : own->peers[i].address);
     }
-    if (!table.failed && table.length <= LIANA__FRAME_CONTROL) {
-        for (size_t i = 1; i < own->base.num_ranks; i++) {
-            if (!own->peers[i].ready) {
-                liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
-            }
-        }
+    if (table.failed || table.length > LIANA__FRAME_CONTROL) return;
+    for (size_t i = 1; i < own->base.num_ranks; i++) {
+        if (!own->peers[i].ready) liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
     }
-    liana__text_free(&table);
 }
 
 /* ---- who is missing ---- */
@@ -106,7 +102,8 @@ static bool waits_for_a_round(const liana__zmq *own)
 
 static void say_missing(const liana__zmq *own)
 {
-    liana__text text = {0}, line = {0};
+    LIANA__SCOPED(liana__text) text = {0};
+    LIANA__SCOPED(liana__text) line = {0};
     if (!own->place.say) return;
     if (waits_for_a_round(own)) {
         liana__text_add(&line, "rank %zu of %zu waits until the others, who go on already, take it in", own->base.rank,
@@ -117,8 +114,6 @@ static void say_missing(const liana__zmq *own)
                         text.data ? text.data : "");
     }
     if (!line.failed) own->place.say(own->place.user, line.data);
-    liana__text_free(&text);
-    liana__text_free(&line);
 }
 
 static bool returns(const liana__zmq *own)
@@ -135,13 +130,12 @@ static double patience(const liana__zmq *own)
 
 static liana_status fail_late(const liana__zmq *own, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     list_missing(own, &text);
-    liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
-                patience(own), returns(own) ? "this process was started again after others had met" : "cluster.timeout",
-                text.data ? text.data : "out of memory");
-    liana__text_free(&text);
-    return error->status;
+    return liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
+                       patience(own),
+                       returns(own) ? "this process was started again after others had met" : "cluster.timeout",
+                       text.data ? text.data : "out of memory");
 }
 
 /* ---- the meeting ---- */
@@ -291,10 +285,9 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (liana__zmq_expects(own, i) && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
     }
-    zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
+    LIANA__SCOPED_MEMORY zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
-    free(items);
     /* Who was told to stop may be started again, and the others with it. */
     own->resumable = status == LIANA_CANCELLED || (status != LIANA_OK && is_resumable(own));
     if (own->place.resumable) *own->place.resumable = own->resumable;

@@ -1,5 +1,4 @@
 /* The thread of the transport `zmq`: reads what comes, sends heartbeats, and notices who is gone. */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -152,32 +151,9 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
     }
 }
 
-/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
-static bool take_one(liana__zmq *own)
-{
-    zmq_msg_t id, body;
-    zmq_msg_init(&id);
-    zmq_msg_init(&body);
-    bool found = zmq_msg_recv(&id, own->router, ZMQ_DONTWAIT) >= 0;
-    int parts = 1;
-    for (bool more = found && zmq_msg_more(&id); more; parts++) {
-        more = zmq_msg_recv(&body, own->router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
-    }
-    if (found && parts == 2) {
-        liana__zmq_look_at_callers(own); /* one of them has begun before its first frame came */
-        liana__zmq_door_hear(&own->door, zmq_msg_get(&body, ZMQ_SRCFD));
-        take_bytes(own, &id, &body);
-    }
-    zmq_msg_close(&body);
-    zmq_msg_close(&id);
-    return found;
-}
-
 void liana__zmq_take_frames(liana__zmq *own)
 {
-    /* Now and then other things must be done too. */
-    for (int i = 0; i < 256 && take_one(own); i++) {
-    }
+    liana__zmq_read_router(own, liana__zmq_look_at_callers, take_bytes);
 }
 
 /* A frame that has come over this process's own connection to that rank. */

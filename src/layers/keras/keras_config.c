@@ -74,7 +74,7 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
     }
-    return liana__layer_find(context, class_name, nearest);
+    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
 }
 
 static bool is_neutral(const char *key)

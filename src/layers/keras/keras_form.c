@@ -89,7 +89,7 @@ static void check_options(findings *found, const liana__layer *layer, const char
     for (size_t i = 0; i < table->count; i++) {
         const liana__keras_kind *kind = liana__keras_kind_of(table->items[i].name);
         if (!kind || table->items[i].kind != LIANA_OPTION_STRING) continue;
-        const char *text = *(const char *const *)((const char *)layer->options + table->items[i].offset);
+        const char *text = liana__layer_option_text(layer, table->items[i].name);
         if (!text || !*text) continue;
         if (liana__keras_is_own(kind->kind, text)) add(found, name, table->items[i].name, " of a program's own", "");
         if (kind->kind == &liana__activation_kind) check_activation(found, name, text);

@@ -1,4 +1,5 @@
 /* liana__model_from_keras: architecture files. */
+#include "base/scoped.h"
 #include "layers/keras/keras_config.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
@@ -547,7 +548,7 @@ static liana_status read_functional(reader *r, const liana__value *config)
     const liana__value *layers;
     LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
     LIANA_TRY(read_dtype(r, config, false, "the model"));
-    entry *entries = calloc(layers->count + 1, sizeof *entries);
+    LIANA__SCOPED_MEMORY entry *entries = calloc(layers->count + 1, sizeof *entries);
     if (!entries) return liana__fail_memory(&r->error, "a model");
     r->models = NULL;
     for (size_t i = 0; i < layers->count; i++) {

@@ -1,4 +1,4 @@
-/* What programs ask of models and do with them: inputs, outputs, weights, and calls on tensors of a graph. */
+/* For programs that read and call models: inputs, outputs, weights, and calls on tensors of a graph. */
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "layers/model.h"
@@ -159,7 +159,7 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     tell_effects(here, model, mode, &results, 0, effects);
 }
 
-/* What is wrong with the handle; NULL: nothing. */
+/* The fault of the handle; NULL: it has none. */
 static const char *refuse_layer(liana_layer layer)
 {
     const liana_model *model = layer.model;

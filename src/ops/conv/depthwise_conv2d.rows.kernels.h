@@ -181,7 +181,7 @@ static tile_function *tile_function_of(int64_t window, int64_t stride)
 
 /* ---- rows ---- */
 
-/* What rows have in common. */
+/* The facts that are the same for all rows. */
 typedef struct row_shape {
     int64_t source_width, target_width;
     int64_t window, stride;

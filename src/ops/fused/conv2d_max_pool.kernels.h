@@ -138,7 +138,7 @@ static void pack_weights(const liana__geometry *g, const layout *p, const float 
     }
 }
 
-/* What the windows of a call share. */
+/* The facts that are the same for all windows of a call. */
 typedef struct forward_job {
     const liana__geometry *g;
     const layout *planes;

@@ -21,7 +21,7 @@ int64_t liana__finite_chunks(const liana_shape *shape);
 /* Counts among `size` elements from element `first` on. */
 typedef int32_t liana__count_elements(const void *values, liana_dtype dtype, int64_t first, int64_t size);
 
-/* What a kernel runs: counts the chunks of its tile. */
+/* Run by a kernel: counts the chunks of its tile. */
 void liana__count_chunks(const liana__call *call, liana__count_elements *count);
 liana_status liana__count_cut(const liana__node *node, liana__prepared *prepared, liana__error *error);
 

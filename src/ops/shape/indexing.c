@@ -13,7 +13,7 @@ enum { MAX_ITEMS = 4 * LIANA_MAX_RANK };
 
 typedef enum item_kind { ITEM_INDEX, ITEM_RANGE, ITEM_NEW_AXIS, ITEM_ELLIPSIS } item_kind;
 
-/* What stands between two commas. */
+/* The text between two commas. */
 typedef struct item {
     item_kind kind;
     size_t place; /* in the text, from 0 */

@@ -12,7 +12,7 @@
 #include <liana/replicas.h>
 #include <stdatomic.h>
 
-/* What a device that is not the first has of the variables. */
+/* The copies of the variables on a device that is not the first. */
 typedef struct liana__variable_copies {
     liana__variables values;
     uint64_t *versions; /* by place on the first device: that of the copied contents */

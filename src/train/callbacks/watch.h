@@ -1,6 +1,6 @@
-/* watch.h - what a training does about numbers that are not finite.
+/* watch.h - how a training handles numbers that are not finite.
  *
- * The trainer finds them in each step (train/objective/model_fault.h). Sums go bad before the update, so the weights
+ * The trainer finds them in each step (trainer.h). Sums go bad before the update, so the weights
  * are still good, and the step is run again node by node at once. An update that gives bad weights has overwritten what
  * it read. So the watch keeps a snapshot of all variables on the host: from it, and the same batches again, it makes
  * the weights of before that update. The snapshot is taken at the begin of each epoch and after every SNAPSHOT_STEPS

@@ -1,9 +1,7 @@
 /* Tells a checkpoint from that of another step, and from that of another training. */
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 
-#include "base/file.h"
 #include "base/value_read.h"
-#include "train/checkpoint/checkpoint_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,9 @@
 /* Copies the state of a training, and writes checkpoints. */
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 
-#include "base/crc32c.h"
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -212,6 +210,20 @@ static liana_status mark_kept(liana__checkpoint_image *image, const char *folder
     return path ? liana__file_replace(path, "", 0, error) : liana__fail_memory(error, "a checkpoint");
 }
 
+/* Another process that has saved the same removes the outer folder when it is empty, so it may go before the inner one
+ * is made. */
+static liana_status make_both(const char *folder, const char *unfinished, const char *written, liana__error *error)
+{
+    enum { MOST_TRIES = 1000 };
+    liana_status status = LIANA_OK;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        status = liana__folder_make_in(unfinished, error);
+        if (status == LIANA_OK) status = liana__folder_make_in(written, error);
+        if (status == LIANA_OK || !liana__folder_exists(folder)) break;
+    }
+    return status;
+}
+
 static liana_status write_parts(liana__checkpoint_image *image, const char *folder, const char *unfinished,
                                 const char *written, liana__error *error)
 {
@@ -222,8 +234,7 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *fold
     /* Each in the one before it: a run folder may be taken away at any moment, and must not be made again. It would
      * hold an end without a beginning. */
     LIANA_TRY(liana__folder_make_in(folder, error));
-    LIANA_TRY(liana__folder_make_in(unfinished, error));
-    LIANA_TRY(liana__folder_make_in(written, error));
+    LIANA_TRY(make_both(folder, unfinished, written, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
     if (image->kept) LIANA_TRY(mark_kept(image, written, error));
     return write_state(image, state_path, checksum, error);
@@ -251,7 +262,7 @@ liana_status liana__checkpoints_remove_old(const char *folder, const liana__trai
     return remove_old(folder, state->best_checkpoint, keep, &arena, error);
 }
 
-/* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
+/* Puts the written folder in its place. Another process may have saved the same meanwhile (see write_folder). */
 static liana_status put_in_place(const liana__checkpoint_image *image, const char *written, const char *final,
                                  liana__error *error)
 {

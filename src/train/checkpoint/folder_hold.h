@@ -5,8 +5,6 @@
 #include "remote/outlet.h"
 #include "train/checkpoint/lease.h"
 
-#include <stdbool.h>
-
 /* A lock by flock. It ends with the process, however that ends, so no lock is ever stale. */
 typedef struct liana__folder_lock {
     bool taken;

@@ -16,7 +16,7 @@
 #define LIANA_TRAIN_LEASE_H
 
 #include "remote/remote.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 typedef struct liana__lease liana__lease;
 
@@ -24,7 +24,7 @@ typedef struct liana__lease_options {
     const char *folder;                  /* an existing one, or gs://bucket/folder, s3://bucket/folder */
     const liana__remote_options *remote; /* for buckets; NULL: the defaults */
     double seconds;                      /* a lease that was not renewed for this long may be taken */
-    const char *lock;                    /* the lock of this process (lease_text.h); "": locks do not work there */
+    const char *lock;                    /* the lock of this process; "": locks do not work there */
     /* The job that this process belongs to. With it only a lease of that job is taken, in place of its dead holder: any
      * other one, or none, is UNAVAILABLE. NULL: a new job begins. */
     const char *job;

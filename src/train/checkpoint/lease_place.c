@@ -90,7 +90,7 @@ static liana_status fail_file(const liana__lease_place *place, const char *verb,
 
 static liana_status read_file(const liana__lease_place *place, liana__lease_found *found, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     LIANA_TRY(look_through(place, 0, &found->generation, error));
     if (!found->generation) return LIANA_OK;
     const char *path = path_of(place, &arena, found->generation);
@@ -99,7 +99,7 @@ static liana_status read_file(const liana__lease_place *place, liana__lease_foun
     ssize_t got = descriptor >= 0 ? pread(descriptor, found->bytes, LIANA__LEASE_SIZE, 0) : -1;
     liana_status status = got >= 0 || gone ? LIANA_OK : fail_file(place, "read", error);
     if (descriptor >= 0) close(descriptor);
-    liana__arena_free(&arena);
+
     found->there = got >= 0;
     found->size = got > 0 ? (size_t)got : 0;
     /* Given back between the list and the reading. */
@@ -170,10 +170,9 @@ static liana_status give_file(const liana__lease_place *place, liana__error *err
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     bool held = false;
-    liana_status status = holds_file(place, &held, error);
+    LIANA_TRY(holds_file(place, &held, error));
     const char *path = path_of(place, &arena, place->generation);
-    if (status == LIANA_OK && held && path && unlink(path) != 0) status = fail_file(place, "remove", error);
-    return status;
+    return held && path && unlink(path) != 0 ? fail_file(place, "remove", error) : LIANA_OK;
 }
 
 /* ---- a bucket ---- */

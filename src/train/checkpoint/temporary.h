@@ -18,4 +18,13 @@ liana_status liana__temporary_folder(liana__arena *arena, const char **path, lia
 /* Removes this user's folders of processes of this machine that have ended. */
 void liana__temporary_sweep(const char *parent);
 
+/* ---- folder name ---- */
+
+/* Names of folders that look like files of a format that liana does not write. */
+
+/* Refuses "model.h5", "model.keras", "model.onnx" and the like as the name of a folder: somebody expects a file of that
+ * format. `written`: what would be written there, "a folder with model.json and weights.safetensors". Errors:
+ * UNIMPLEMENTED. */
+liana_status liana__folder_name_check(const char *folder, const char *written, liana__error *error) LIANA_MUST_USE;
+
 #endif

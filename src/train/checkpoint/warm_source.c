@@ -1,5 +1,5 @@
 /* Finds the file of weights in the beginning of a warm start. */
-#include "train/checkpoint/warm_source.h"
+#include "train/checkpoint/warm_start.h"
 
 #include "train/checkpoint/remote_checkpoints.h"
 

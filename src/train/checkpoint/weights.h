@@ -2,8 +2,54 @@
 #ifndef LIANA_TRAIN_WEIGHTS_H
 #define LIANA_TRAIN_WEIGHTS_H
 
+#include "backends/variables.h"
+#include "formats/hdf5.h"
+#include "formats/safetensors.h"
 #include "layers/model.h"
-#include "train/checkpoint/weight_source.h"
+
+/* ---- weight source ---- */
+
+/* The source that weights.c reads, in either format: layers with named arrays. */
+
+typedef struct liana__source_weight {
+    const char *short_name; /* without the layer: "kernel" */
+    int rank;
+    const int64_t *shape;
+    const void *entry; /* the format's own record */
+} liana__source_weight;
+
+typedef struct liana__source_layer {
+    const char *name;
+    const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
+    liana__source_weight *weights;
+    size_t num_weights;
+} liana__source_layer;
+
+typedef struct liana__weight_source {
+    const char *path;
+    bool by_name; /* weights are matched by their names, not by their order */
+    liana__source_layer *layers;
+    size_t num_layers;
+    /* One of the two. */
+    liana__hdf5 *hdf5;
+    bool is_safetensors;
+    liana__safetensors safetensors;
+    liana__arena arena;
+} liana__weight_source;
+
+/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
+liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+    LIANA_MUST_USE;
+void liana__weight_source_close(liana__weight_source *source);
+/* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
+ * "encoder", and "dense" in any nested model, if it is in one only. */
+const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
+/* Reads one array as f32. */
+liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
+                                       float *values, liana__error *error) LIANA_MUST_USE;
+
+/* ---- weights ---- */
 
 typedef struct liana__weights_report {
     size_t num_layers; /* loaded */
@@ -33,5 +79,22 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
  * value that is not finite. */
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
                                      const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
+
+/* ---- model values ---- */
+
+/* The weights that a model keeps on the host between fits. */
+
+/* Copies the values to the variables of the same names, and back. */
+liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Lets `read` change copies of the values. If it succeeds, they take the place of the values; else nothing is
+ * changed. */
+typedef liana_status (*liana__values_reader)(liana_model *model, const void *options, float *const *values,
+                                             liana__arena *arena, liana__error *error);
+liana_status liana__model_values_change(liana_model *model, liana__values_reader read, const void *options,
+                                        liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 #endif

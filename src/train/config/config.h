@@ -6,12 +6,10 @@
 #ifndef LIANA_TRAIN_CONFIG_H
 #define LIANA_TRAIN_CONFIG_H
 
-#include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
-#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 

@@ -26,7 +26,7 @@ struct liana_estimator {
     liana__arena results; /* what the last results point to */
 };
 
-/* What one call of the interface works with. Zero-initialise; close in any case. */
+/* The session of one call of the interface. Zero-initialise; close in any case. */
 typedef struct liana__fn_session {
     liana_estimator *estimator;
     liana__arena arena;
@@ -40,7 +40,7 @@ typedef struct liana__fn_session {
 /* Calls the model function for one mode, with what `input` offers. */
 liana_status liana__fn_session_trace(liana__fn_session *own, liana_mode_kind kind, const liana__fn_input *input,
                                      liana__error *error) LIANA_MUST_USE;
-/* Compiles what was traced; `trains`: with an optimizer. The first data's components are what it reads. */
+/* Compiles the traced function; `trains`: with an optimizer. It reads the components of the first data. */
 liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_modes *modes,
                                        const liana__fn_input *first, liana__error *error) LIANA_MUST_USE;
 /* Opens the loader of data; `steps`: of a training. */

@@ -1,4 +1,4 @@
-/* fn_data.h - the data of an estimator: what a dataset offers a model function, and its batches. */
+/* fn_data.h - the data of an estimator: the components for a model function, and its batches. */
 #ifndef LIANA_TRAIN_ESTIMATOR_FN_DATA_H
 #define LIANA_TRAIN_ESTIMATOR_FN_DATA_H
 

@@ -1,8 +1,6 @@
-/* What a model function returns, as the sums and rows of a shard. */
+/* The results of a model function as the sums and rows of a shard. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/objective/named_objective.h"
-#include "train/objective/objective_calls.h"
 
 #include <math.h>
 #include <string.h>

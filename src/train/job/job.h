@@ -5,7 +5,6 @@
 
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/job/fit.h"
-#include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
 
 #include <liana/callback.h>
@@ -40,8 +39,8 @@ liana_status liana__job_check_stop(const liana__job *job, liana__error *error) L
 liana_status liana__job_read_stages(const liana__job_options *options, const liana__job_door *door,
                                     const liana_context *context, liana__arena *arena, liana__training_stages *stages,
                                     liana__error *error) LIANA_MUST_USE;
-/* The model trains what the first stage says, until liana__training_stages_restore; options->epochs are those of all
- * stages. Without stages: nothing. */
+/* The model trains the layers of the first stage, until liana__training_stages_restore; options->epochs are those of
+ * all stages. Without stages: nothing. */
 liana_status liana__job_begin_stages(liana__job *job, liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* ---- compiling ---- */

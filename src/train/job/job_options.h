@@ -6,12 +6,9 @@
 #ifndef LIANA_TRAIN_JOB_OPTIONS_H
 #define LIANA_TRAIN_JOB_OPTIONS_H
 
-#include "base/field.h"
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
-#include "step/agreement.h"
 #include "train/callbacks/standard.h"
-#include "train/objective/named_objective.h"
 
 #include <liana/estimator.h>
 
@@ -94,7 +91,7 @@ liana_status liana__job_take(const liana__job_door *door, const void *given, con
                              liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
 /* The options that programs begin with; values in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__job_defaults(liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
-/* Checks what the options say together. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
+/* Checks the options against each other. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
 liana_status liana__job_check(const liana__job_options *options, const liana__job_door *door, liana__error *error)
     LIANA_MUST_USE;
 /* Fails with "NAME is FOUND, expected ..."; of a configuration with "file:line:column: NAME: found FOUND, expected

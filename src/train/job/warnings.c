@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/scoped.h"
 #include "layers/model.h"
-#include "train/job/fit_plan.h"
+#include "train/job/fit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 
 #include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
-#include "train/training/training.h"
 
 #include <liana/train.h>
 
@@ -37,8 +36,8 @@ liana_status liana__compiled_take_weights(liana_model *model, const liana__train
     LIANA_MUST_USE;
 /* Totals as the public interface gives them. */
 liana_results liana__results_of(const liana__totals *totals);
-/* Sets aside what the model has compiled, so that a trial leaves it as it is; then frees what the trial compiled, and
- * puts the other back. */
+/* Sets the programs of the model aside, so that a trial leaves them as they are. Then frees the programs of the trial,
+ * and puts the others back. */
 void *liana__compiled_set_aside(liana_model *model);
 void liana__compiled_put_back(liana_model *model, void *aside);
 /* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */

@@ -2,7 +2,6 @@
 #include "train/objective/gathered_rows.h"
 
 #include "base/message.h"
-#include "ir/shape.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>

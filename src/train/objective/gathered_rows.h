@@ -25,8 +25,9 @@ liana_status liana__gathered_rows_take(liana__gathered_rows *rows, const liana__
                                        const liana__input_workers *workers, const liana__batch *batch,
                                        const float *outputs, liana__error *error) LIANA_MUST_USE;
 
-/* Reads what a process tells of `count` examples, behind those that are there. `row_size`: numbers that the model
- * predicts for an example. `rows` must have room. False: it is no such message; what it left is not to be used. */
+/* Reads the message of a process about `count` examples, behind those that are there. `row_size`: numbers that the
+ * model predicts for an example. `rows` must have room. False: it is no such message, and the rows are not to be used.
+ * */
 bool liana__gathered_rows_read(liana__gathered_rows *rows, size_t row_size, const liana__told *told, int64_t count);
 
 #endif

@@ -41,7 +41,7 @@ static liana_tensor target_of(const liana__objective *objective, const liana__ob
     return mixed ? share_out(call->shares, target, call->partners[index]) : target;
 }
 
-/* The second targets to compare with; invalid: there are none. */
+/* The second targets to compare with; invalid: missing. */
 static liana_tensor partner_of(const liana__objective *objective, const liana__objective_call *call, size_t index)
 {
     return mixes_targets(&objective->outputs[index]) ? (liana_tensor){0} : call->partners[index];
@@ -135,7 +135,7 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
     return sum_counted(output, call, index, each);
 }
 
-/* f32 scalar: what the loss of a masked output is multiplied by. */
+/* f32 scalar: the factor of the loss of a masked output. */
 static liana_tensor scale_of(const liana__objective_call *call, size_t index)
 {
     const int64_t start[2] = {0, (int64_t)index}, limit[2] = {1, (int64_t)index + 1};

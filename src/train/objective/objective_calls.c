@@ -1,9 +1,8 @@
 /* Losses and metrics as functions of tensors. */
-#include "train/objective/objective_calls.h"
+#include "train/objective/objective.h"
 
 #include "ir/graph.h"
 #include "ir/shape.h"
-#include "train/objective/named_objective.h"
 
 #include <string.h>
 

@@ -3,8 +3,10 @@
 #ifndef LIANA_TRAIN_TRAINER_H
 #define LIANA_TRAIN_TRAINER_H
 
-#include "step/optimizer_builder.h"
+#include "distribute/cluster/cluster.h"
 #include "train/objective/trainer_options.h"
+
+#include <liana/train.h>
 
 typedef struct liana__trainer {
     liana__step *step;
@@ -38,7 +40,7 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *ba
 /* The same, shard by shard, so that liana__step_read_sum has its sums on any device. */
 liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                           int64_t iteration, liana__error *error) LIANA_MUST_USE;
-/* The rate of the last update: what it was asked for, or what a schedule that follows the training made of it. */
+/* The rate of the last update: the asked rate, or the rate of a schedule that follows the training. */
 double liana__trainer_learning_rate(const liana__trainer *trainer);
 /* What a batch with these sums was given, for liana__step_find_fault. */
 void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate);
@@ -71,5 +73,54 @@ liana_status liana__list_updated(const liana__updated_variable *weights, size_t 
  * not depend on the machine. Dense networks: an eighth of the batch, at least 64 examples; convolutional ones: 16, or
  * 32 of small images, or 8 of large ones. */
 int64_t liana__default_microbatch(const liana_model *model, int64_t batch_size);
+
+/* ---- model fault ---- */
+
+/* Losses that are not finite. */
+
+/* Of a vector of sums: says in *fault which loss, or the penalty, is not finite. Metrics may be what they like. False:
+ * all are finite. */
+bool liana__find_bad_loss(const liana__objective *objective, const float *sums, liana__fault *fault);
+
+/* Whether the losses of a validation so far are finite, and what the fault is if one is not. */
+bool liana__losses_are_finite(const liana__totals *totals);
+liana__fault liana__fault_of_validation(const liana__totals *totals);
+
+/* ---- recompute ---- */
+
+/* What `train.recompute: auto` means on this machine: how much memory training may take. What is computed twice to
+ * stay below it, the backend finds (plan/recompute.h). */
+
+/* As configurations spell them, in the order of liana_recompute, NULL-terminated. */
+extern const char *const liana__recompute_names[];
+
+/* The bytes that training may take of a device: `mebibytes` if it is not 0. Else the free memory of a plugin's device
+ * (`on_plugin`, not 0), or on the host three quarters of the memory beyond `data_bytes` of the machine, or of the
+ * control group of the process. 0, for no limit, if nothing is to be computed twice. */
+size_t liana__recompute_limit(liana_recompute asked, int64_t mebibytes, size_t data_bytes, size_t on_plugin);
+
+typedef struct liana__recompute_result {
+    liana_recompute recompute; /* NONE if the limit has changed nothing */
+    int64_t memory;            /* the limit in MiB; 0 with NONE */
+    char note[256];            /* a line for the user; empty if nothing was asked for */
+} liana__recompute_result;
+
+/* What became of it: by a trainer that was made with this limit. `on_plugin`: on a plugin's device, where the limit
+ * also says how many shards are computed side by side; so it is kept in any case. */
+liana__recompute_result liana__recompute_report(const liana__trainer *trainer, liana_recompute asked, size_t limit,
+                                                bool on_plugin);
+
+/* ---- chief task ---- */
+
+/* What the chief of a cluster does for all, such as writing a file. If it dies before all know that it is done, the
+ * next chief does it once more: so the task must come to the same whoever does it, and however often. */
+
+/* Called in each process, at the same time as the others. */
+typedef liana_status (*liana__chief_task)(void *user, bool is_chief, liana__error *error);
+
+/* A collective operation. If the task fails in one process it fails in all. `cluster` NULL: this process is the
+ * chief. */
+liana_status liana__chief_does(liana__cluster *cluster, liana__chief_task task, void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

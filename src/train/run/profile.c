@@ -1,6 +1,5 @@
 /* Runs some steps with a recorder, and adds up what it saw. */
-#include "train/run/profile.h"
-#include "train/objective/batch_components.h"
+#include "train/run/measure.h"
 #include "train/run/run_internal.h"
 
 #include <stdlib.h>

@@ -7,14 +7,12 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
-#include "remote/outlet.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/objective/batch_components.h"
 #include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>
@@ -24,8 +22,6 @@ typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
     liana__augment *augment; /* NULL: no augmentation */
-    liana__augmenter stage;  /* ... as the stage of the loader */
-    liana__mixer mixer;      /* and as its mixer, if examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
     liana__data_match match; /* which of its components are which inputs and targets */
     liana__batch_plan plan;

@@ -6,7 +6,6 @@
 #include "formats/json.h"
 #include "formats/yaml.h"
 #include "train/config/differences.h"
-#include "train/objective/recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +47,9 @@ liana_status liana__run_write_bad_records(liana__run *run, liana__error *error)
     if (!run->folder || !run->bad_records.changed) return LIANA_OK;
     LIANA__SCOPED(liana__arena) arena = {0};
     const char *path = in_folder(&arena, run, BAD_RECORDS);
-    liana_status status =
-        path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS);
-    if (status == LIANA_OK) run->bad_records.changed = false;
-    return status;
+    LIANA_TRY(path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS));
+    run->bad_records.changed = false;
+    return LIANA_OK;
 }
 
 liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)

@@ -1,8 +1,6 @@
 /* Which component of the data is which input of the model, and what its outputs are compared with. */
 #include "train/run/run_internal.h"
 
-#include "base/search.h"
-
 #include <string.h>
 
 /* The names that the configuration gives to inputs and targets. */

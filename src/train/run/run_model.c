@@ -1,13 +1,11 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "base/scoped.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,7 @@
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "base/scoped.h"
-#include "base/text.h"
-#include "train/checkpoint/shared_checkpoint.h"
 #include "train/checkpoint/temporary.h"
-#include "train/objective/chief_task.h"
 
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {

@@ -1,7 +1,8 @@
 /* Counts the messages of an update, as distribute/cluster, the loader and the fit send them. */
-#include "train/training/cluster_bytes.h"
+#include "train/training/cluster_time.h"
 
-#include "step/worker_share.h"
+#include "base/scoped.h"
+#include "step/shard_list.h"
 
 #include <stdlib.h>
 
@@ -132,16 +133,15 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
 liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error)
 {
-    cut own = {.update = update, .num_leaves = num_leaves, .num_workers = num_workers};
+    LIANA__SCOPED(cut) own = {.update = update, .num_leaves = num_leaves, .num_workers = num_workers};
     *bytes = (liana__cluster_bytes){.num_workers = num_workers, .num_leaves = num_leaves};
     if (num_leaves < 1 || num_workers < 1) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a plan of %zu shards for %zu workers, expected some of both",
                            num_leaves, num_workers);
     }
-    liana_status status = cut_make(&own, error);
-    if (status == LIANA_OK) add_up(&own, bytes, sent);
-    cut_free(&own);
-    return status;
+    LIANA_TRY(cut_make(&own, error));
+    add_up(&own, bytes, sent);
+    return LIANA_OK;
 }
 
 double liana__ring_bytes(const liana__cluster_bytes *bytes)

@@ -1,5 +1,5 @@
 /* What a training knows of its bad steps: layers, records, and where it was. */
-#include "train/training/collect.h"
+#include "train/training/bundle.h"
 
 #include "data/source/source.h"
 

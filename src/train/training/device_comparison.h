@@ -63,7 +63,7 @@ typedef struct liana__device_comparison_options {
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,
                                           liana__device_comparison *comparison, liana__error *error) LIANA_MUST_USE;
 
-/* The first difference that is not explained; NULL: there is none. */
+/* The first difference that is not explained; NULL: missing. */
 const liana__device_difference *liana__device_comparison_first(const liana__device_comparison *comparison);
 
 void liana__device_comparison_free(liana__device_comparison *comparison);

@@ -6,7 +6,6 @@
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"
-#include "step/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +97,8 @@ static void note_size(const liana__training *training, const liana__training_opt
 static void note_exchange(liana__training *training, const liana__strategy_choice *choice, const liana__notes *notes)
 {
     liana__exchange_reason reason;
-    char *exchange = training->state.exchange;
     const bool is_doubted = liana__note_exchange(choice->strategy, choice->options, training->cluster, notes, &reason);
-    snprintf(exchange, sizeof training->state.exchange, "%s", reason.exchange);
+    snprintf(training->state.exchange, sizeof training->state.exchange, "%s", reason.exchange);
     if (is_doubted) liana__training_state_doubt(&training->state, reason.text);
 }
 

@@ -5,13 +5,10 @@
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
-#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "optimizers/schedule.h"
-#include "step/notes.h"
+#include "step/agreement.h"
 #include "step/precision.h"
-#include "train/objective/recompute.h"
-#include "train/objective/trainer.h"
 #include "train/training/training_stages.h"
 #include "train/training/training_state.h"
 
@@ -89,5 +86,40 @@ double liana__training_rate(const liana__training *training, const liana_learnin
 /* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was
  * used, or `learning_rate`, which was asked for. */
 double liana__training_keep_rate(liana__training *training, double learning_rate);
+
+/* ---- averaged weights ---- */
+
+/* The averages of an optimizer with use_ema take the place of the weights, as in Keras: at the end of a training.
+ * Here the weights stay in the averages' place, so that a longer training goes on from them. */
+
+/* Whether the optimizer keeps averages; in a training in stages, that of any stage. */
+bool liana__averaged_weights_are_kept(const liana__training *training);
+
+/* Exchanges weights and averages at the end of a training, if it keeps averages and an update was done. */
+liana_status liana__averaged_weights_take(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Takes that back, before a training goes on. */
+liana_status liana__averaged_weights_return(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Averages begin anew from the weights as they are. */
+liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Somebody wrote other weights over the averages: these are what a training goes on from, and where averages begin. */
+liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* ---- training agreement ---- */
+
+/* What the processes of a training must have in common: compared before the first step. A difference is an error on
+ * all of them, which names it. */
+
+/* Its sizes, seed, precision and optimizer, a shard and the arithmetic. All get the chief's weights. A training is
+ * compared once; all compare it if one of them has not. Alone: nothing. Errors: INVALID_CONFIG, UNAVAILABLE (a process
+ * computes other bits). */
+liana_status liana__agree_on_training(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* The arithmetic alone, of a shard of made-up examples. Alone: nothing. `exact`: other bits are an error; otherwise a
+ * note, and a reason in the training's state. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
+                                        liana__error *error) LIANA_MUST_USE;
 
 #endif

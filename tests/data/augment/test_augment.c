@@ -409,9 +409,8 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
     liana__batch_add(batch, "partner sizes", LIANA_F32, &pair, own->partner_sizes);
     liana__batch_add(batch, "partners", LIANA_S32, &LIANA_SCALAR, own->partners);
     for (int i = 0; i < 2; i++) batch->components[3 + i].partner_of = &batch->components[i];
-    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
-    void *scratch = liana__allocate_aligned(mixer.scratch_size);
-    mixer.apply(&mixer, &own->batch, SEED, scratch);
+    void *scratch = liana__allocate_aligned(liana__augment_mix_scratch_size(augment, MICROBATCH));
+    liana__augment_mix(augment, MICROBATCH, &own->batch, SEED, scratch);
     free(scratch);
 }
 

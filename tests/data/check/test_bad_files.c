@@ -349,7 +349,7 @@ static void write_records(const char *const *features, size_t count)
     liana__error error = {0};
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), &error), &error);
     for (size_t i = 0; i < count; i++) {
         const uint8_t *bytes = (const uint8_t *)"\xff\xff\xff";
         size_t size = 3;

@@ -48,7 +48,7 @@ static int copy_shard(const char *from, const char *to, int first, bool damaged)
     liana__tfrecord *file;
     assert_ok(liana__tfrecord_open(liana__test_data(from), NULL, &file, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), &error), &error);
     liana__example example = {0};
     liana__example_builder builder = {0};
     int count = (int)liana__tfrecord_count(file);
@@ -135,8 +135,6 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
     liana_image_shape shape = {SIDE, SIDE, 3};
     liana__augment *augment;
     assert_ok(liana__augment_create(context, value, "augment", &shape, &augment, &error), &error);
-    liana__augmenter augmenter = liana__augmenter_of(augment);
-    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
     liana__loader_options options = {.image = {.height = SIDE, .width = SIDE, .channels = 3},
                                      .batch_size = BATCH,
                                      .num_epochs = 2,
@@ -145,8 +143,8 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
                                      .num_classes = 5,
                                      .num_threads = threads,
                                      .cache_memory = (size_t)100 * IMAGE,
-                                     .augmenter = &augmenter,
-                                     .mixer = mixes ? &mixer : NULL,
+                                     .augment = augment,
+                                     .microbatch = MICROBATCH,
                                      .bad_records = list,
                                      .part = "train"};
     liana__loader *loader;

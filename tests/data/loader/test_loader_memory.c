@@ -111,7 +111,7 @@ static void write_records(const char *name, int side, int count)
     size_t size;
     assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     for (int i = 0; i < count; i++) assert_ok(liana__tfrecord_writer_add(&writer, bytes, size, &error), &error);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     liana__example_builder_free(&builder);

@@ -350,7 +350,7 @@ static void test_features(void **state)
     liana__tfrecord_writer writer;
     char path[256];
     snprintf(path, sizeof path, "%s", liana__test_path("a.tfrec"));
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = 0; i < 2; i++) {
         const int64_t words[] = {4, 5, 6}, tags[] = {0, 2};
         const float price = 1.5f * (float)i;

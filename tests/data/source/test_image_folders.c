@@ -206,7 +206,7 @@ static void write_records(void (*add)(liana__example_builder *builder, int recor
 {
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), &error), &error);
     for (int i = 0; i < 6; i++) {
         const uint8_t *bytes;
         size_t size;

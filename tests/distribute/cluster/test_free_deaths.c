@@ -6,7 +6,7 @@
 #include "harness/cluster/hub_death.h"
 
 #include "base/file.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "backends/remote/names.h"
 #include "base/context_plugins.h"
 #include "distribute/transport/cluster_read.h"
-#include "train/checkpoint/lease_text.h"
+#include "train/checkpoint/lease_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>

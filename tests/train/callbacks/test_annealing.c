@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "formats/json.h"
-#include "train/callbacks/user.h"
+#include "train/callbacks/callback.h"
 #include "train/run/run.h"
 
 #include <math.h>

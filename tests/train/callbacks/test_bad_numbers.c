@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "train/callbacks/callback.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
 #include <liana/liana.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>

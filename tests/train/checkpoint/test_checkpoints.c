@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_writer.h"
 
 #include <fcntl.h>

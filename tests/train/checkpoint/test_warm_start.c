@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "formats/hdf5.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/warm_names.h"
 #include "train/checkpoint/warm_start.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/context.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/trainer.h"
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -563,7 +563,6 @@ static liana_status read_functional(reader *r, const liana__value *config)
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
     if (status == LIANA_OK) status = order_inputs(r, config);
     if (status == LIANA_OK) status = choose_outputs(r, config);
-    free(entries);
     r->models = NULL;
     return status;
 }

@@ -13,11 +13,12 @@ static const char *const class_aliases[][2] = {
     {"SeparableConvolution2D", "SeparableConv2D"},
     {"MaxPool2D", "MaxPooling2D"},
     {"AvgPool2D", "AveragePooling2D"},
+    {"LeakyReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
 };
 
-/* Keras 1's names of options. */
+/* Names of options in Keras 1; that of LeakyReLU's slope also in Keras 2. */
 static const char *const option_aliases[][2] = {
     {"nb_filter", "filters"},
     {"border_mode", "padding"},
@@ -31,6 +32,7 @@ static const char *const option_aliases[][2] = {
     {"beta_init", "beta_initializer"},
     {"gamma_init", "gamma_initializer"},
     {"p", "rate"},
+    {"alpha", "negative_slope"},
     {"W_regularizer", "kernel_regularizer"},
     {"b_regularizer", "bias_regularizer"},
     {"W_constraint", "kernel_constraint"},
@@ -251,6 +253,13 @@ static liana_status read_text(const liana_context *context, liana__arena *arena,
     return LIANA_OK;
 }
 
+/* A LeakyReLU is a ReLU with another default. */
+static void complete_slope(const char *class_name, liana__arena *arena, liana__value *options)
+{
+    if (strcmp(class_name, "LeakyReLU") != 0 || liana__value_get(options, "negative_slope")) return;
+    liana__value_set(arena, options, "negative_slope", liana__value_float(arena, 0.3));
+}
+
 /* Keras 1's nb_row and nb_col. */
 static void join_kernel_size(const liana__value *config, liana__arena *arena, liana__value *options)
 {
@@ -263,9 +272,10 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
-liana_status liana__keras_read_config(const liana_context *context, const liana_layer_type *type,
-                                      const liana__value *config, const char *where, int rank, bool keras3,
-                                      liana__arena *arena, liana__value **result, liana__error *error)
+liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
+                                      const liana_layer_type *type, const liana__value *config, const char *where,
+                                      int rank, bool keras3, liana__arena *arena, liana__value **result,
+                                      liana__error *error)
 {
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
@@ -282,6 +292,7 @@ liana_status liana__keras_read_config(const liana_context *context, const liana_
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);
+    complete_slope(class_name, arena, options);
     if (type->from_keras) type->from_keras(arena, config, options);
     *result = options;
     return arena->failed ? liana__fail_memory(error, "a layer's options") : LIANA_OK;

@@ -113,8 +113,8 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
-    LIANA_TRY(liana__keras_read_config(r->model->context, request.type, config, where, rank, r->keras3, &r->arena,
-                                       &options, &r->error));
+    LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
+                                       r->keras3, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
     request.inference = inference || says_inference(layer);

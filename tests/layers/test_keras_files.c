@@ -208,7 +208,7 @@ static void test_shapes_of_examples(void **state)
     "]}, \"keras_version\": \"2.21.0\", \"backend\": \"tensorflow\"}"
 #define ADD2(nodes)                                                                                                    \
     ", {\"class_name\": \"Add\", \"config\": {\"name\": \"add\"}, \"name\": \"add\", \"inbound_nodes\": [[" nodes "]]" \
-                                                                                                                  "}"
+    "}"
 
 /* A model's calls are counted from 1; liana once wrote them from 0. */
 static void test_calls_of_nested_models(void **state)

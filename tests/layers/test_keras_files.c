@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "harness/mutate.h"
 #include "layers/model.h"
+#include "train/model/keras_compile.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>
@@ -421,6 +422,48 @@ static void test_what_a_form_cannot_say(void **state)
     assert_cannot_say(LIANA__KERAS2, "'new'", "first");
 }
 
+/* ---- whole files ---- */
+
+/* Files of Keras 3.15 and tf_keras 2.21 (tests/samples/keras_corpus.py), with what they were compiled for. */
+static void test_what_each_keras_wrote(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *key, *train;
+    } cases[] = {
+        {"keras3_sequential", "compile_config", "CosineDecay"},
+        {"keras3_hdf5", "training_config", "CosineDecay"},
+        {"keras3_functional", "compile_config", "mean_absolute_error"},
+        {"keras3_archive", "compile_config", "mean_absolute_error"},
+        {"keras3_named", "compile_config", "{\"one\": \"mean_squared_error\", \"other\": \"huber\"}"},
+        {"keras3_mask", NULL, NULL},
+        {"keras2_sequential", "compile_config", "CosineDecay"},
+        {"keras2_hdf5", "training_config", "CosineDecay"},
+        {"keras2_functional", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path =
+            liana__arena_format(&arena, LIANA_SOURCE_DIR "/tests/fuzz/corpus/fuzz_keras/%s.json", cases[i].file);
+        liana__value *value;
+        const liana__value *train;
+        start_again();
+        assert_ok(liana__json_read(path, &arena, &value, &error), &error);
+        assert_ok(liana__model_from_keras(model, value), &model->error);
+        assert_ok(liana__model_check(model, &error), &error);
+        const char *activation = liana__layer_option_text(&model->layers[1], "activation");
+        if (strstr(cases[i].file, "sequential") || strstr(cases[i].file, "hdf5")) {
+            assert_string_equal(activation, cases[i].file[5] == '3' ? "hard_sigmoid" : "hard_sigmoid_keras2");
+        }
+        if (!cases[i].key) continue;
+        const bool keras3 = cases[i].file[5] == '3';
+        assert_ok(liana__keras_compile_read(model, liana__value_get(value, cases[i].key), cases[i].key, keras3, &arena,
+                                            &train, &error),
+                  &error);
+        assert_non_null(train);
+        assert_says(liana__json_line(train, &arena), cases[i].train);
+    }
+}
+
 /* ---- damage ---- */
 
 static void test_damaged_files_never_crash(void **state)
@@ -474,6 +517,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_layers_of_several_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_batch_normalization, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_form_cannot_say, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_each_keras_wrote, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_files_never_crash, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("keras_files", tests, NULL, NULL);

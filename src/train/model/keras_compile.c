@@ -129,6 +129,8 @@ static liana_status read_object(const reader *r, const liana__value *value, cons
         own->config = NULL;
         return LIANA_OK;
     }
+    if (is_null(own->config)) own->config = NULL;
+    if (own->config && own->config->kind != LIANA__VALUE_MAP) name = NULL;
     if (name && is_one_of(name, wrappers)) {
         own->name = liana__value_text_of(own->config, "fn", NULL);
         if (own->name) return LIANA_OK;

@@ -54,8 +54,11 @@ static void accept(const char *json)
     assert_ok(liana__model_check(model, &error), &error);
 }
 
-#define assert_refused(json, expected_status, ...) \
-    assert_fails(read(json), expected_status, &model->error, "model.json", __VA_ARGS__)
+#define assert_refused(json, expected_status, ...)                                             \
+    do {                                                                                       \
+        const liana_status found_status = read(json);                                          \
+        assert_fails(found_status, expected_status, &model->error, "model.json", __VA_ARGS__); \
+    } while (0)
 
 /* ---- pieces of files ---- */
 

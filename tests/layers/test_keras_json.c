@@ -116,6 +116,21 @@ static void build_ids(liana_model *m)
     liana_dense(m, .units = 2);
 }
 
+/* Every initialiser, regulariser and constraint by its name alone. */
+static void build_rules(liana_model *m)
+{
+    liana_input(m, .shape = LIANA_INTS(4));
+    for (size_t i = 0; liana__initializer_kind.builtin[i]; i++) {
+        liana_dense(m, .units = 4, .kernel_initializer = liana__initializer_kind.builtin[i]->name);
+    }
+    for (size_t i = 0; liana__regularizer_kind.builtin[i]; i++) {
+        liana_dense(m, .units = 4, .kernel_regularizer = liana__regularizer_kind.builtin[i]->name);
+    }
+    for (size_t i = 0; liana__constraint_kind.builtin[i]; i++) {
+        liana_dense(m, .units = 4, .kernel_constraint = liana__constraint_kind.builtin[i]->name);
+    }
+}
+
 /* A Sequential that is called twice; a Functional, which holds a model and has two outputs whose names are not in their
  * order; and a layer that is called three times. */
 static void build_nested(liana_model *m)
@@ -323,6 +338,7 @@ static const struct {
     {"activations", build_activations, false, true},
     {"old_activation", build_old_activation, true, false},
     {"ids", build_ids, true, true},
+    {"rules", build_rules, true, true},
     {"nested", build_nested, false, true},
     {"ends", build_ends, true, true},
 };
@@ -342,6 +358,27 @@ static void run_case(size_t index, const char *folder, liana__keras_form form, c
     if (!kind) write_folder(folder, m, form, outputs);
     check_file(liana__path_join(&arena, folder, kind ? kind : "model.json"), m, outputs);
     liana_model_destroy(m);
+}
+
+/* What is compared above. */
+static void test_every_layer_is_compared(void **state)
+{
+    (void)state;
+    bool seen[256] = {false};
+    for (size_t i = 0; i < NUM_CASES; i++) {
+        liana_model *m;
+        done(liana_model_create(context, NULL, &m));
+        cases[i].build(m);
+        for (size_t k = 0; k < m->num_layers; k++) {
+            for (size_t t = 0; liana__layer_kind.builtin[t]; t++) {
+                seen[t] = seen[t] || &m->layers[k].type->part == liana__layer_kind.builtin[t];
+            }
+        }
+        liana_model_destroy(m);
+    }
+    for (size_t t = 0; liana__layer_kind.builtin[t]; t++) {
+        if (!seen[t]) fail_msg("%s is not compared", liana__layer_kind.builtin[t]->name);
+    }
 }
 
 /* What liana writes it reads back, in both forms. */
@@ -412,6 +449,7 @@ static void test_keras2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_layer_is_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_written_is_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keras3, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keras2, set_up, tear_down),

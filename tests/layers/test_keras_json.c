@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "formats/json.h"
+#include "layers/activations.h"
 #include "layers/model.h"
 
 #include <liana/liana.h>
@@ -83,15 +84,16 @@ static void build_images(liana_model *m)
     liana_model_outputs(m, sum, wide, both);
 }
 
+/* All but the one that Keras 3 does not have. */
 static void build_activations(liana_model *m)
 {
-    static const char *const names[] = {"linear", "relu",     "relu6",    "sigmoid",    "hard_sigmoid",
-                                        "tanh",   "softmax",  "swish",    "silu",       "elu",
-                                        "selu",   "softplus", "softsign", "exponential"};
-    liana_layer x = liana_input(m, .shape = LIANA_INTS(9)), all[14] = {{0}};
-    for (int i = 0; i < 14; i++) all[i] = liana_activation(m, .activation = names[i], .input = x);
-    liana_concatenate(m, .inputs = {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9],
-                                    all[10], all[11], all[12], all[13]});
+    liana_layer x = liana_input(m, .shape = LIANA_INTS(9)), joined = x;
+    for (size_t i = 0; liana__activation_kind.builtin[i]; i++) {
+        const char *name = liana__activation_kind.builtin[i]->name;
+        if (strcmp(name, LIANA__HARD_SIGMOID_KERAS2) == 0) continue;
+        liana_layer own = liana_activation(m, .activation = name, .input = x);
+        joined = liana_concatenate(m, .inputs = {joined, own});
+    }
 }
 
 /* TensorFlow.js and Keras 2 have another hard_sigmoid. */

@@ -10,10 +10,7 @@
 #include "layers/model.h"
 
 #include <liana/liana.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { BATCH = 3, MOST_INPUTS = 4, MOST_VALUES = 1 << 16 };
 
@@ -395,32 +392,10 @@ static void test_what_is_written_is_read(void **state)
     }
 }
 
-static void run_python(const char *module, const char *const *folders, size_t count)
-{
-    const char *peer = liana__test_peer("tensorflow");
-    if (!peer) skip();
-    char python[2100];
-    snprintf(python, sizeof python, "%s/bin/python", peer);
-    const char *arguments[NUM_CASES + 8] = {python, "-W", "ignore", LIANA_SOURCE_DIR "/tests/layers/keras_compare.py",
-                                            module};
-    for (size_t i = 0; i < count; i++) arguments[5 + i] = folders[i];
-    fflush(NULL);
-    pid_t child = fork();
-    assert_compare(child, >=, 0);
-    if (child == 0) {
-        setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-        execv(python, (char *const *)(uintptr_t)arguments);
-        _exit(127);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("%s disagrees; see above", module);
-}
-
 /* `files`: what Keras writes of the model again. */
 static void compare(const char *module, liana__keras_form form, const char *const *files)
 {
-    const char *folders[NUM_CASES];
+    const char *arguments[NUM_CASES + 2] = {module}, **folders = arguments + 1;
     size_t used[NUM_CASES], count = 0;
     if (!liana__test_peer("tensorflow")) skip();
     liana__test_folder();
@@ -430,7 +405,7 @@ static void compare(const char *module, liana__keras_form form, const char *cons
         run_case(i, folders[count], form, NULL);
         used[count++] = i;
     }
-    run_python(module, folders, count);
+    liana__test_run_keras("tests/layers/keras_compare.py", arguments);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; files[k]; k++) run_case(used[i], folders[i], form, files[k]);
     }

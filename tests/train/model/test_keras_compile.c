@@ -9,10 +9,7 @@
 #include "train/model/keras_compile.h"
 
 #include <liana/liana.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static liana_context *context;
 static liana_model *one, *two;
@@ -400,25 +397,6 @@ static void test_there_and_back(void **state)
 
 /* ---- Keras ---- */
 
-static void run_python(const char *file, const char *out)
-{
-    char python[2100];
-    snprintf(python, sizeof python, "%s/bin/python", liana__test_peer("tensorflow"));
-    const char *arguments[] = {python, "-W", "ignore", LIANA_SOURCE_DIR "/tests/train/model/keras_compile_check.py",
-                               file,   out,  NULL};
-    fflush(NULL);
-    pid_t child = fork();
-    assert_compare(child, >=, 0);
-    if (child == 0) {
-        setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
-        execv(python, (char *const *)(uintptr_t)arguments);
-        _exit(127);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("Keras cannot read the settings; see above");
-}
-
 static void add_case(liana__value *list, const liana_model *model, const char *train)
 {
     liana__value *map = liana__value_map(&arena);
@@ -460,7 +438,7 @@ static void test_keras_reads(void **state)
     const char *file = liana__arena_string(&arena, liana__test_path("cases.json"));
     const char *out = liana__arena_string(&arena, liana__test_path("found.json"));
     assert_ok(liana__json_write(file, cases, &error), &error);
-    run_python(file, out);
+    liana__test_run_keras("tests/train/model/keras_compile_check.py", (const char *const[]){file, out, NULL});
     assert_ok(liana__json_read(out, &arena, &found, &error), &error);
     assert_int_equal(found->count, 2 * count - 1);
     for (size_t i = 0; i < found->count; i++) {

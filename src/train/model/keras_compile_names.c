@@ -39,6 +39,15 @@ static const liana__keras_name metrics[] = {
     {"AUC", "auc", "auc"},
 };
 
+static const char *const optimizers[] = {"Adam",    "AdamW",    "Adamax", "Nadam", "SGD",  "RMSprop",
+                                         "Adagrad", "Adadelta", "Ftrl",   "Lion",  "Lamb", NULL};
+
+/* A Constant becomes a number. */
+static const char *const schedules[] = {
+    "Constant",    "ExponentialDecay",    "InverseTimeDecay",       "PolynomialDecay",
+    "CosineDecay", "CosineDecayRestarts", "PiecewiseConstantDecay", NULL,
+};
+
 static const liana__keras_name *find(const liana__keras_name *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
@@ -75,6 +84,24 @@ const liana__keras_name *liana__keras_find_metric(const char *name)
 const liana__keras_name *liana__keras_metric_of(const char *liana)
 {
     return find_liana(metrics, COUNT(metrics), liana);
+}
+
+static bool is_among(const char *const *names, const char *name)
+{
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(names[i], name) == 0) return true;
+    }
+    return false;
+}
+
+bool liana__keras_has_optimizer(const char *name)
+{
+    return is_among(optimizers, name);
+}
+
+bool liana__keras_has_schedule(const char *name)
+{
+    return is_among(schedules, name);
 }
 
 liana_status liana__keras_lacks(const liana__value *value, const char *where, const char *key, const char *expected,

@@ -19,6 +19,10 @@ const liana__keras_name *liana__keras_loss_of(const char *liana);
 const liana__keras_name *liana__keras_find_metric(const char *name);
 const liana__keras_name *liana__keras_metric_of(const char *liana);
 
+/* Whether Keras has an optimizer or a schedule of liana's name. */
+bool liana__keras_has_optimizer(const char *name);
+bool liana__keras_has_schedule(const char *name);
+
 /* An error that names the key and what was found. Returns UNIMPLEMENTED. */
 liana_status liana__keras_lacks(const liana__value *value, const char *where, const char *key, const char *expected,
                                 liana__error *error);

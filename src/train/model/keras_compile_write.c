@@ -273,12 +273,7 @@ static liana_status write_schedule(const writer *w, const liana_learning_rate *r
         isnan(common->initial_learning_rate) ? rate->default_learning_rate : common->initial_learning_rate;
     liana__value *options = liana__fields_write(&rate->schedule->part.options, w->arena, rate->options);
     if (!options) return liana__fail_memory(w->error, "the compile settings");
-    static const char *const own[] = {"OneCycle", "Hypergradient"};
-    for (size_t i = 0; i < 2; i++) {
-        if (strcmp(own[i], name) == 0) return lacks_part(w, value, where, "schedule", name);
-    }
-    if (!liana__part_find(NULL, &liana__schedule_kind, name, NULL))
-        return lacks_part(w, value, where, "schedule", name);
+    if (!liana__keras_has_schedule(name)) return lacks_part(w, value, where, "schedule", name);
     if (!is_constant && !is_piecewise) LIANA_TRY(check_lengths(w, options, value, where));
     LIANA_TRY(TAKE_MISSING(w, options, missing, where));
     if (common->by == LIANA_BY_EPOCH) {
@@ -316,9 +311,7 @@ static liana_status write_optimizer(const writer *w, const liana__value *value, 
     liana__optimizer_choice choice;
     LIANA_TRY(liana__optimizer_read(w->model->context, value, where, w->arena, &choice, w->error));
     const char *name = choice.optimizer->part.name;
-    if (choice.optimizer == &liana__optimizer_LARS || !liana__part_find(NULL, &liana__optimizer_kind, name, NULL)) {
-        return lacks_part(w, value, where, "optimizer", name);
-    }
+    if (!liana__keras_has_optimizer(name)) return lacks_part(w, value, where, "optimizer", name);
     if (w->form == LIANA__KERAS_TRAINING_CONFIG && choice.optimizer == &liana__optimizer_Lamb) {
         return liana__keras_lacks(value, where, "name",
                                   "another optimizer: Keras does not find Lamb in HDF5 files; a .keras file has it",

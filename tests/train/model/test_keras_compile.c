@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "losses/loss.h"
+#include "metrics/metric.h"
 #include "optimizers/optimizer.h"
 #include "train/model/keras_compile.h"
 
@@ -318,6 +320,55 @@ static void test_refusals_to_write(void **state)
     }
 }
 
+/* Each part that liana brings is written, or is one of those that Keras does not have. */
+static void check_parts(const liana__kind *kind, const char *before, const char *behind, const char *const *missing)
+{
+    for (size_t i = 0; kind->builtin[i]; i++) {
+        const char *name = kind->builtin[i]->name;
+        const liana__value *settings;
+        bool is_missing = false;
+        for (size_t k = 0; missing[k]; k++) is_missing = is_missing || strcmp(missing[k], name) == 0;
+        char train[400];
+        snprintf(train, sizeof train, "%s\"%s\"%s", before, name, behind);
+        error = (liana__error){0};
+        const liana_status status =
+            liana__keras_compile_write(one, parse(train), LIANA__KERAS_COMPILE_CONFIG, &arena, &settings, &error);
+        if (status != (is_missing ? LIANA_UNIMPLEMENTED : LIANA_OK)) fail_msg("%s: %s", name, error.message);
+        if (is_missing) assert_says(error.message, name);
+    }
+}
+
+static void test_every_part(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL}, *const optimizers[] = {"LARS", NULL};
+    static const char *const metrics[] = {"mean",
+                                          "class_precision",
+                                          "class_recall",
+                                          "class_f1_score",
+                                          "cohen_kappa",
+                                          "class_fbeta_score",
+                                          "support",
+                                          "matthews_correlation",
+                                          "confusion_matrix",
+                                          NULL};
+    check_parts(&liana__loss_kind, "{\"loss\": ", "}", none);
+    check_parts(&liana__metric_kind, "{\"loss\": \"mse\", \"metrics\": [", "]}", metrics);
+    check_parts(&liana__optimizer_kind, "{\"loss\": \"mse\", \"optimizer\": ", "}", optimizers);
+    /* test_there_and_back has the other schedules. */
+    static const char *const schedules[] = {"OneCycle", "Hypergradient", NULL};
+    for (size_t i = 0; schedules[i]; i++) {
+        const liana__value *settings;
+        const char *train =
+            liana__arena_format(&arena, "{\"optimizer\": {\"name\": \"SGD\", \"learning_rate\": {\"name\": \"%s\"}}}",
+                                schedules[i]);
+        const liana_status status =
+            liana__keras_compile_write(one, parse(train), LIANA__KERAS_COMPILE_CONFIG, &arena, &settings, &error);
+        assert_int_equal(status, LIANA_UNIMPLEMENTED);
+        assert_says(error.message, schedules[i]);
+    }
+}
+
 /* ---- there and back ---- */
 
 enum { MOST_CASES = 64, NUM_RATES = 30 };
@@ -466,6 +517,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals_to_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lamb_is_not_for_hdf5, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keras_reads, set_up, tear_down),
     };

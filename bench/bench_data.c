@@ -1,4 +1,4 @@
-/* What the input pipeline delivers, beside what bare libjpeg-turbo decodes: for bench_data.sh.
+/* The speed of the input pipeline, against bare libjpeg-turbo's decoding: for bench_data.sh.
  *
  *   bench_data PATTERN FOLDER [ROUNDS]
  *

@@ -1,4 +1,4 @@
-/* Measures what this machine can do at most. */
+/* Measures the limits of this machine. */
 #include "backends/roofline.h"
 
 #include "base/memory.h"
@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 enum { REPEATS = 12, SHORTEST_NS = 500000 };
-static const double ENOUGH_SECONDS = 0.08; /* for one measurement: what takes long is not repeated often */
+static const double ENOUGH_SECONDS = 0.08; /* for one measurement: long ones are not repeated often */
 /* Each size is 2^GROWTH times the one before. */
 enum { GROWTH = 2 };
 static const size_t SMALLEST_BUFFER = (size_t)256 << 10, MOST_MEMORY = (size_t)512 << 20;
 static const size_t USUAL_LEVEL3 = (size_t)64 << 20;
 
-/* What the workers do in one measurement. Each is a task; they start together. */
+/* The workers' task in one measurement. Each is a task; they start together. */
 typedef struct workload {
     liana__arena arena; /* of the lists */
     const liana__roofline_loops *loops;
@@ -130,7 +130,7 @@ static void fill_task(void *user, size_t task, int worker)
 
 enum { FLOATS_AT_ONCE = 256 };
 
-/* Bytes per second of all workers together in `bytes` for each: reading alone, or reading and writing; what is faster
+/* Bytes per second of all workers together in `bytes` for each: reading alone, or reading and writing; the faster one
  * is the roof. */
 static double bandwidth_of(workload *work, liana_context *context, size_t bytes)
 {

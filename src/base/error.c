@@ -33,7 +33,7 @@ liana_status liana__fail_list(liana__error *error, liana_status status, const ch
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
-        /* Whatever it quotes, a message is one line of text. */
+        /* A message is one line of text, whatever text it quotes. */
         liana__escape_controls(error->message, sizeof error->message);
     }
     return status;

@@ -173,7 +173,7 @@ static bool copy_from_path(const liana__mapping *mapping, const char *path, size
 void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGE_SIZE), begin = offset / page * page;
-    /* Advice: what became of it shows when the bytes are read. */
+    /* It is advice: its failure shows when the bytes are read. */
     madvise((void *)(mapping->data + begin), offset + size - begin, MADV_WILLNEED);
 }
 

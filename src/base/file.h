@@ -82,7 +82,8 @@ typedef struct liana__file_buffer {
     size_t capacity;
     liana__memory_share *share; /* the memory counts for this share; NULL: no limit */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the previous contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
+/* Makes room for `size` bytes; the previous contents are lost. `what` names the file in the message. Errors:
+ * OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
 /* Frees the bytes. The share stays. */
@@ -159,7 +160,7 @@ const char *liana__path_name(const char *path);
 bool liana__file_exists(const char *path);
 bool liana__folder_exists(const char *path);
 
-/* The folder for what can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
+/* The folder for files that can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
  * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or
  * arena->failed. It need not be there. */
 const char *liana__cache_folder(liana__arena *arena);

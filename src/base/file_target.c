@@ -33,7 +33,7 @@ static int own_descriptor(const char *path)
     return -1;
 }
 
-/* Replaces *path, which is malloc'ed, with what its link says. */
+/* Replaces *path, which is malloc'ed, with the target of its link. */
 static bool follow(char **path)
 {
     char link[PATH_MAX];

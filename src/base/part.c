@@ -1,4 +1,4 @@
-/* Finds, checks and registers what parts of all kinds have in common. */
+/* Finds, checks and registers parts of all kinds. */
 #include "base/part.h"
 
 #include "base/format.h"

@@ -57,7 +57,7 @@ typedef struct liana__command {
     const char *name;
     const char *operands;         /* for the usage line: "CONFIG.yaml [key=value ...]"; may be empty */
     const char *summary;          /* one line for `liana help`, without a full stop */
-    const char *help;             /* what `liana NAME --help` says below the usage; lines end with \n */
+    const char *help;             /* the text of `liana NAME --help` below the usage; lines end with \n */
     const liana__option *options; /* ends with an option without a name, or NULL; every subcommand has --help */
     int min_operands;
     int max_operands; /* -1: any number */
@@ -142,7 +142,7 @@ void liana__signals_prepare(void);
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
 /* After a recorded signal the work is over, and how the program ends is settled: a SIGTERM no longer changes that.
- * mpirun sends one to those who are still ending when the first process of a job has ended. SIGINT still ends the
+ * mpirun sends one to processes that are still ending when the first process of a job has ended. SIGINT still ends the
  * program. */
 void liana__signals_end(void);
 /* The signal that was recorded, or 0. */
@@ -150,8 +150,8 @@ int liana__signals_caught(void);
 /* Forgets that signal: in a process that was copied. */
 void liana__signals_forget(void);
 
-/* Prints what may hold any bytes - a file's or a class's name, what stands in a file - without its control characters
- * (liana__escape_controls). */
+/* Prints a text that may hold any bytes - a file's or a class's name, the contents of a file - without its control
+ * characters (liana__escape_controls). */
 void liana__print_plainly(FILE *out, const char *text);
 
 /* ---- terminal ---- */

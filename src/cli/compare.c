@@ -1,4 +1,4 @@
-/* liana compare: what differs between runs. */
+/* liana compare: the differences between runs. */
 #include "cli/session.h"
 
 #include "base/format.h"

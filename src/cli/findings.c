@@ -1,4 +1,4 @@
-/* Prints what liana inspect found, for people. */
+/* Prints the findings of liana inspect, for people. */
 #include "cli/findings.h"
 
 #include "base/format.h"

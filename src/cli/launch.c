@@ -116,7 +116,7 @@ static const char *describe_place(const launch *own, int64_t rank, bool returns)
     return json;
 }
 
-/* The cores of this machine are shared out; what another machine has is its own affair. */
+/* The cores of this machine are shared out; those of another machine are its own affair. */
 static const char *describe_threads(const launch *own, int64_t rank)
 {
     if (getenv("LIANA_THREADS") || own->hosts[rank]) return NULL;

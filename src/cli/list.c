@@ -35,7 +35,7 @@ typedef struct entry {
     const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
-    const char *in_c;            /* what programs call a configuration key; NULL: nothing */
+    const char *in_c;            /* the name of a configuration key in programs; NULL: none */
 } entry;
 
 enum { MAX_ENTRIES = 256 };

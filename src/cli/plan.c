@@ -179,7 +179,8 @@ static void close_planner(planner *own)
     free(own->companions);
 }
 
-/* Half of, as much as and twice the wanted microbatch, or what --microbatch says; as many as there are examples for. */
+/* Half of, as much as and twice the wanted microbatch, or the values of --microbatch; as many as there are examples
+ * for. */
 static size_t list_candidates(const planner *own, int64_t sizes[MOST_CANDIDATES])
 {
     const liana__plan_training *training = &own->training;
@@ -298,7 +299,7 @@ static void print_machine(planner *own)
         event = liana__session_event(invocation, "work");
         liana__event_int(invocation, event, "microbatch", work->microbatch);
         liana__event_int(invocation, event, "threads", (int64_t)work->threads);
-        liana__event_float(invocation, event, "lone_leaf_seconds", work->lone_leaf);
+        liana__event_float(invocation, event, "lone_leaf_seconds", work->lone_shard);
         liana__event_float(invocation, event, "full_turn_seconds", work->full_turn);
         liana__event_float(invocation, event, "next_turn_seconds", work->next_turn);
         liana__event_float(invocation, event, "update_seconds", work->update);
@@ -344,7 +345,7 @@ static liana_status print_plan(planner *own)
     for (int64_t workers = 1; workers <= TABLE_END; workers *= 2) {
         LIANA_TRY(answer_for(own, workers, &found));
         print_row(own, &found);
-        if (2 * found.bytes.num_leaves <= found.bytes.num_workers) break;
+        if (2 * found.bytes.num_shards <= found.bytes.num_workers) break;
     }
     return LIANA_OK;
 }

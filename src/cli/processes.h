@@ -58,7 +58,7 @@ typedef struct liana__launched {
     double pause;     /* seconds until then, after its next death */
     int code;         /* as a shell reports it */
     int errors;       /* its standard error; the chief's is ours: -1 */
-    char line[1024];  /* what has come of a line */
+    char line[1024];  /* the part of a line that has come */
     size_t length;
 } liana__launched;
 
@@ -73,8 +73,8 @@ typedef struct liana__launched_end {
 
 /* Starts the processes, the chief first, and waits for all. The chief's output is this process's; of the others only
  * standard error is shown, each line with "[rank N] ". A signal (liana__signals_catch) goes to all. If one fails, the
- * others are told to stop; those who lose one by a signal are left alone: they go on, or end. Up to *restarts times
- * (NULL: 0) one that died, or said 75 while others go on, is started again in its place; they are counted down.
+ * others are told to stop; processes that lose one by a signal are left alone: they go on, or end. Up to *restarts
+ * times (NULL: 0) one that died, or said 75 while others go on, is started again in its place; they are counted down.
  *
  * Errors: IO_ERROR if a process cannot be started: those that were are stopped. */
 liana_status liana__launched_run(liana__launched *processes, size_t count, int64_t *restarts, liana__launched_end *end,

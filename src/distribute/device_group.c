@@ -56,7 +56,7 @@ static liana_status make_member(liana__device_group *group, const liana__strateg
     return LIANA_OK;
 }
 
-/* What several members need to work together: ranges and a plan, with what lies before and behind them. */
+/* The common state of several members: ranges and a plan, with the shards before and behind theirs. */
 static liana_status join_members(liana__device_group *group, const liana__strategy_plan *plan, const double *speeds,
                                  liana__error *error)
 {

@@ -69,7 +69,7 @@ static liana_status check_platform(const liana__strategy *strategy, const liana_
                        strategy->name, layout->platform, first->opened_as, platform ? platform : first->backend->name);
 }
 
-/* What is asked for, with the names of the devices if the strategy has named them. */
+/* The request, with the names of the devices if the strategy has named them. */
 typedef struct asked {
     liana_context *context;
     const liana__strategy *strategy;
@@ -148,7 +148,7 @@ bool liana__device_set_is_served(const liana_context *context, const char *name,
 {
     liana__device_layout layout = {0};
     const liana__strategy *strategy = choice->strategy;
-    /* What is wrong is told when they are opened. */
+    /* A fault is told when they are opened. */
     if (strategy && strategy->lay_out && strategy->lay_out(choice->options, context, &layout, NULL) != LIANA_OK) {
         return false;
     }

@@ -1,4 +1,4 @@
-/* Counts what is not finite, on the device. */
+/* Counts the numbers that are not finite, on the device. */
 #include "distribute/finite_check.h"
 
 #include "ops/reduce/count_non_finite.h"
@@ -66,7 +66,7 @@ liana_status liana__finite_check_create(liana__device *device, liana__node *cons
     return status;
 }
 
-/* Adds what one output says. */
+/* Adds the counts of one output. */
 static void read_counts(const liana__node *node, const int32_t *counts, liana__non_finite *found)
 {
     for (uint32_t i = 0; i < node->num_inputs; i++) {

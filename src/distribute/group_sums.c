@@ -36,7 +36,7 @@ static void add(const liana__group_sums *own, const liana__group_addition *addit
     own->add(into, into, place_of(own, addition->from, sum), size_of(own, sum));
 }
 
-/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. Who comes second
+/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. The second one
  * adds. */
 static void go_up(liana__group_sums *own, size_t slot, size_t sum)
 {
@@ -77,12 +77,12 @@ static size_t block_of(const liana__group_sums *own, size_t slot)
     return block;
 }
 
-/* Only additions within one block: the others are for who has all blocks. */
+/* Only additions within one block: the others are for the holder of all blocks. */
 static void list_additions(liana__group_sums *own)
 {
     own->num_additions = 0;
     for (size_t i = 0; i < own->tree->num_additions; i++) {
-        /* What lies before the first slot becomes a large number. */
+        /* A slot before the first becomes a large number. */
         const size_t into = own->tree->additions[i].into - own->first_slot;
         const size_t from = own->tree->additions[i].from - own->first_slot;
         if (into >= own->num_slots || from >= own->num_slots || block_of(own, into) != block_of(own, from)) continue;

@@ -13,7 +13,7 @@
 typedef struct named {
     const char *kind;    /* "gpu", "pjrt:/path/plugin.so"; of a server's devices "gpu of a server" */
     const char *options; /* "": none */
-    const char *head;    /* what is before the options, with the number */
+    const char *head;    /* the name before the options, with the number */
     bool has_number;
     bool is_served;
 } named;

@@ -1,11 +1,11 @@
-/* tree.h - the fixed tree in which the leaves of a step are added: pure arithmetic.
+/* tree.h - the fixed tree in which the shards of a step are added: pure arithmetic.
  *
- * A leaf is a shard that has examples; leaves are numbered from 0. Neighbours are added first, then pairs of
- * neighbours, and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from
- * index * 2^level on, or the fewer that exist, and the sum of all leaves has the same bits whoever added what.
+ * Its leaves are the shards that have examples, numbered from 0. Neighbours are added first, then pairs of neighbours,
+ * and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from index * 2^level
+ * on, or the fewer that exist, and the sum of all leaves has the same bits, whichever device added which.
  *
- * A replica computes a contiguous range of leaves. It gives the sums of the blocks of its range: the largest nodes that
- * lie in it. A plan says in which order the blocks of all replicas are added. */
+ * A replica computes a contiguous range of leaves: these shards. It gives the sums of the blocks of its range: the
+ * largest nodes that lie in it. A plan says in which order the blocks of all replicas are added. */
 #ifndef LIANA_DISTRIBUTE_TREE_H
 #define LIANA_DISTRIBUTE_TREE_H
 
@@ -38,7 +38,7 @@ enum { LIANA__TREE_MAX_BLOCKS = 128 };
  * LIANA__TREE_MAX_BLOCKS, or is NULL if only the number is wanted. An empty range has none. */
 size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tree_block *blocks);
 
-/* ---- who computes which leaves ---- */
+/* ---- assignment of shards ---- */
 
 /* Gives each replica a contiguous range of leaves, in the order of the replicas; some may be empty.
  *

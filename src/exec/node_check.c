@@ -54,7 +54,7 @@ typedef struct run {
     bool *needed;      /* by node id, as all of these */
     uint32_t *readers; /* how many nodes and results still read it */
     const void **data;
-    void **owned; /* what is to be freed */
+    void **owned; /* memory to be freed */
     bool *bad;
     bool *of_rows;     /* its rows are those of the examples */
     suspect *suspects; /* the last one first */
@@ -205,7 +205,7 @@ static liana_status run_nodes(run *own)
 
 /* ---- where it began ---- */
 
-/* Marks what a node's bad numbers come from. Ids fall from a node to its inputs, so one pass is enough. */
+/* Marks the inputs from which a node's bad numbers come. Ids fall from a node to its inputs, so one pass is enough. */
 static void mark_causes(const run *own, uint32_t from, bool *causes)
 {
     causes[from] = true;

@@ -1,4 +1,4 @@
-/* A compiled graph with what it reads and gives. */
+/* A compiled graph with its inputs and outputs. */
 #include "exec/program.h"
 
 #include "backends/dump.h"

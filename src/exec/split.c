@@ -25,7 +25,7 @@ typedef struct splitter {
     size_t *output_of;   /* by id of an op: 1 + its part's output, as far as there is one */
     size_t *crossing_of; /* by id: 1 + the crossing */
     liana_tensor *own;   /* by id of an op: the copy in its part */
-    liana_tensor *map;   /* by id: what stands for it in the part that is built */
+    liana_tensor *map;   /* by id: its tensor in the part that is built */
     leaf_result *leaves;
     size_t num_leaves;
 } splitter;
@@ -231,7 +231,7 @@ static liana_status bring_input(splitter *own, liana__part *part, const liana__n
     return LIANA_OK;
 }
 
-/* Lets a part read what another part, a device or the caller gives. */
+/* Lets a part read a value of another part, a device or the caller. */
 static liana_status bring(splitter *own, liana__part *part, const liana__node *node)
 {
     if (own->map[node->id].id || part->graph->status != LIANA_OK) return LIANA_OK;
@@ -283,7 +283,7 @@ static liana_status build_part(splitter *own, size_t number)
     return part->stage == 0 ? give_leaves(own, number) : part->graph->status;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted results ---- */
 
 static const liana__assignment *assignment(const splitter *own, size_t i)
 {

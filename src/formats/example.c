@@ -16,7 +16,7 @@ typedef struct liana__example_block {
     struct liana__example_block *next;
     size_t size;
     size_t used;
-    size_t padding; /* keeps what follows aligned to 16 bytes */
+    size_t padding; /* keeps the memory behind it aligned to 16 bytes */
 } block;
 
 enum {

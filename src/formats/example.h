@@ -63,7 +63,7 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
  * rule for maps). */
 bool liana__example_find(const liana__example *example, const char *name, liana__feature *feature);
 
-/* Adds "the record has: image (bytes), area (float), boxes (12 float)", with what else is to be said of it. */
+/* Adds "the record has: image (bytes), area (float), boxes (12 float)", with further facts. */
 void liana__example_describe(const liana__example *example, liana__text *text);
 
 /* The feature of that name. It must be of that kind, with any number of values. Errors: NOT_FOUND (lists the existing

@@ -26,7 +26,7 @@ static liana_status fail(int code, liana__error *error)
                        why ? why : "it ends before its first picture");
 }
 
-/* Goes to the first picture, past what stands before it. */
+/* Goes to the first picture, past everything before it. */
 static liana_status find_picture(GifFileType *file, liana__error *error)
 {
     for (;;) {

@@ -13,7 +13,7 @@
 #define LIANA__DEFAULT_INFLATED_LIMIT ((size_t)1 << 30)
 
 /* Whether the bytes begin with the magic number of gzip, or with a header of zlib. The latter has only 11 bits: check
- * first what else the bytes may be. */
+ * the other kinds of files first. */
 bool liana__is_gzip(const uint8_t *bytes, size_t size);
 bool liana__is_zlib(const uint8_t *bytes, size_t size);
 

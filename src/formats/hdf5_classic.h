@@ -27,7 +27,7 @@ bool liana__classic_at(const liana__classic *file, uint64_t address, uint64_t si
 bool liana__span_at(liana__span span, uint64_t offset, uint64_t size, liana__span *part);
 /* A little-endian number of 1 to 8 bytes. */
 uint64_t liana__span_number(const uint8_t *bytes, int size);
-/* DATA_LOSS: "the file is damaged: what". */
+/* DATA_LOSS: "the file is damaged: `what`". */
 liana_status liana__classic_damaged(liana__error *error, const char *what);
 
 /* The kinds of header messages that matter here (IV.A.2). */

@@ -75,7 +75,7 @@ static liana_status read_header(liana__idx *idx, const uint8_t *bytes, size_t si
     return LIANA_OK;
 }
 
-/* The first dimension becomes what there is room for. */
+/* The first dimension becomes as long as there is room for. */
 static size_t keep_start(liana__idx *idx, size_t found, size_t expected)
 {
     size_t one = expected / idx->dimensions[0];
@@ -121,7 +121,7 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
     return LIANA_OK;
 }
 
-enum { HEAD = 512 }; /* more than a header has, and enough to see what else a file is */
+enum { HEAD = 512 }; /* more than a header has, and enough to see another kind of file */
 
 /* `head` is a copy of the first bytes, as many as there are up to HEAD. */
 static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8_t *bytes, size_t size, bool start,

@@ -50,7 +50,7 @@ liana_status liana__idx_open(const char *path, size_t inflated_limit, bool start
     LIANA_MUST_USE;
 void liana__idx_close(liana__idx *idx);
 
-/* Fails with INVALID_DATA unless the file has `num_dimensions` dimensions of u8. `what` says what is expected ("images
+/* Fails with INVALID_DATA unless the file has `num_dimensions` dimensions of u8. `what` is the expected array ("images
  * of 3 dimensions: number, height, width"). */
 liana_status liana__idx_expect_u8(const liana__idx *idx, int num_dimensions, const char *what, liana__error *error)
     LIANA_MUST_USE;

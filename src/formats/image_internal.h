@@ -1,4 +1,4 @@
-/* image_internal.h - what image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c) share. */
+/* image_internal.h - the common code of image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c). */
 #ifndef LIANA_FORMATS_IMAGE_INTERNAL_H
 #define LIANA_FORMATS_IMAGE_INTERNAL_H
 

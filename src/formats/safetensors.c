@@ -65,7 +65,7 @@ static liana_status read_range(const liana__safetensors *file, uint64_t offset, 
     return liana__fail(error, LIANA_IO_ERROR, "'%s' cannot be read at offset %" PRIu64, file->path, offset);
 }
 
-/* The state of an open call: what its helpers need to read the header and to name things in messages. */
+/* The state of an open call: for helpers that read the header and name things in messages. */
 typedef struct reading {
     const char *path;
     liana__safetensors *file;

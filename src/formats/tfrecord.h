@@ -76,8 +76,8 @@ typedef struct liana__tfrecord_reader {
     liana__file_buffer buffer; /* a record of a file that is not compressed */
     liana__block *block;       /* that was read last */
 } liana__tfrecord_reader;
-/* The same for any file. A mapped file's bytes are copied first. Then nobody who shortens the file meanwhile can end
- * the process (SIGBUS). The bytes are valid until the reader's next use. Errors: also OUT_OF_MEMORY. */
+/* The same for any file. A mapped file's bytes are copied first. Then a file that is shortened meanwhile cannot end the
+ * process (SIGBUS). The bytes are valid until the reader's next use. Errors: also OUT_OF_MEMORY. */
 liana_status liana__tfrecord_read(const liana__tfrecord *file, size_t record, liana__tfrecord_reader *reader,
                                   const uint8_t **bytes, size_t *size, liana__error *error) LIANA_MUST_USE;
 /* Bytes of memory that it has. */

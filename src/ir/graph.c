@@ -40,7 +40,7 @@ const void *liana__constant_data(const liana__node *node)
     return node->attributes;
 }
 
-/* A graph, with what few of its readers need to know. */
+/* A graph, with facts that few of its readers need. */
 typedef struct whole_graph {
     liana_graph graph;
     liana__device_scopes scopes;

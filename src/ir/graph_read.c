@@ -307,7 +307,7 @@ static liana_status read_shape(reader *r, liana_dtype dtype, liana_shape *shape)
                        liana__type_print(dtype, shape).text);
 }
 
-/* The op is in head->op even if what follows it fails. */
+/* The op is in head->op even if the rest of the head fails. */
 static liana_status read_head(reader *r, node_head *head)
 {
     uint32_t line;
@@ -489,7 +489,7 @@ static liana_status read_counts(reader *r, graph_counts *counts)
         return liana__fail(r->error, LIANA_INVALID_DATA, "found %u outputs and %u assignments, expected at most %d",
                            counts->outputs, counts->assignments, LIANA__GRAPH_FILE_MAX_NAMES);
     }
-    /* One past the last node is the gradient of what needs no node. */
+    /* One past the last node is the gradient of a result that needs no node. */
     if (counts->first_gradient <= counts->nodes + (uint64_t)1) return LIANA_OK;
     return liana__fail(r->error, LIANA_INVALID_DATA, "found the first gradient at node %u, expected at most %llu",
                        counts->first_gradient, (unsigned long long)counts->nodes + 1);

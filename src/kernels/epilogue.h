@@ -1,5 +1,5 @@
-/* epilogue.h - what ops do to a sum before they store it: a factor and a term of its channel, maybe a residual, and an
- * activation. */
+/* epilogue.h - the last steps of ops on a sum before they store it: a factor and a term of its channel, maybe a
+ * residual, and an activation. */
 #ifndef LIANA_KERNELS_EPILOGUE_H
 #define LIANA_KERNELS_EPILOGUE_H
 
@@ -27,7 +27,7 @@ static inline double liana__fused_activate(int activation, double z)
     }
 }
 
-/* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe what is added. */
+/* Inputs of convolutions with an epilogue: factors and terms [2, channels], and maybe a residual to add. */
 enum { LIANA__AFFINE_INPUT = 2, LIANA__RESIDUAL_INPUT = 3 };
 
 /* Whether a convolution has one: ops without take two inputs. */

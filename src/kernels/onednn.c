@@ -21,7 +21,7 @@ typedef enum buffer {
     BUFFER_SRC1,
     BUFFER_DST,
     BUFFER_SCRATCH,
-    BUFFER_PACKED, /* a kernel as oneDNN wants it: scratch memory, or what was packed before */
+    BUFFER_PACKED, /* a kernel in oneDNN's layout: scratch memory, or packed before */
     NUM_BUFFERS,
 } buffer;
 

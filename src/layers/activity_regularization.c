@@ -1,4 +1,4 @@
-/* ActivityRegularization: a penalty for the size of what passes through. */
+/* ActivityRegularization: a penalty for the size of its input, which passes through. */
 #include "layers/option_rows.h"
 
 #include <stdio.h>

@@ -24,8 +24,8 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 /* The kind: its list has all layer types in the order of layers.def. */
 extern const liana__kind liana__layer_kind;
 
-/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and looks at
- * what the layer has built. */
+/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and checks
+ * the layer's result. */
 liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call);
 
 /* The options of every layer. */

@@ -117,7 +117,7 @@ struct liana_model {
     liana__nested_use *uses;
     size_t num_uses;
     size_t use_capacity;
-    size_t building_nested; /* what layers and nodes that are added belong to; usually LIANA__NONE */
+    size_t building_nested; /* the nested model that gets added layers and nodes; usually LIANA__NONE */
     size_t building_use;
     size_t inputs[LIANA_MAX_LAYER_INPUTS]; /* nodes of the InputLayers, in the order of the model's inputs */
     size_t num_inputs;
@@ -132,12 +132,12 @@ struct liana_model {
     liana_precision precision;
     liana_preprocessing preprocessing; /* names in the arena; set by src/train */
     bool knows_classes;                /* the classes are known: without names they are numbers */
-    const liana__value *objective;     /* what it was trained for, in the arena; NULL: not known; kept by src/train */
+    const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
     uint64_t values_version;    /* another number whenever values are */
-    uint64_t structure_version; /* ... whenever layers, or what of them trains, are */
+    uint64_t structure_version; /* ... whenever layers, or their trainable weights, are */
     /* The results of compiling for fit, evaluate and predict; kept by src/train. */
     void *compiled;
     void (*destroy_compiled)(void *compiled);
@@ -171,7 +171,7 @@ liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t l
 /* A request for a model as a layer. The same `inner` under the same name shares its layers with its earlier uses. */
 typedef struct liana__nest_request {
     liana_location here;
-    const liana_model *inner; /* needed only during the call: what it has now is copied, with its weights' values */
+    const liana_model *inner; /* needed only during the call: its layers are copied, with their weights' values */
     const char *name;         /* NULL: the name of `inner` */
     bool frozen, inference;
     const size_t *inputs; /* nodes; NULL: the node before */
@@ -206,12 +206,12 @@ liana_status liana__model_name_layer(liana_model *model, const liana__layer_requ
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
-/* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
- * layer may have the keys name, inputs (a name or a list of names; default: the layer before), trainable and training.
- * `- Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
- * (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for examples of
- * `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column and the
- * dotted key below `where`. */
+/* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Apart from the
+ * options, a layer may have the keys name, inputs (a name or a list of names; default: the layer before), trainable and
+ * training. `- Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of
+ * these again (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for
+ * examples of `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column
+ * and the dotted key below `where`. */
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
 /* The same, for examples of another dtype. */
@@ -246,8 +246,8 @@ bool liana__model_is_lone_softmax(const liana_model *model, size_t node);
  * layer. */
 liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
     LIANA_MUST_USE;
-/* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
- * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
+/* Whether an output fits a loss: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must not end
+ * in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana_logits_kind expected,
                                        const char *loss, liana__error *error) LIANA_MUST_USE;
 /* The text of an option of a layer; NULL: it has no such option, or it is not given. */
@@ -266,7 +266,7 @@ int liana__model_find_weight(const liana_model *model, const char *name);
 /* The result that a configuration calls so, or LIANA__NONE: of the call that was named so, or of the last unnamed call
  * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model. */
 size_t liana__model_find_node(const liana_model *model, const char *name);
-/* The result of what was added last: of a nested model its first output. LIANA__NONE: the model is empty. */
+/* The result of the last addition: of a nested model its first output. LIANA__NONE: the model is empty. */
 size_t liana__model_last_node(const liana_model *model);
 /* The outermost use of a nested model that a node belongs to, or LIANA__NONE. */
 size_t liana__model_outermost_use(const liana_model *model, size_t node);
@@ -298,7 +298,7 @@ bool liana__layer_infers(const liana_model *model, size_t layer);
 bool liana__model_is_regularized(const liana_model *model);
 bool liana__weight_is_regularized(const liana_model *model, size_t weight);
 bool liana__weight_is_needed_whole(const liana_model *model, size_t weight);
-/* Whether the only input of everything is what stands before it; nested models count as one. */
+/* Whether the only input of everything is the result before it; nested models count as one. */
 bool liana__model_is_sequential(const liana_model *model);
 /* The model's name, or "sequential" or "model". */
 const char *liana__model_name(const liana_model *model);
@@ -307,7 +307,7 @@ void liana__model_summary(const liana_model *model, liana__text *text);
 /* ---- scopes ----
  *
  * A scope is the model itself (LIANA__NONE), or a nested model. Its items are layers and nested models, in the order in
- * which they were added: what Keras calls the layers of a model. */
+ * which they were added: Keras's layers of a model. */
 
 typedef struct liana__scope_item {
     bool is_nested;
@@ -426,7 +426,7 @@ typedef struct liana__model_results {
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
 
-/* Whoever makes a mode for a program may be told of the calls that are made with it. `penalties` are those of the
+/* The maker of a mode for a program may be told of the calls that are made with it. `penalties` are those of the
  * results. */
 typedef struct liana_call_record {
     void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects,

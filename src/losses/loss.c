@@ -57,7 +57,7 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
     return LIANA_OK;
 }
 
-/* As Keras's class, which has no such argument: who smooths labels asks for another loss. */
+/* As Keras's class, which has no such argument: a user who smooths labels asks for another loss. */
 static liana_status refuse_smoothing(const liana_loss_type *loss, const liana__value *map, const char *where,
                                      liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* The list of optimizers, and what they are built of. */
+/* The list of optimizers, and their common code. */
 #include "optimizers/optimizer.h"
 
 #include "ir/part_result.h"

@@ -12,8 +12,8 @@
 /* The kind: its list has all schedules in the order of schedules.def. */
 extern const liana__kind liana__schedule_kind;
 
-/* Checks what the options of a schedule cannot check one by one. `value` is what they were read from: a map, or a
- * number, the initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */
+/* Checks the options of a schedule together. `value` is the value that they were read from: a map, or a number, the
+ * initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */
 liana_status liana__schedule_check(const liana_schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error) LIANA_MUST_USE;
 

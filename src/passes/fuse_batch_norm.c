@@ -48,7 +48,7 @@ static bool same_type(const liana__node *a, const liana__node *b)
     return a->dtype == b->dtype && liana_shape_equal(&a->shape, &b->shape);
 }
 
-/* A normalisation that only this sum reads, and what is added to it. */
+/* A normalisation that only this sum reads, and the other term. */
 static bool find_residual(const liana__rewriter *rewriter, const liana__node *add, fusion *found)
 {
     for (int i = 0; i < 2; i++) {
@@ -78,7 +78,7 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
 }
 
 /* The normalisation in front of the activation through which `gate` passes a gradient; NULL if there is none. Gates of
- * relu and relu6 read the activation's result, that of swish what it saw. */
+ * relu and relu6 read the activation's result, that of swish its input. */
 static const liana__node *norm_before(const liana__node *gate)
 {
     int activation = activation_of_gate(gate->op);
@@ -104,7 +104,7 @@ static const liana__node *norm_of_gradient(const liana__node *node)
 
 /* ---- the pass ---- */
 
-/* Finds what is fused in the backward part. `readers`: for each gate, the number of readers that do not need it.
+/* Finds the fused nodes of the backward part. `readers`: for each gate, the number of readers that do not need it.
  * `gates`: for each node, the number of gates among its readers that nobody needs. */
 static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uint32_t *readers, uint32_t *gates)
 {

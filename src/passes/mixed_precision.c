@@ -2,9 +2,9 @@
  * sensitive parts (statistics, softmax, losses, gradients of weights) in f32.
  *
  * It works on finished graphs with gradients, so models, losses and gradients know nothing of it. An op's `precision`
- * alone decides what becomes of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update
- * program sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then
- * the graph is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
+ * alone decides the dtype of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update program
+ * sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then the graph
+ * is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
 #include "base/scoped.h"
 #include "passes/pass.h"
 
@@ -19,7 +19,7 @@ typedef struct decision {
     liana_tensor cast_to; /* the result in the other dtype, once a reader needs it; id 0 before */
 } decision;
 
-/* ---- what ops say ---- */
+/* ---- the contracts of ops ---- */
 
 static bool may_be_narrow(const liana__node *node, uint32_t input)
 {
@@ -57,7 +57,7 @@ static bool would_read_narrow(const liana__node *node, const decision *decided)
     return node->dtype != LIANA_F32 || decided->wanted_narrow; /* a comparison gives bools */
 }
 
-/* Backward sweep: which nodes could read what in bf16. */
+/* Backward sweep: which nodes could read their inputs in bf16. */
 static void find_readers(const liana_graph *graph, decision *decisions)
 {
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {

@@ -1,8 +1,8 @@
 /* pass.h - the contract of passes: graph in, graph out, with the same results (unless the graph asks for others).
  *
  * A backend runs the passes of passes.def, in order, on a graph before compiling it. LIANA_SKIP_PASSES names passes to
- * leave out, to see what a pass does or whether it causes an error. To add one: a file in src/passes with the struct,
- * and a row in passes.def. */
+ * leave out, to see the effect of a pass or whether it causes an error. To add one: a file in src/passes with the
+ * struct, and a row in passes.def. */
 #ifndef LIANA_PASSES_PASS_H
 #define LIANA_PASSES_PASS_H
 

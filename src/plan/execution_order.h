@@ -1,9 +1,9 @@
 /* execution_order.h - the order in which the nodes of a graph run, and which of them run together on a part of the
  * batch.
  *
- * A segment is a sequence of nodes that is repeated for each slice of the batch (some rows of axis 0). So what one node
- * leaves for the next is in the cache. Tensors that nobody outside of the segment reads exist for one slice at a time;
- * they are "internal". A segment ends where a node needs the result of all slices together.
+ * A segment is a sequence of nodes that is repeated for each slice of the batch (some rows of axis 0). So the results
+ * that one node leaves for the next are in the cache. Tensors that nobody outside of the segment reads exist for one
+ * slice at a time; they are "internal". A segment ends where a node needs the result of all slices together.
  *
  * If all large tensors are element-wise, as in an optimizer's update, slices are of elements instead.
  *

@@ -12,7 +12,7 @@ static const uint32_t AT_END = UINT32_MAX;
 typedef struct piece {
     size_t size;
     uint32_t first, last; /* times between which it is held */
-    bool internal;        /* of one slice: else what a sliced segment touches is held as long as it runs */
+    bool internal;        /* of one slice: other tensors of a sliced segment are held as long as it runs */
     size_t offset;
     liana__storage external; /* kind NONE: in the workspace */
 } piece;
@@ -250,7 +250,7 @@ static int compare_offsets(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* A sliced segment runs repeatedly, so what it reads from others, and leaves to them, is held all the time. */
+/* A sliced segment runs repeatedly, so its inputs from others, and its results for them, are held all the time. */
 static void hold_over_segments(planner *p)
 {
     for (size_t i = 0; i < p->num_pieces; i++) {

@@ -22,7 +22,7 @@ typedef struct liana__storage {
 
 /* A copy at the end of an execution. */
 typedef struct liana__plan_copy {
-    uint32_t node;         /* what is copied */
+    uint32_t node;         /* the copied node */
     liana__storage target; /* OUTPUT or VARIABLE */
 } liana__plan_copy;
 

@@ -13,21 +13,21 @@
 enum { MOST_NODES = 6 };
 
 /* The distance, in nodes, up to which readers share a recomputed node; farther readers get one of their own. A
- * concatenation reads what has long left the cache; so one of it is also shared by readers on both sides of a sum over
- * the batch. */
+ * concatenation reads tensors that have long left the cache; so one of it is also shared by readers on both sides of a
+ * sum over the batch. */
 enum { REACH = 32 };
 
-/* Beside a large result, an input of this share of its bytes (statistics of its channels) does not count. */
+/* Next to a large result, an input of this share of its bytes (statistics of its channels) does not count. */
 static const double SMALL_SHARE = 1.0 / 8;
 
 /* Rounded kernels of this many bytes or more are not held from the forward to the backward part. */
 static const double LARGE_KERNEL = 1 << 19;
 
-/* A concatenation is made again if what has to be kept for it alone is at most this share of its bytes. */
+/* A concatenation is made again if the tensors that are kept for it alone are at most this share of its bytes. */
 static const double KEPT_SHARE = 0.5;
 
-/* Element 0 has what belongs to no node: in `clone`, the first node after the last one that waited for a sum over the
- * batch. Nodes on its two sides do not run together. */
+/* Element 0 has the facts that belong to no node: in `clone`, the first node after the last one that waited for a sum
+ * over the batch. Nodes on its two sides do not run together. */
 typedef struct recipe {
     uint32_t last_use; /* by old id */
     uint32_t clone;    /* the newest one's id, or 0 */
@@ -147,7 +147,7 @@ static liana_tensor concatenate_pieces(const liana__rewriter *rewriter, const li
     return liana__build(node->where, rewriter->graph, node->op, list, own.count, node->attributes);
 }
 
-/* ---- what is computed again ---- */
+/* ---- the nodes that are computed again ---- */
 
 /* The number of nodes to recompute to have `node` at that time. More than MOST_NODES: it cannot be recomputed, or would
  * keep something that could otherwise be dropped. */

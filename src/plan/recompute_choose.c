@@ -2,9 +2,9 @@
  *
  * Chen et al. cut a chain into blocks of equal size. But a network is not a chain, and its tensors differ: in a
  * ResNet's block the last convolution gives most of the bytes for a quarter of the operations. So any set of segments
- * is a possible choice here. A tensor that is not kept is recomputed from what is there, or from what is recomputed
- * too. What is held at each time follows from lifetimes alone, which takes microseconds for a whole graph. The memory
- * plan, which also knows places, has the last word. */
+ * is a possible choice here. A tensor that is not kept is recomputed from tensors that are there, or from recomputed
+ * ones. The tensors held at each time follow from lifetimes alone, which takes microseconds for a whole graph. The
+ * memory plan, which also knows places, has the last word. */
 #include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/memory_plan.h"
@@ -28,7 +28,7 @@ static const double STAGE_SHARE = 0.95;
  * not weighed. */
 static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 1.0 / 80, LIGHT_LEAST = 1.0 / 128;
 
-/* A plan may need more than what is held at a time; then a lower target is tried. */
+/* A plan may need more than the tensors held at a time; then a lower target is tried. */
 enum { MOST_PLANS = 12 };
 
 typedef struct chooser {
@@ -55,7 +55,7 @@ static bool is_alias(const liana__node *node)
     return node->op->placement == LIANA__PLACE_ALIAS;
 }
 
-/* ---- what holds of the graph, whatever is chosen ---- */
+/* ---- facts of the graph, for every choice ---- */
 
 static void find_turn(chooser *c)
 {
@@ -125,14 +125,14 @@ static void weigh_nodes(chooser *c)
     }
 }
 
-/* ---- what a choice means ---- */
+/* ---- the effect of a choice ---- */
 
 static void extend(uint32_t *last, uint32_t until)
 {
     if (*last < until) *last = until;
 }
 
-/* A node that runs at the time of segment `now`, and may read what is computed again. */
+/* A node that runs at the time of segment `now`, and may read recomputed tensors. */
 static void note_reads(chooser *c, const liana__node *node, uint32_t now, bool reads_clones)
 {
     liana__recompute_view *view = &c->view;
@@ -176,7 +176,7 @@ static void hold(chooser *c, double bytes, uint32_t from, uint32_t until)
     c->change[(until > from ? until : from) + 1] -= bytes;
 }
 
-/* The peak of what is held, its excess over the target, and the operations of the recomputation. */
+/* The peak of held bytes, its excess over the target, and the operations of the recomputation. */
 static void look_at(chooser *c, double target)
 {
     const liana__recompute_view *view = &c->view;
@@ -244,7 +244,7 @@ static bool choose_some(chooser *c, double target, candidate *list)
     return taken > 0;
 }
 
-/* Keeps what need not be computed again after all, the dearest first. */
+/* Keeps tensors that need not be computed again after all, the dearest first. */
 static void leave_out(chooser *c, double target, candidate *list)
 {
     size_t count = 0;
@@ -296,7 +296,7 @@ static void approach(chooser *c, double target, candidate *list)
     }
 }
 
-/* Builds what was chosen, and takes it if its workspace is the smallest so far. */
+/* Builds the choice, and takes it if its workspace is the smallest so far. */
 static liana_status build_if_smaller(const chooser *c, liana__recomputation *best, liana__error *error)
 {
     liana__recomputation made;
@@ -314,7 +314,7 @@ static liana_status build_if_smaller(const chooser *c, liana__recomputation *bes
 static liana_status choose(chooser *c, size_t limit, candidate *list, liana__recomputation *best, liana__error *error)
 {
     look_at(c, 0);
-    /* In-place results share memory, so less is needed than this count of what is held. */
+    /* In-place results share memory, so less is needed than this count of held bytes. */
     double target = (double)limit * c->peak / (double)best->workspace_size;
     for (int i = 0; i < MOST_PLANS && best->workspace_size > limit; i++) {
         approach(c, target, list);

@@ -20,10 +20,10 @@ typedef struct crossing {
     bool is_there;
 } crossing;
 
-/* What a device does in a run. */
+/* A device's work in a run. */
 typedef struct member {
     size_t device;
-    bool has_result; /* nobody has read what it computed last */
+    bool has_result; /* nobody has read its last result */
     liana_status status;
     liana__error error;
 } member;

@@ -1,4 +1,4 @@
-/* Graphs in files: what one program exports and another one runs. */
+/* Graphs in files: one program exports them and another one runs them. */
 #include "ir/graph_file.h"
 #include "base/context.h"
 #include "base/file.h"

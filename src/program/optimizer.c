@@ -175,7 +175,7 @@ static void make_iteration(update *u)
     u->iteration = liana_op_cast_at(u->here, now, LIANA_F32);
 }
 
-/* What belongs to a variable - its slots, its update - is on its device. */
+/* A variable's slots and its update are on its device. */
 static uint32_t go_to(const update *u, liana_tensor variable)
 {
     const liana__node *node = liana__tensor_node(variable);
@@ -233,7 +233,7 @@ static liana_optimizer_step begin_step(const update *u, liana_tensor variable, l
     return step;
 }
 
-/* Finishes the sums that the optimizer reads beside the elements, in double precision. */
+/* Finishes the sums that the optimizer reads beyond elements, in double precision. */
 static void make_sums(update *u, size_t number)
 {
     const liana_sum_round *round = &u->reads.rounds[number];

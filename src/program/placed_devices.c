@@ -40,7 +40,7 @@ static liana_status read_plain(const char *text, plain_name *name, liana__arena 
 {
     liana__pjrt_device_name read;
     if (read_host(text, name, arena)) return LIANA_OK;
-    /* What is not understood is told by opening it. */
+    /* A name that is not understood is told by opening it. */
     name->text = liana__arena_string(arena, text);
     if (strcmp(text, "auto") == 0) return LIANA_OK;
     if (liana__pjrt_device_name_read(text, arena, &read, NULL) != LIANA_OK) return LIANA_OK;

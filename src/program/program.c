@@ -1,4 +1,4 @@
-/* Programs: makes them, and compiles what runs ask for. */
+/* Programs: makes them, and compiles the results that runs ask for. */
 #include "program/program.h"
 
 #include "base/context.h"

@@ -9,7 +9,7 @@
 
 #include <liana/program.h>
 
-/* What is kept compiled; of more sets the one that was not used for the longest time goes. */
+/* The most compiled sets that are kept; of more sets the one that was not used for the longest time goes. */
 enum { LIANA__MAX_COMPILED_SETS = 32 };
 
 /* The part of the graph that gives some results and makes some assignments. */
@@ -42,7 +42,7 @@ struct liana_program {
     liana__compiled_set *sets[LIANA__MAX_COMPILED_SETS];
     size_t num_sets, num_compiled; /* now, and in all */
     uint64_t num_runs;
-    /* What the run under way asks for. */
+    /* The request of the running run. */
     liana__node **wanted; /* by fetch */
     liana__node **results;
     size_t result_capacity;

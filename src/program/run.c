@@ -1,4 +1,4 @@
-/* Running a program: what a run asks for, what it is fed, and what it gives. */
+/* Running a program: the request of a run, its feeds, and its results. */
 #include "base/context.h"
 #include "base/scoped.h"
 #include "ir/shape.h"
@@ -44,7 +44,7 @@ static liana_status fail_assignment(const liana_program *program, const char *na
     return fail_unknown(program, "target and no assignment to a variable", name, &search);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static liana_status find_fetch(liana_program *program, const liana_fetch *fetch, size_t number, liana__node **node)
 {
@@ -95,7 +95,7 @@ static liana_status list_results(liana_program *program, const liana_fetches *fe
     return LIANA_OK;
 }
 
-/* Marks what a name asks for: the assignments of a target, or that to a variable. */
+/* Marks the nodes that a name asks for: the assignments of a target, or that to a variable. */
 static liana_status mark_named(liana_program *program, const char *name)
 {
     const liana_graph *graph = program->graph;
@@ -180,7 +180,7 @@ static liana_status fail_missing_feeds(const liana_program *program, const liana
                        count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
 }
 
-/* Finds what each needed input is fed. */
+/* Finds the feed of each needed input. */
 static liana_status find_feeds(const liana_program *program, liana__compiled_set *set, const liana_feeds *feeds)
 {
     for (size_t i = 0; i < set->num_inputs; i++) {

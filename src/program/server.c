@@ -20,7 +20,7 @@ struct liana_server {
 };
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal handler needs a lock-free flag");
 
-/* A stop that comes between two turns is seen after at most so many seconds. */
+/* A stop that comes between two turns is seen after at most this many seconds. */
 static const double TURN = 0.2;
 
 enum { MOST_THREADS = 1024, MOST_CLIENTS = 512, USUAL_CLIENTS = 16 };

@@ -67,7 +67,7 @@ static liana_status compute(liana_graph *graph, const liana__node *node)
     return LIANA_OK;
 }
 
-/* Nodes to compute: the last one first, behind it what it still needs. */
+/* Nodes to compute: the last one first, behind it its inputs that are not computed yet. */
 typedef struct stack {
     const liana__node **nodes;
     size_t count, capacity;

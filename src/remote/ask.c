@@ -15,7 +15,7 @@ typedef struct question {
     liana__error error;
 } question;
 
-/* Whether what went wrong is the file's own affair, and not that of the server or the network. */
+/* Whether a failure is the file's own, and not that of the server or the network. */
 static bool is_of_the_file(const liana__http_response *response)
 {
     return response->status >= 400 && response->status < 500 && response->status != 408 && response->status != 429;

@@ -73,7 +73,7 @@ liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credential
 
 /* ---- answers ---- */
 
-/* "2026-11-21T08:00:00Z"; 0 if it is none. */
+/* "2026-11-21T08:00:00Z"; 0 for another text. */
 static time_t read_time(const char *text)
 {
     struct tm parts = {0};

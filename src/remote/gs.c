@@ -140,7 +140,7 @@ static liana_status make_request(liana__remote *remote, const liana__remote_obje
     LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
     liana__text_add(&request->url, "?alt=media%s", *object->version ? "&generation=" : "");
     liana__url_encode(&request->url, object->version, true);
-    /* Without it the server would inflate what was stored with gzip, and then the length is another. */
+    /* Without it the server would inflate objects that were stored with gzip, and then the length is another. */
     liana__http_request_header(request, "Accept-Encoding", "gzip");
     return LIANA_OK;
 }

@@ -78,7 +78,7 @@ static void read_range(liana__http_response *response, const char *text)
 
 static void copy_value(char *target, size_t size, const char *value)
 {
-    /* Half an ETag is none. */
+    /* Half an ETag is no ETag. */
     if (strlen(value) < size) strcpy(target, value);
 }
 

@@ -1,4 +1,4 @@
-/* Reads what servers say a bucket holds. */
+/* Reads servers' lists of a bucket's objects. */
 #include "remote/listing.h"
 
 #include "base/scoped.h"

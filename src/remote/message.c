@@ -1,4 +1,4 @@
-/* Errors for what servers refuse. */
+/* Errors for requests that servers refuse. */
 #include "remote/remote_internal.h"
 
 #include "base/scoped.h"

@@ -46,7 +46,7 @@ struct liana__outlet {
     size_t sent_capacity;
     bool has_thread;
     pthread_t thread;
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* for the members below */
     pthread_cond_t work;
     pthread_cond_t idle;
     uint64_t wanted; /* counts the calls for the thread */
@@ -56,7 +56,7 @@ struct liana__outlet {
     liana__error error;
 };
 
-/* ---- what was sent ---- */
+/* ---- sent files ---- */
 
 static sent_object *find_sent(const liana__outlet *outlet, const char *name)
 {

@@ -45,7 +45,7 @@ static uint64_t piece_bytes(const liana__partial_file *parts, size_t piece)
     return left < parts->piece_size ? left : parts->piece_size;
 }
 
-/* ---- reading what is there ---- */
+/* ---- reading the existing pieces ---- */
 
 typedef bool (*take_bytes)(void *user, const void *bytes, size_t size);
 

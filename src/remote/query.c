@@ -1,4 +1,4 @@
-/* Tells what identifies a URL from what signs it. */
+/* Tells the part that identifies a URL from the part that signs it. */
 #include "remote/query.h"
 
 #include "base/scoped.h"

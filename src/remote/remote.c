@@ -227,7 +227,7 @@ static liana_status set_id(const liana__remote *remote, liana__remote_object *ob
     return text.failed ? liana__fail_memory(error, object->name) : LIANA_OK;
 }
 
-/* ---- what names stand for ---- */
+/* ---- the files of names ---- */
 
 /* The findings of a call of resolve. */
 typedef struct found_objects {

@@ -68,7 +68,7 @@ static bool uses(const liana__remote_cache *cache, uint64_t byte)
     return at < cache->num_used && cache->used[at] == byte;
 }
 
-/* Somebody who removes a file holds its lock for a moment. */
+/* A process that removes a file holds its lock for a moment. */
 static liana_status use_byte(liana__remote_cache *cache, uint64_t byte, liana__error *error)
 {
     if (uses(cache, byte)) return LIANA_OK;

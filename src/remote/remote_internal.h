@@ -1,4 +1,4 @@
-/* remote_internal.h - what a kind of URL is, and the inside of a liana__remote. */
+/* remote_internal.h - the contract of a kind of URL, and the inside of a liana__remote. */
 #ifndef LIANA_REMOTE_REMOTE_INTERNAL_H
 #define LIANA_REMOTE_REMOTE_INTERNAL_H
 
@@ -16,7 +16,7 @@ typedef struct liana__upload {
     const void *bytes; /* NULL: the descriptor is read */
     uint64_t size;
     uint32_t crc32c;
-    /* Only if the object is of this version, "" if there must be none. NULL: in any case. */
+    /* Only if the object is of this version, or with "" if there is no object. NULL: in any case. */
     const char *only_if;
     bool *refused; /* with only_if: it was not so, and nothing was written */
 } liana__upload;

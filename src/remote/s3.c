@@ -1,4 +1,4 @@
-/* s3://: Amazon S3 and what speaks as it does (AWS_ENDPOINT_URL). Buckets are part of the server's name at AWS
+/* s3://: Amazon S3 and servers of its kind (AWS_ENDPOINT_URL). Buckets are part of the server's name at AWS
  * ("virtual-hosted style"), of the path elsewhere and where a bucket's name has a point, which certificates do not
  * cover. */
 #include "remote/remote_internal.h"

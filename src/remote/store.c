@@ -84,7 +84,7 @@ liana_status liana__store_remove(liana__remote *remote, const char *url, liana__
     return liana__store_remove_if(remote, url, NULL, error);
 }
 
-/* ---- if it is what it was ---- */
+/* ---- if it is unchanged ---- */
 
 liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
                                    const liana__store_version *version, bool *done, liana__error *error)

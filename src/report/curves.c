@@ -168,7 +168,7 @@ static void draw_ends(const panel_plot *plot)
 {
     double last_train = last_of(plot, plot->panel->train), last_validation = last_of(plot, plot->panel->validation);
     double train = y_of(plot, last_train), validation = y_of(plot, last_validation);
-    /* Beside the plot; two numbers at one height would cover each other. */
+    /* Next to the plot; two numbers at one height would cover each other. */
     double overlap = 15 - fabs(train - validation);
     if (overlap > 0) {
         double direction = train < validation ? -0.5 : 0.5;

@@ -47,7 +47,7 @@ typedef void (*liana__on_picture)(void *user, const char *path);
  * - `labels`: the number of examples of each class in training and validation;
  * - `sampling`: the same before and after oversampling or weighted sampling;
  * - `sizes`: sizes of the images in the files;
- * - `augmented`: originals beside their augmented images;
+ * - `augmented`: originals next to their augmented images;
  * - of tables, `labels` and `column-01`, ...: the values of each column.
  *
  * The run is open with its training data. Errors: those of the data, of augmentation and of the pictures. */
@@ -59,7 +59,7 @@ liana_status liana__report_data(liana__run *run, const char *folder, liana__on_p
 /* A comparison of devices as text. */
 
 /* A table with a row for each layer: the largest difference of its output, its gradients and its weights, each with its
- * share of what rounding explains. Then the losses. */
+ * share of the difference that rounding explains. Then the losses. */
 void liana__device_report(const liana__device_comparison *comparison, const char *const names[2], liana__text *text);
 
 /* In one sentence or two: where the devices first differ by more than rounding explains, or that they do not. */
@@ -88,7 +88,7 @@ liana_status liana__report_rate_numbers(const liana__rate_curve *curve, const li
  * liana__grid_write. */
 liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error) LIANA_MUST_USE;
 
-/* Draws loss and metrics of a run folder's history.json, by epoch. `arena` is for what is read. Errors: NOT_FOUND,
+/* Draws loss and metrics of a run folder's history.json, by epoch. `arena` is for the file's values. Errors: NOT_FOUND,
  * INVALID_DATA (with the history's path), and those of liana__curves_write. */
 liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
@@ -97,7 +97,7 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
 
 /* The page of a sweep: its table, its pictures and the conclusions from its numbers. */
 
-/* Writes a page in Markdown to `path`, and its pictures into the folder "images" beside it, called as the page is:
+/* Writes a page in Markdown to `path`, and its pictures into the folder "images" next to it, called as the page is:
  * means and spread of all settings, and the curves of each comparison's first finished seed. A difference of means
  * counts if it is more than twice its standard error, sqrt(s1^2/n1 + s2^2/n2) (Welch 1947). The same runs give the same
  * bytes. Errors: INVALID_CONFIG (no run is finished), IO_ERROR, OUT_OF_MEMORY, those of pictures. */
@@ -108,7 +108,7 @@ liana_status liana__sweep_report_write(const liana__sweep_results *results, cons
 
 /* The plan of a training on a TPU, as text. */
 
-/* A row for each layer whose products or results are padded, the `most` worst first by what they lose; all of them if
+/* A row for each layer whose products or results are padded, the `most` worst first by their padding; all of them if
  * `most` is 0. Then the whole, memory by part, and advice on shards and widths. */
 void liana__tile_report(const liana__tile_plan *plan, size_t most, liana__text *text);
 

@@ -1,5 +1,4 @@
-/* control.h - what a module is put together with: calls of functions, loops, slices at computed places, sums over
- * devices. */
+/* control.h - the frame of a module: calls of functions, loops, slices at computed places, sums over devices. */
 #ifndef LIANA_STABLEHLO_CONTROL_H
 #define LIANA_STABLEHLO_CONTROL_H
 
@@ -29,10 +28,10 @@ liana__hlo liana__hlo_rows(liana__lowering *lowering, liana__hlo x, liana__hlo f
 /* x with `rows` in the place of those from an s32 on. */
 liana__hlo liana__hlo_set_rows(liana__lowering *lowering, liana__hlo x, liana__hlo rows, liana__hlo first);
 
-/* The values as they are, computed before anything reads them: what does is compiled as if they were arguments. */
+/* The values as they are, computed before anything reads them: their readers are compiled as if they were arguments. */
 void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t count);
 
-/* Values become their sums over so many replicas, in one operation. They have one dtype; there is at least one. */
+/* Values become their sums over `count` replicas, in one operation. They have one dtype; there is at least one. */
 void liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo *values, size_t count, size_t replicas);
 
 /* bool, a scalar: every element of all values is finite. Values of one size are looked at side by side, so that

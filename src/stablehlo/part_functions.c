@@ -8,11 +8,11 @@
 /* The facts about a node that has been seen; 0: none. */
 enum { COMPUTED = 1, DEPENDS_ON_SUMS };
 
-/* XLA on CPUs computes what has several readers once, in a loop of its own, and joins loops only where none depends on
- * another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no
+/* XLA on CPUs computes a value with several readers once, in a loop of its own, and joins loops only where none depends
+ * on another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no
  * value has two readers they are one loop. So each result of an element-wise part has the sums as arguments of its own,
- * though they are the same tensors: XLA does not know that in a function that it does not inline. What is computed
- * twice so is cheaper than what need not be written and read. */
+ * though they are the same tensors: XLA does not know that in a function that it does not inline. Values that are
+ * computed twice so are cheaper than writing and reading them. */
 static bool may_be_apart(const liana__part_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->num_written; i++) {
@@ -95,7 +95,7 @@ static part_name name_part(const liana__part_functions *f, int32_t part)
     return name;
 }
 
-/* Calls `take` for each argument: those that all results share, then by result what it has for itself. */
+/* Calls `take` for each argument: the common ones of all results, then by result its own. */
 typedef void (*take_argument)(liana__part_functions *f, const liana__node *node, size_t number);
 
 static size_t each_argument(liana__part_functions *f, int32_t part, take_argument take)

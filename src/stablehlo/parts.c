@@ -1,4 +1,4 @@
-/* Which nodes of a graph belong together, and what a function of them reads. */
+/* The nodes of a graph that belong together, and the inputs of a function of them. */
 #include "stablehlo/parts.h"
 
 /* ---- which nodes belong together ---- */
@@ -107,7 +107,7 @@ static liana_status sort_nodes(liana__graph_parts *parts, const bool *needed, li
     return LIANA_OK;
 }
 
-/* ---- what is given ---- */
+/* ---- given values ---- */
 
 static void find_given(liana__graph_parts *parts, bool *is_assigned)
 {
@@ -162,7 +162,7 @@ static void read_node(liana__part_nodes *nodes, const liana__node *node)
     nodes->read[nodes->num_read++] = node;
 }
 
-/* A node that depends on constants only, behind what it reads. */
+/* A node that depends on constants only, behind its inputs. */
 static void write_any(liana__part_nodes *nodes, const liana__node *node)
 {
     if (nodes->seen[node->id]) return;

@@ -4,8 +4,8 @@
 
 #include "ir/graph.h"
 
-/* What a node belongs to, if not to one of the parts 1 to `count`: scalars of all parts, which depend on scalars only;
- * and what depends on constants only, of which each part has its own. */
+/* The owner of a node that is not in one of the parts 1 to `count`: scalars of all parts, which depend on scalars only;
+ * and nodes that depend on constants only, of which each part has its own. */
 enum { LIANA__PART_SHARED = 0, LIANA__PART_ANY = -1 };
 
 typedef struct liana__graph_parts {
@@ -17,7 +17,8 @@ typedef struct liana__graph_parts {
     const liana__node **nodes;
     size_t *begin;
     bool *is_given; /* by node id: an output, or a variable's new value */
-    /* By node id: the variable whose new value it is; NULL: it is none, or there are several, or it is a leaf. */
+    /* By node id: the variable whose new value it is; NULL: it is no such value, or there are several variables, or it
+     * is a leaf. */
     const liana__node **variable_of;
 } liana__graph_parts;
 
@@ -30,7 +31,7 @@ liana_status liana__graph_parts_find(const liana_graph *graph, const bool *neede
 
 /* A function of nodes. */
 typedef struct liana__part_nodes {
-    const liana__node **written; /* what it computes, in an order in which it can */
+    const liana__node **written; /* its nodes, in an order of computing */
     const liana__node **read;    /* its arguments */
     size_t num_written, num_read;
     bool *seen; /* by node id: it is in one of the lists */
@@ -39,7 +40,7 @@ typedef struct liana__part_nodes {
 /* Empty lists. `arena` says whether memory was enough. */
 liana__part_nodes liana__part_nodes_create(const liana_graph *graph, liana__arena *arena);
 
-/* Lists what a part computes, which may be LIANA__PART_SHARED; `only`: as far as that node of the part depends on it;
+/* Lists the nodes of a part, which may be LIANA__PART_SHARED; `only`: those on which that node of the part depends;
  * NULL: all. A variable whose new value is computed is read. */
 void liana__part_nodes_list(const liana__graph_parts *parts, int32_t part, const liana__node *only,
                             liana__part_nodes *nodes);

@@ -62,7 +62,7 @@ typedef struct writer {
     liana__hlo *sums;                              /* of an update */
     liana__hlo *arguments;                         /* of a call, or of a loop; long enough for any */
     liana__hlo *results;                           /* the same */
-    liana__hlo finished[LIANA__MOST_WHOLE_ROUNDS]; /* what the rounds of an update come to */
+    liana__hlo finished[LIANA__MOST_WHOLE_ROUNDS]; /* the results of the rounds of an update */
 } writer;
 
 static void writer_free(writer *w)
@@ -185,7 +185,7 @@ static void list_inputs(writer *w, liana__hlo round, const liana__hlo *inputs, l
     if (whole->steps > 1 || whole->in_table) liana__hlo_barrier(&w->l, list, count);
 }
 
-/* Calls the shards of one round; `inputs` and `values` are what the region knows them by. */
+/* Calls the shards of one round; `inputs` and `values` are their names in the region. */
 static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, const liana__hlo *values,
                         liana__hlo *sums)
 {
@@ -256,7 +256,7 @@ static liana__hlo both(writer *w, liana__hlo a, liana__hlo b)
     return liana__hlo_binary(&w->l, "and", a, b);
 }
 
-/* The losses, what the update reads, and `others`. */
+/* The losses, the inputs of the update, and `others`. */
 static liana__hlo sums_are_finite(writer *w, const liana__hlo *others, size_t num_others)
 {
     const liana__stablehlo_part *update = &w->whole->update;
@@ -306,7 +306,7 @@ static size_t list_arguments(writer *w, const liana__stablehlo_part *part, liana
     return count;
 }
 
-/* The rounds of sums that the update reads besides. */
+/* The rounds of sums that the update also reads. */
 static void call_rounds(writer *w, liana__hlo scalars)
 {
     for (size_t round = 0; round < w->whole->num_sum_rounds; round++) {

@@ -282,7 +282,7 @@ static liana_status compute_digest(liana__device *device, liana__variables *vari
     return digest_outputs(program, digest, error);
 }
 
-/* Gathers everybody's digest. `difference` says what differs; "": nothing. */
+/* Gathers everybody's digest. `difference` describes the first difference; "": none. */
 static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char *difference, liana__error *error)
 {
     const size_t count = liana__cluster_size(cluster);

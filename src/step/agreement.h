@@ -46,11 +46,11 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
  * named). */
 liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                   liana_graph *graph, liana__error *error) LIANA_MUST_USE;
-/* The same, where `difference` then says what differs; "": nothing. */
+/* The same, where `difference` then describes the first difference; "": none. */
 enum { LIANA__DIFFERENCE_SIZE = 300 };
 liana_status liana__compare_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                  liana_graph *graph, char *difference, liana__error *error) LIANA_MUST_USE;
-/* What to do about it. */
+/* The remedy. */
 extern const char *const liana__same_processors;
 
 /* ---- numbers ---- */
@@ -66,9 +66,9 @@ void liana__facts_add_seed(liana__facts *facts, uint64_t seed);
  * the graph: "a shard of mine". */
 void liana__facts_add_graph(liana__facts *facts, const char *key, const liana_graph *graph);
 
-/* Its ops with their inputs and attributes, the values of its constants, and what is assigned to its variables. Three
+/* Its ops with their inputs and attributes, the values of its constants, and the assignments to its variables. Three
  * things are left out, since they may differ from process to process and change no bits: where an op was built (the
- * paths of sources), on which device of a scope it is computed, and what is recomputed to save memory. */
+ * paths of sources), on which device of a scope it is computed, and which nodes are recomputed to save memory. */
 void liana__facts_add_ops(liana__facts *facts, const char *key, const liana_graph *graph);
 
 /* A graph, and its device. */
@@ -79,12 +79,12 @@ typedef struct liana__graph_agreement {
     const char *name; /* "a shard of the step 'gan'" */
 } liana__graph_agreement;
 
-/* Compares the graph, its ops and the values of its variables, and then what each process computes with it from made-up
- * examples. The graph is freed. `facts` are what else is compared. Errors: INVALID_CONFIG with what differs;
- * UNAVAILABLE for a process that computes other bits; those of compiling. */
+/* Compares the graph, its ops and the values of its variables, and then each process's results for made-up examples.
+ * The graph is freed. `facts` are compared too. Errors: INVALID_CONFIG with the difference; UNAVAILABLE for a process
+ * that computes other bits; those of compiling. */
 liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,
                                    liana__error *error) LIANA_MUST_USE;
-/* `facts`, the graph and its ops alone. Errors: INVALID_CONFIG with what differs. */
+/* `facts`, the graph and its ops alone. Errors: INVALID_CONFIG with the difference. */
 liana_status liana__agree_on_ops(const liana__graph_agreement *own, const liana_graph *graph, liana__facts *facts,
                                  liana__error *error) LIANA_MUST_USE;
 

@@ -1,9 +1,9 @@
 /* builders.h - the two builders of a step: a shard builder and an update builder.
  *
- * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with
- * its losses is one, a model function of an estimator another, a program's own function a third. An update builder
- * builds what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages,
- * regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
+ * A shard builder builds the graph of a shard: a few examples of a batch, their sums, the gradients. A model with its
+ * losses is one, a model function of an estimator another, a program's own function a third. An update builder builds
+ * the update, which happens once for a batch, from the sums over all shards. The optimizer with clipping, decay,
+ * averages, regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
 #ifndef LIANA_STEP_BUILDERS_H
 #define LIANA_STEP_BUILDERS_H
 
@@ -98,7 +98,7 @@ typedef struct liana__shard_builder {
     size_t num_sums;
     size_t num_losses;         /* of the vector's first sums: they must be finite */
     size_t num_leaf_variables; /* shards read only variables before this one */
-    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a
+    /* Of COUNTING: the divisors of losses are known once the whole batch was counted. It then sets the rows of a
      * component that training reads. */
     size_t num_counts;
     void (*take_counts)(void *user, const liana__batch *batch, const float *counts);
@@ -110,14 +110,14 @@ typedef struct liana__shard_builder {
     bool (*find_fault)(void *user, const float *sums, liana__fault *fault);
     /* Completes the message of a fault with its owner, and with advice. NULL: it is complete. */
     void (*explain_fault)(void *user, const liana__fault *fault, liana__error *error);
-    /* Whether a batch can be trained on, beside its size. NULL: any can. */
+    /* Whether a batch can be trained on; its size is checked elsewhere. NULL: any can. */
     liana_status (*check_batch)(void *user, const liana__batch *batch, liana__error *error);
     /* Completes the message of a failure. NULL: it is complete. */
     void (*name_error)(void *user, liana__error *error);
     void *user;
 } liana__shard_builder;
 
-/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
+/* Values by example, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
 liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 
 /* ---- updates ---- */

@@ -39,7 +39,7 @@ typedef struct op_place {
     const char *behind; /* the nearest name that it computes from; NULL: missing */
 } op_place;
 
-/* `what` of the op; NULL: the op itself. */
+/* The key of the fact `what` of the op; NULL: of the op itself. */
 static const char *key_of(const op_place *own, const char *what)
 {
     liana__arena *arena = &own->facts->arena;

@@ -58,8 +58,8 @@ liana__value *liana__incident_number(liana__arena *arena, double number);
 
 /* ---- rerun ---- */
 
-/* A step whose numbers went bad, run again node by node: it finds the program, and in that the op, that gave the
- * first number that is not finite. It does so for every step, whatever its builders are. */
+/* A step whose numbers went bad, run again node by node: it finds the program, and in that the op, that gave the first
+ * number that is not finite. It does so for every step, with any builders. */
 
 /* All is borrowed. */
 typedef struct liana__rerun {

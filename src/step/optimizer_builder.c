@@ -17,7 +17,7 @@ void liana__optimizer_builder_free(liana__optimizer_builder *update)
     *update = (liana__optimizer_builder){0};
 }
 
-/* ---- what changes ---- */
+/* ---- the changed variables ---- */
 
 static liana_status make_room(liana__optimizer_builder *update, liana__error *error)
 {

@@ -58,7 +58,7 @@ void liana__precision_name_feature(liana__isa isa, const liana__cpu_facts *facts
     }
 }
 
-/* What this device has for bf16, as the end of a sentence; whether it has something. */
+/* This device's feature for bf16, as the end of a sentence; whether it has one. */
 static bool describe_feature(const liana__device *device, char *text, size_t size)
 {
     const liana__isa isa = device->context->isa;

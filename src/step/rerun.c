@@ -45,7 +45,7 @@ static void own(owners *all, uint32_t id, const char *layer)
     }
 }
 
-/* Of the graph of an update: from the variables that are assigned back to what they are computed from. */
+/* Of the graph of an update: from the variables that are assigned back to their inputs. */
 static void own_backwards(const liana__rerun *rerun, const liana_graph *graph, owners *all)
 {
     for (size_t i = 0; i < graph->num_assignments; i++) {
@@ -61,7 +61,7 @@ static void own_backwards(const liana__rerun *rerun, const liana_graph *graph, o
     }
 }
 
-/* Of the graph of a round: from the variables and their sums on to what is computed from them. */
+/* Of the graph of a round: from the variables and their sums on to the nodes that read them. */
 static void own_forwards(const liana__rerun *rerun, const liana_graph *graph, owners *all)
 {
     for (size_t id = 1; id < graph->num_nodes; id++) {
@@ -136,7 +136,7 @@ static liana_status read_rows(const liana__rerun *rerun, const liana__leaf_batch
 typedef struct given {
     float *scalars; /* the number of examples, then the update's; rounds may change them */
     size_t num_scalars;
-    const float *finished[LIANA_MAX_SUM_ROUNDS]; /* what the rounds before have come to */
+    const float *finished[LIANA_MAX_SUM_ROUNDS]; /* the results of the rounds before */
     size_t num_finished;
 } given;
 
@@ -321,7 +321,7 @@ static liana_status collect_sum(const liana__rerun *rerun, const liana__fault *f
 /* ---- the update ---- */
 
 /* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it
- * is good, `own` gets what it comes to. */
+ * is good, `own` gets its results. */
 static liana_status collect_round(const liana__rerun *rerun, const liana__fault *fault, given *own,
                                   liana__incident *incident, liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* Lists the leaves of a batch. */
+/* Lists the shards of a batch. */
 #include "step/shard_list.h"
 
 #include "batch/cut.h"

@@ -31,7 +31,7 @@ typedef struct span_run {
 
 /* ---- a share ---- */
 
-/* Who computes which shards of a batch that every process has. */
+/* Divides the shards of a batch that every process has. */
 static liana_status divide(span_run *own, const liana__leaf_batch *shards, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers, self = own->cluster->place.rank;
@@ -196,7 +196,7 @@ static liana_status run_all(span_run *own, liana__error *error)
                        num_steps - count_done(own), num_steps);
 }
 
-/* ---- what processes say of steps ---- */
+/* ---- records of steps ---- */
 
 /* Where the records of a process are, by step. Those of a second try come behind others of later steps. */
 static void find_records(const span_run *own, const liana__gathered *all, size_t rank, const char **records)

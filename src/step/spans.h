@@ -7,7 +7,7 @@
 #include "step/exchange.h"
 #include "step/step.h"
 
-/* Who computes in a try of a span. */
+/* The workers that compute in a try of a span. */
 typedef struct liana__span_try {
     bool is_asynchronous; /* an update is one worker's batch; else of the first workers' shares of one batch */
     size_t num_there;     /* workers */
@@ -47,13 +47,13 @@ typedef struct liana__span_result {
     liana__span_counts counts;
     liana__span_try attempt; /* the last one */
     liana__span_step *steps; /* [num_steps]; the caller's, zeros before; NULL: nobody asks */
-    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where nobody is left who knows; as `steps` */
+    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where no living process knows; as `steps` */
 } liana__span_result;
 
-/* Runs all steps. After a death those that are left do what is left to do, where that repeats no gradient that stays;
- * else the examples that were lost are counted. All processes call it at the same time, and meet after it. Errors:
- * those of the functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by what
- * whole batches have; those of the cluster; the same in all processes. */
+/* Runs all steps. After a death the other workers do the remaining steps, where no applied gradient is repeated; else
+ * the lost examples are counted. All processes call it at the same time, and meet after it. Errors: those of the
+ * functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by counts of whole
+ * batches; those of the cluster; the same in all processes. */
 liana_status liana__step_run_span(liana__step *step, const liana__step_span *span, liana__span_result *result,
                                   liana__error *error) LIANA_MUST_USE;
 

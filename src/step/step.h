@@ -1,8 +1,8 @@
-/* step.h - one update, or one evaluation of a batch: what every training, estimator and loop of a program's own does.
+/* step.h - one update, or one evaluation of a batch: the common engine of trainings, estimators and loops of programs.
  *
- * A batch is cut into shards. The shard builder's program computes of each shard sums: of what its examples give, of
- * gradients, of statistics. The strategy adds the sums up over the shards. The update builder's program changes the
- * variables by them. On a device that can do it, all of this is one program.
+ * A batch is cut into shards. The shard builder's program computes sums of each shard: values by example, gradients,
+ * statistics. The strategy adds the sums up over the shards. The update builder's program changes the variables by
+ * them. On a device that can do it, all of this is one program.
  *
  * A step gives and takes state. It knows no model, no loss, no file and no configuration. */
 #ifndef LIANA_STEP_STEP_H
@@ -36,7 +36,7 @@ liana_status liana__step_create(const liana__step_plan *plan, liana__variables *
                                 liana__error *error) LIANA_MUST_USE;
 void liana__step_destroy(liana__step *step);
 
-/* Compiles what batches of `count` examples need, so that no step has to. Errors: those of the builders, of
+/* Compiles the programs for batches of `count` examples, so that no step has to. Errors: those of the builders, of
  * compiling. */
 liana_status liana__step_prepare(liana__step *step, int64_t count, bool training, liana__error *error) LIANA_MUST_USE;
 
@@ -80,7 +80,7 @@ liana_status liana__step_collect(liana__step *step, const int64_t *counts, float
                                  liana__error *error) LIANA_MUST_USE;
 /* Forgets the updates that are staged and not launched. */
 liana_status liana__step_drop_staged(liana__step *step, liana__error *error) LIANA_MUST_USE;
-/* After LIANA__WHOLE_BAD_VALUES: finds what is not finite, for liana__step_fault. Errors: OUT_OF_RANGE. */
+/* After LIANA__WHOLE_BAD_VALUES: finds the numbers that are not finite, for liana__step_fault. Errors: OUT_OF_RANGE. */
 liana_status liana__step_find_fault(liana__step *step, const float *sums, liana__error *error) LIANA_MUST_USE;
 
 /* ---- examples that the devices keep, of a plan with table_rows ----
@@ -90,7 +90,7 @@ liana_status liana__step_find_fault(liana__step *step, const float *sums, liana_
 
 /* Whether the devices can do that. */
 bool liana__step_has_tables(const liana__step *step);
-/* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a record that is none). */
+/* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a wrong record). */
 liana_status liana__step_keep(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
 /* Errors: those of an upload. */
 liana_status liana__step_send_kept(liana__step *step, liana__error *error) LIANA_MUST_USE;

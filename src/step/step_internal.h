@@ -45,8 +45,8 @@ liana_status liana__step_sum_batch(liana__step *step, const liana__batch *batch,
 /* An update in three parts: shards and their sum, checks, the update; with step->scalars. */
 liana_status liana__step_run_parts(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
 
-/* Numbers that are not finite, in the sums of the vector alone, and in what an update gave. Errors: OUT_OF_RANGE, with
- * the fault. */
+/* Numbers that are not finite, in the sums of the vector alone, and in the results of an update. Errors: OUT_OF_RANGE,
+ * with the fault. */
 liana_status liana__step_check_sums(liana__step *step, liana__error *error) LIANA_MUST_USE;
 liana_status liana__step_check_values(liana__step *step, liana__error *error) LIANA_MUST_USE;
 /* Of the scalars of an update. */

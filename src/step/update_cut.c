@@ -16,7 +16,7 @@ void liana__update_cut_free(liana__update_cut *cut)
     *cut = (liana__update_cut){0};
 }
 
-/* ---- what stays together ---- */
+/* ---- sums that stay together ---- */
 
 /* The first assignment of those that stay together with one. */
 static size_t first_of(const size_t *firsts, size_t assignment)
@@ -37,7 +37,7 @@ static void join(size_t *firsts, size_t a, size_t b)
 typedef struct cutting {
     const liana_graph *graph;
     size_t first, end;        /* the inputs that are sums */
-    bool *needed;             /* by node: memory for what something needs */
+    bool *needed;             /* by node: scratch memory for marking needed nodes */
     size_t *readers;          /* by sum: the first assignment that reads it; SIZE_MAX: none does */
     size_t *firsts;           /* by assignment: another one of the same group, or itself */
     bool *is_shared;          /* by assignment: it is made of no sum, and others read it */

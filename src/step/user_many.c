@@ -131,8 +131,8 @@ static liana_status execute(liana_step *step, const liana__user_call *call, int6
     return liana__step_collect(step->step, own->counts, own->sums, own->statuses, error);
 }
 
-/* An update whose numbers went bad is done again as the only one, which tells what is wrong. What followed it was left
- * out. */
+/* An update whose numbers went bad is done again as the only one, which finds the fault. The updates behind it were
+ * left out. */
 static liana_status run_group(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own,
                               liana_step_outcome *outcomes, liana__user_tally *tally)
 {

@@ -231,7 +231,7 @@ static void add_outputs(const liana_shard *shard)
     liana__shard_sums_finish(&state->sums, liana_op_concat(parts, count, 0));
 }
 
-/* Keeps what the first shard declares, and holds later ones to it. */
+/* Keeps the declarations of the first shard, and holds later ones to them. */
 static liana_status keep_sums(liana_step *step, const shard_state *state, int64_t size, liana__error *error)
 {
     bool same = !step->declared || step->num_names == state->num_names;

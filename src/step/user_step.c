@@ -330,7 +330,7 @@ static liana_status make_step(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
-/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not
+/* Keeps the facts of the update for the other processes: its function is called while the step is made, and not
  * later. */
 static liana_status describe_update(liana_step *step, liana__error *error)
 {

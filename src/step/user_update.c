@@ -228,7 +228,7 @@ static liana_status build_whole(const liana__user_update *plan, liana_graph **ou
     return LIANA_OK;
 }
 
-/* The inputs behind the vector of sums: sums, then what every slice has. */
+/* The inputs behind the vector of sums: sums, then the inputs that every slice has. */
 static size_t end_of_sums(const liana__user_update *plan)
 {
     return 1 + plan->sums->count;

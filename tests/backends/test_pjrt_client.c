@@ -173,7 +173,7 @@ static void test_compile_options(void **state)
 
 /* ---- XLA's settings ---- */
 
-/* Whether a program whose executable's module has this configuration shows settings of so many bytes. */
+/* Whether a program whose executable's module has this configuration shows settings of `size` bytes. */
 static void assert_settings(const char *config, size_t size, size_t expected)
 {
     char program[256] = {0x0a, (char)(size + 8), 0x0a, (char)(size + 6), 0x0a, 2, 0x08, 7, 0x12, (char)size};
@@ -444,7 +444,7 @@ static void test_all_dtypes_come_back(void **state)
     liana__arena_free(&arena);
 }
 
-/* A plugin may end its table early: what is missing is named when it is needed. */
+/* A plugin may end its table early: a missing function is named when it is needed. */
 static void test_missing_function(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static liana__test_result train(const char *run, const char *first, const char *
                                first, second, third ? third : "train.epochs=2");
 }
 
-/* What the line of a run says: what training takes, and what it would take. */
+/* The line of a run about memory: that of the training, and that without recomputation. */
 static void read_memory(const char *out, int *parts, int *takes, int *instead)
 {
     const char *line = strstr(out, "recompute: "), *memory = line ? strstr(line, "training takes ") : NULL;
@@ -106,7 +106,7 @@ static void test_a_whole_update_needs_less(void **state)
 
 /* ---- exact mode ---- */
 
-/* A run in shards of 8 on so many devices, whose losses have to do with `limit` MiB. */
+/* A run in shards of 8 on this number of devices, whose losses must stay within `limit` MiB. */
 static liana__test_result train_exactly(const char *run, const char *limit, int devices, const char *more)
 {
     char strategy[96], memory[64];
@@ -117,7 +117,7 @@ static liana__test_result train_exactly(const char *run, const char *limit, int 
                                memory, more ? more : "train.epochs=2");
 }
 
-/* What a run takes that computes nothing twice. */
+/* The memory of a run that computes nothing twice. */
 static int take_all(const char *run, int devices)
 {
     int all = 0;

@@ -1,4 +1,4 @@
-/* The liana command: what it prints, and how it ends. */
+/* The liana command: its output, and how it ends. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a run of the command printed and returned. */
+/* The output and exit code of a run of the command. */
 typedef struct result {
     int code;
     char *out;

@@ -193,7 +193,7 @@ static void test_builder_round_trip(void **state)
     liana__example_builder_free(&builder);
 }
 
-/* What the builder writes for the hand-assembled features is byte for byte what the encoding rules give. */
+/* The builder's text for the hand-assembled features is byte for byte that of the encoding rules. */
 static void test_builder_writes_the_wire_format(void **state)
 {
     (void)state;

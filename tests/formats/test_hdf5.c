@@ -26,7 +26,7 @@ static liana__hdf5 *open_file(const char *path)
     return file;
 }
 
-/* What h5py 3.7 says of the files: names counted, and zlib.crc32 over all arrays as float32, in order. */
+/* h5py 3.7's facts of the files: names counted, and zlib.crc32 over all arrays as float32, in order. */
 static void test_real_files_read_as_h5py_reads_them(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* Thousands of damaged files, the same ones in each run: no reader may do worse than refuse. Run under the sanitizers
- * (make asan) this also finds what the eye does not. */
+ * (make asan) this also finds faults that the eye does not. */
 #include "harness/gzip_file.h"
 #include "harness/harness.h"
 
@@ -60,7 +60,7 @@ static size_t mutate(const uint8_t *bytes, size_t size, uint32_t number, uint8_t
             memmove(out + at, out + at + length, size - at - length);
             size -= length;
             break;
-        default: /* put in what stands there twice */
+        default: /* put in that byte twice */
             memmove(out + at + length, out + at, size - at);
             size += length;
             break;

@@ -358,7 +358,7 @@ static void test_several_threads_read(void **state)
     liana__tfrecord_close(file);
 }
 
-/* What a separate reader in Python counts in files that TensorFlow wrote: every checksum is verified on the way. */
+/* The counts of a separate reader in Python for files that TensorFlow wrote: every checksum is verified on the way. */
 typedef struct tally {
     size_t records;
     size_t record_bytes;

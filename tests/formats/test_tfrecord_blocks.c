@@ -190,7 +190,7 @@ static void test_files_can_be_wrong(void **state)
         packed[at] ^= 4;
     }
     free(packed);
-    /* Whole streams of what is cut off or wrong inside. */
+    /* Whole streams whose contents are cut off or wrong. */
     assert_fails(try_open(write_gzip("b.gz", "wb", data, size - 3, 1), &error), LIANA_DATA_LOSS, &error, "b.gz",
                  "truncated", "record 299");
     size_t last = size;

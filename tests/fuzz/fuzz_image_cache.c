@@ -1,5 +1,5 @@
 /* The cache of decoded images: whatever bytes its file holds, it is opened or made anew, and each entry that is found
- * is one that a writer wrote. Entries are found in what remains behind a header that is put right. */
+ * is one that a writer wrote. Entries are found in the rest behind a header that is put right. */
 #include "data/cache/decoded_file.h"
 
 #include <fcntl.h>

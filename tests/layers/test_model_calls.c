@@ -1,5 +1,5 @@
-/* Models with several inputs and outputs, layers that are called several times, and models within models: what they are
- * made of, what is refused, Keras JSON in both directions, and summaries. */
+/* Models with several inputs and outputs, layers that are called several times, and models within models: their parts,
+ * refusals, Keras JSON in both directions, and summaries. */
 #include "harness/harness.h"
 
 #include "formats/json.h"
@@ -362,7 +362,7 @@ static liana_status from_json(liana_model *into, const char *json)
     return liana__model_from_keras(into, value);
 }
 
-/* What is written reads back as a model of the same nodes, weights, inputs and outputs, and as the same JSON. */
+/* A written model reads back as a model of the same nodes, weights, inputs and outputs, and as the same JSON. */
 static void assert_round_trip(void)
 {
     assert_whole(model);

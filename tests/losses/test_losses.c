@@ -1,4 +1,4 @@
-/* Losses and metrics, on both backends, against numbers of PyTorch 1.13 (float64) and what they are by definition. */
+/* Losses and metrics, on both backends, against numbers of PyTorch 1.13 (float64) and their definitions. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -34,7 +34,7 @@ static const liana_loss_type *const of_classes[] = {&liana__loss_sparse_categori
                                                     &liana__loss_categorical_crossentropy};
 enum { NUM_OF_CLASSES = sizeof of_classes / sizeof *of_classes };
 
-/* A batch, and what a loss makes of it. */
+/* A batch, and its loss. */
 typedef struct trial {
     int64_t batch, classes;
     const double *scores; /* [batch, classes]: logits, or probabilities */

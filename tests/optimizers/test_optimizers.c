@@ -56,7 +56,7 @@ static void *options_of(const liana_optimizer_type *optimizer, const char *yaml)
     return options;
 }
 
-/* A run: the variable, its slots and what each update is given. */
+/* A run: the variable, its slots and the inputs of each update. */
 typedef struct run {
     const liana_optimizer_type *optimizer;
     const void *options;

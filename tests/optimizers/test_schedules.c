@@ -110,7 +110,7 @@ static void test_initial_rate_is_the_options_or_the_optimizers(void **state)
     r = start("CosineDecay", "{initial_learning_rate: 0.5, decay_steps: 10}");
     assert_rate(&r, 5, 0.25);
     free(r.options);
-    /* What is given counts, also where it is 0; what is not, is the optimizer's. */
+    /* A given value counts, also where it is 0; a missing one is the optimizer's. */
     r = start("Constant", "{initial_learning_rate: 0}");
     assert_rate(&r, 3, 0);
     free(r.options);
@@ -224,8 +224,8 @@ static void test_edges(void **state)
     }
 }
 
-/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their own
- * need options, or rise: test_schedule_kinds.c. */
+/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their
+ * own need options, or rise: test_schedule_kinds.c. */
 static void test_decays_fall(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Warm starts from URLs: what they find is what the same files on this machine give, and damage is found there too. */
+/* Warm starts from URLs: their findings are those of the same files on this machine, and damage is found there too. */
 #include "harness/remote_server.h"
 #include "harness/tiny_fit.h"
 

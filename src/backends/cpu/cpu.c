@@ -119,7 +119,7 @@ static liana_status make_steps(liana__cpu_executable *executable, liana__error *
     return status;
 }
 
-/* What a worker's tensors may take under the device's limit; SIZE_MAX: there is none. */
+/* The limit of a worker's tensors under the device's limit; SIZE_MAX: there is none. */
 static size_t workspace_limit(const liana__cpu_executable *executable)
 {
     const liana__device *device = executable->base.device;
@@ -162,7 +162,7 @@ static bool may_recompute_light(const liana__cpu_executable *executable)
            !context->validate && liana__pass_is_on(context, &liana__pass_recompute_light);
 }
 
-/* What the device's limit asks for, and what it costs. `without` is what the workspace would be. */
+/* Recomputes as the device's limit asks for, and finds the cost. `without` is the workspace without it. */
 static liana_status recompute_for_limit(liana__cpu_executable *executable, size_t limit, size_t without,
                                         liana__recomputation *made, liana__error *error)
 {
@@ -179,8 +179,8 @@ static liana_status recompute_for_limit(liana__cpu_executable *executable, size_
     return LIANA_OK;
 }
 
-/* Computes parts of the forward pass a second time: those that cost next to nothing, or what the device's limit asks
- * for. */
+/* Computes parts of the forward pass a second time: those that cost next to nothing, or those that the device's limit
+ * asks for. */
 static liana_status fit_memory(liana__cpu_executable *executable, liana__error *error)
 {
     liana__recomputation made = {.workspace_size = executable->plan.workspace_size};

@@ -85,7 +85,7 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 }
 
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
- * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
+ * several workers share an execution, only tensors of one slice at a time are in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
                               char *shared)
 {
@@ -208,7 +208,7 @@ static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *d
     if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
 }
 
-/* What the other execution may wait for is told before this one waits for anything. */
+/* Results that the other execution may wait for are told before this one waits for anything. */
 static void deliver(const liana__cpu_run *run, size_t first, size_t end, const liana__cpu_buffers *given,
                     liana_status status)
 {

@@ -1,5 +1,5 @@
-/* What depends on weights alone is computed when they have changed, not in each execution, and once for all workers:
- * casts of weights, and weights laid out as a kernel wants them. */
+/* Values that depend on weights alone are computed when these have changed, not in each execution, and once for all
+ * workers: casts of weights, and weights in the layouts of kernels. */
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
@@ -85,8 +85,8 @@ liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__c
 }
 
 /* A step whose kernel packs an input that is there before an execution begins. Where weights are trained they change
- * after a few shards, and laying them out once for each of these (packed.c) takes less than is lost in the noise; what
- * was laid out would be held by the program of each shard size (ResNet50: 90 MiB each in bf16, 180 in f32). */
+ * after a few shards, and laying them out once for each of these (packed.c) takes less time than the noise; the program
+ * of each shard size would hold the layouts (ResNet50: 90 MiB each in bf16, 180 in f32). */
 static liana_status keep_packed(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     const liana__prepared *prepared = &step->prepared;

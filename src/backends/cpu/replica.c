@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* What the workers bind to a program. */
+/* The buffers that the workers bind to a program. */
 typedef struct bindings {
     liana__arena arena;                               /* of both lists */
     liana__buffer *(*inputs)[LIANA__MAX_LEAF_INPUTS]; /* by worker and input of the graph */

@@ -56,7 +56,7 @@ static const liana__node *make_part_node(liana__arena *arena, const liana__node 
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         inputs[i] = whole->inputs[i];
         if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], cut);
-        /* What a node reads twice is one tensor for its part, too. */
+        /* A tensor that a node reads twice is one tensor for its part, too. */
         for (uint32_t k = 0; k < i; k++) {
             bool same = whole->inputs[k] == whole->inputs[i];
             if (same && liana__parts_is_whole(parts, k) == liana__parts_is_whole(parts, i)) inputs[i] = inputs[k];
@@ -82,7 +82,7 @@ static size_t advance_of(const liana__cpu_executable *executable, const liana__n
     return internal ? 0 : liana__byte_size(node->dtype, &node->shape) / liana__segment_num_slices(segment);
 }
 
-/* What adds up the parts of a step. */
+/* The node that adds up the parts of a step. */
 static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana__arena *arena = &executable->arena;
@@ -140,7 +140,7 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     return prepare(executable, step, error);
 }
 
-/* Lets steps of a sliced segment give what others would have to read again. */
+/* Lets steps of a sliced segment compute results that others would have to read again. */
 static void find_companions(liana__cpu_executable *executable, const liana__cpu_segment *segment)
 {
     for (size_t k = segment->first_step; k < segment->end_step; k++) {

@@ -226,7 +226,7 @@ static void tell(const liana__sum_tree *own, size_t first_leaf, size_t strand)
     own->watch->made(own->watch->user, first_leaf, strand, liana__host_data(held->sums[strand]));
 }
 
-/* Takes a strand of a leaf up the tree as far as it is complete. `kind`: of the event that additions are. */
+/* Takes a strand of a shard up the tree as far as it is complete. `kind`: of the event that additions are. */
 static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int worker, liana__event_kind kind,
                           liana__error *error)
 {
@@ -264,7 +264,7 @@ static void climb_early(void *user, size_t output)
         climb(own, running->leaf, output, running->worker, LIANA__EVENT_ADD, &own->errors[running->worker]);
 }
 
-/* What has not gone up before. */
+/* The sums that have not gone up before. */
 static liana_status climb_rest(const running_shard *running, liana__error *error)
 {
     liana__sum_tree *own = running->tree;

@@ -2,7 +2,7 @@
  * shapes: an element of the result is the same sum, whether its tile is one of many or the whole. */
 #include "backends/cpu/cpu.h"
 
-/* What a tile that is a node of its own should read and write at least. */
+/* The least bytes that a tile that is a node of its own should read and write. */
 static const double LEAST_TILE_BYTES = 64 << 10;
 
 static double bytes_of(const liana__node *node)

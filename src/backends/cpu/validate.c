@@ -14,8 +14,8 @@ static const double RELATIVE_TOLERANCE = 2e-3;
 /* Neighbouring numbers of bf16 lie at most this far apart: two roundings of nearly the same may fall to either side. */
 static const double BF16_STEP = 0x1p-7;
 
-/* Kernels take denormal numbers for zeros and give zeros for them; the reference keeps them. What only moves numbers
- * keeps them too. */
+/* Kernels take denormal numbers for zeros and give zeros for them; the reference keeps them. Ops that only move numbers
+ * keep them too. */
 static double flushed(double value, liana_dtype dtype)
 {
     double least = dtype == LIANA_F64 ? DBL_MIN : FLT_MIN;

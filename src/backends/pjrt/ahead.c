@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child writes into the pipe. */
+/* The child's message in the pipe. */
 typedef struct answer {
     liana_status status;
     liana__pjrt_ahead_program program;
@@ -59,7 +59,7 @@ static void add_text(liana__pjrt_topology_args *topology, liana__pjrt_named_valu
                                                                  .value_size = strlen(text)};
 }
 
-/* Of the options of the device's name, and of what describes a GPU. */
+/* Of the options of the device's name, and of the description of a GPU. */
 static liana_status create_topology(const liana__pjrt_plugin *plugin, const liana__pjrt_device_name *name,
                                     const liana__pjrt_ahead_request *request, const void **made, liana__error *error)
 {
@@ -99,8 +99,8 @@ static liana_status compile_for(const liana__pjrt_plugin *plugin, const liana__p
     return liana__pjrt_optimized_read(plugin, executable, &program->optimized, error);
 }
 
-/* libtpu asks a server of Google's cloud what this machine is, for ever where there is none; it takes a lock that would
- * keep others out; and it says on standard error that it knows no hosts. */
+/* libtpu asks a server of Google's cloud for the kind of this machine, for ever where there is none; it takes a lock
+ * that would keep others out; and it says on standard error that it knows no hosts. */
 static void set_environment(void)
 {
     setenv("TPU_SKIP_MDS_QUERY", "1", 1);

@@ -78,7 +78,7 @@ static bool runs_others(const instruction *x)
     return is_one_of(x->opcode, names);
 }
 
-/* What a device does nothing for, or what stands for a step that is counted elsewhere. */
+/* An instruction for which a device does nothing, or that stands for a step counted elsewhere. */
 static bool is_no_step(const char *opcode)
 {
     static const char *const names[] = {"parameter",    "constant",   "tuple",       "get-tuple-element",
@@ -152,7 +152,7 @@ static void count_step(counter *own, const instruction *x)
     counted->copied += padded;
 }
 
-/* Marks what is run from a computation on. */
+/* Marks all that runs from a computation on. */
 static void mark_run(counter *own, int64_t id)
 {
     size_t place;

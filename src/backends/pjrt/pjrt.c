@@ -102,8 +102,8 @@ static size_t count_devices(const liana__device *device)
 typedef struct pjrt_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten;     /* what the graph asked for, or NULL */
-    liana__recomputation again; /* what the device's limit asks for */
+    liana_graph *rewritten;     /* the graph rewritten by passes that it asked for, or NULL */
+    liana__recomputation again; /* the recomputation that the device's limit asks for */
     liana__pjrt_program *program;
     void **arguments; /* the plugin's buffers of one execution */
     void **results;
@@ -172,7 +172,7 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
 
 /* ---- the device's limit ---- */
 
-/* Bytes that an execution needs beside what the device holds. */
+/* Bytes of an execution in addition to the device's buffers. */
 static int64_t needed_by(const pjrt_executable *executable)
 {
     int64_t size = executable->program->temporaries > 0 ? executable->program->temporaries : 0;
@@ -183,7 +183,7 @@ static int64_t needed_by(const pjrt_executable *executable)
     return size;
 }
 
-/* Compiles `whole`, of which so much is computed twice (recompute.h). */
+/* Compiles `whole`, of which a part is computed twice by its level (recompute.h). */
 static liana_status make_level(pjrt_executable *executable, const liana_graph *whole, int level, liana__error *error)
 {
     liana__pjrt_program_drop(executable->program);
@@ -287,7 +287,7 @@ static void gather_arguments(pjrt_executable *executable, const liana__execution
     for (size_t i = 0; i < graph->num_variables; i++) *next++ = handle_of(execution->variables[i]);
 }
 
-/* Where the caller finds a result; what is there is donated. */
+/* The place of a result for the caller; a buffer that is there is donated. */
 static liana__buffer **place_of_result(const liana_graph *graph, const liana__execution *execution, size_t index)
 {
     if (index < graph->num_outputs) return &execution->outputs[index];

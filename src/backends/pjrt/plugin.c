@@ -58,7 +58,7 @@ static liana_status status_of(const liana__pjrt_plugin *plugin, liana__pjrt_fail
     }
 }
 
-/* Plugins add stack traces and whole programs to what they say; the beginning says what is wrong. */
+/* Plugins add stack traces and whole programs to their messages; the fault is at the beginning. */
 enum { MOST_OF_A_MESSAGE = 1500 };
 
 static liana_status report(const liana__pjrt_plugin *plugin, liana__pjrt_function function,
@@ -91,7 +91,7 @@ void liana__pjrt_destroy(const liana__pjrt_plugin *plugin, liana__pjrt_function 
     if (!object) return;
     liana__pjrt_object_args args = {.object = object};
     liana__pjrt_failure *failure = call(plugin, function, &args, sizeof args);
-    /* PJRT_Error_Destroy returns nothing; what stands in its place is no error. */
+    /* PJRT_Error_Destroy returns nothing; the value in its place is no error. */
     if (failure && function != LIANA__PJRT_ERROR_DESTROY) {
         liana__pjrt_destroy(plugin, LIANA__PJRT_ERROR_DESTROY, failure);
     }

@@ -10,7 +10,7 @@
 
 /* ---- compiling ---- */
 
-/* What the plugin is asked for; what needs its settings, only where these can be read. */
+/* The options for the plugin; those that need its settings only where these can be read. */
 static liana_status write_options(const liana__pjrt_client *client, const liana__pjrt_compile_options *wanted,
                                   liana__text *options, liana__error *error)
 {
@@ -41,8 +41,8 @@ static liana_status compile(liana__pjrt_program *program, liana__error *error)
     return LIANA_OK;
 }
 
-/* From the disk, or by the plugin's compiler. What is wanted is part of what a file is known by, whatever of it the
- * plugin can do. */
+/* From the disk, or by the plugin's compiler. The wanted options are part of a file's key, whether the plugin can have
+ * them or not. */
 static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
 {
     liana__pjrt_client *client = program->client;
@@ -60,7 +60,7 @@ static liana_status call_compiler(liana__pjrt_program *program, liana__error *er
     return LIANA_OK;
 }
 
-/* How many results it has, and what it needs. */
+/* The number of its results, and its memory. */
 static liana_status learn(liana__pjrt_program *program, liana__error *error)
 {
     const liana__pjrt_plugin *plugin = &program->client->plugin;

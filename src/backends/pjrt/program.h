@@ -25,7 +25,7 @@ typedef struct liana__pjrt_program {
     size_t users;
     void *handle; /* a loaded executable */
     size_t num_results;
-    int64_t temporaries; /* bytes that a run needs beside arguments and results; -1: the plugin does not say */
+    int64_t temporaries; /* bytes of a run in addition to arguments and results; -1: the plugin does not say */
 } liana__pjrt_program;
 
 /* Compiles a module, or takes the equal one that the client has. `options` come without settings, and are not quick;
@@ -33,7 +33,7 @@ typedef struct liana__pjrt_program {
 liana_status liana__pjrt_program_make(liana__pjrt_client *client, const char *text, size_t size,
                                       const liana__pjrt_compile_options *options, liana__pjrt_program **program,
                                       liana__error *error) LIANA_MUST_USE;
-/* Sets what was chosen for the program in use that has this origin; leaves `origin` as it is if there is none. */
+/* Sets the choice for the program in use that has this origin; leaves `origin` as it is without one. */
 void liana__pjrt_origin_find(liana__pjrt_client *client, liana__pjrt_origin *origin);
 void liana__pjrt_origin_note(liana__pjrt_program *program, const liana__pjrt_origin *origin);
 /* Gives it back; the last user frees it. NULL is allowed. */

@@ -43,7 +43,7 @@ const char *liana__program_cache_folder(liana__arena *arena)
     return is_open && chmod(folder, S_IRWXU) != 0 ? NULL : folder;
 }
 
-/* What makes programs of equal texts and options different ones. */
+/* Facts that distinguish programs of equal texts and options. */
 static const char *identity_of(const liana__pjrt_client *client, liana__arena *arena)
 {
     struct stat facts = {0};

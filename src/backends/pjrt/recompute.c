@@ -4,7 +4,7 @@
 #include "base/scoped.h"
 #include "plan/memory_plan.h"
 
-/* Of the planned memory, what a level aims at. */
+/* The share of the planned memory that a level aims at. */
 static const double SHARES[LIANA__MOST_RECOMPUTED] = {0.8, 0.6, 0.4, 0};
 
 static liana_status choose(const liana_graph *graph, const liana__execution_order *order, double share,

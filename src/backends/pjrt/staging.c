@@ -75,7 +75,7 @@ static void fill_records(int32_t *to, const uint64_t *records, const liana__leaf
     for (int64_t i = 0; i < size; i++) to[i] = (int32_t)(i < leaf->size ? records[leaf->begin + i] : records[0]);
 }
 
-/* One place of a device; a shard of size 0: there is none for it. */
+/* One place of a device; a shard of size 0: it has none. */
 static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, size_t place, const liana__leaf *leaf)
 {
     const liana__staging_layout *layout = staging->layout;

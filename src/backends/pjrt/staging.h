@@ -38,7 +38,7 @@ liana_status liana__staging_create(const liana__staging_layout *layout, liana__s
     LIANA_MUST_USE;
 void liana__staging_free(liana__staging *staging);
 
-/* The buffers of a device in the order of a program's arguments; NULL: what is in a table, or not sent. */
+/* The buffers of a device in the order of a program's arguments; NULL: it is in a table, or not sent. */
 liana__buffer *const *liana__staging_buffers(const liana__staging *staging, size_t device, size_t *count);
 
 /* Takes one more update's batch. */

@@ -32,7 +32,7 @@ typedef struct whole_update {
     size_t *places;     /* of the program's variables in the plan's list */
     uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
     liana__pjrt_program *program;
-    int64_t all_temporaries; /* what it would need if nothing were computed twice; 0: not more */
+    int64_t all_temporaries; /* its need if nothing were computed twice; 0: not more */
     size_t components[LIANA__MAX_LEAF_INPUTS];
     bool in_table[LIANA__MAX_LEAF_INPUTS];
     liana__tables tables;
@@ -152,7 +152,7 @@ static liana_status compile(whole_update *own, liana__error *error)
     return explain(own, status, error);
 }
 
-/* What the tables leave. */
+/* The memory that the tables leave. */
 static liana_status find_room_for_tables(const whole_update *own, int64_t all, int64_t *room, liana__error *error)
 {
     static const double MIB = 1 << 20;
@@ -167,7 +167,7 @@ static liana_status find_room_for_tables(const whole_update *own, int64_t all, i
                        (double)(all > 0 ? all : 0) / MIB);
 }
 
-/* Compiles so many shards side by side; `recomputed` is the level of recompute.h. `room` is what they may take, of
+/* Compiles `side` shards side by side; `recomputed` is the level of recompute.h. `room` is their limit, of
  * `all_room`. */
 static liana_status compile_leaves(whole_update *own, int64_t side, int recomputed, int64_t all_room, int64_t *room,
                                    liana__error *error)
@@ -212,7 +212,7 @@ static liana_status compile_recomputed(whole_update *own, int64_t all_room, lian
     return advise(own, error);
 }
 
-/* As many shards side by side as fit. Compilers for TPUs refuse what does not. */
+/* As many shards side by side as fit. Compilers for TPUs refuse programs that do not fit. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
     const liana__pjrt_device *first = device_of(own, 0);
@@ -335,7 +335,7 @@ static liana_status copy_variable(whole_update *own, size_t number, liana__error
     return LIANA_OK;
 }
 
-/* Copies what others than this program have changed. */
+/* Copies variables that others than this program have changed. */
 static liana_status copy_variables(whole_update *own, liana__error *error)
 {
     for (size_t i = 0; own->count > 1 && i < own->variables.count; i++) {

@@ -35,7 +35,7 @@ static bool read_varint(bytes *from, uint64_t *value)
     return false;
 }
 
-/* Takes the next field off. Returns false at the end, and where there is none. */
+/* Takes the next field off. Returns false at the end, and where there are no settings. */
 static bool next_field(bytes *from, field *read)
 {
     uint64_t key, size = 0;

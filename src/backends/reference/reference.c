@@ -1,6 +1,6 @@
 /* The reference device: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
  * shares neither the kernels nor the memory plan with the devices that are checked against it. It keeps denormal
- * numbers, whatever the caller's thread does.
+ * numbers, whatever the setting of the caller's thread.
  *
  * It behaves like an accelerator, so that the device contract is tested where there is none: an upload copies as late
  * as it may, results always come in new buffers, a donated buffer loses its contents, and shards have one static size.
@@ -21,7 +21,7 @@
 typedef struct reference_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten; /* what the graph asked for, or NULL */
+    liana_graph *rewritten; /* the graph rewritten by passes that it asked for, or NULL */
     bool *needed;
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
@@ -119,7 +119,7 @@ static liana_status make_results(reference_executable *executable, liana__buffer
     return LIANA_OK;
 }
 
-/* Puts the results where the caller finds them. What was there is donated. */
+/* Puts the results where the caller finds them. A buffer that was there is donated. */
 static void give_results(const reference_executable *executable, liana__execution *execution,
                          liana__buffer *const *made)
 {

@@ -34,7 +34,7 @@ typedef struct liana__served_device {
     uint32_t *dropped; /* buffers that the server has not been told of yet */
     size_t num_dropped, dropped_capacity;
     size_t count; /* devices that the name means */
-    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is none */
+    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is no CPU */
 } liana__served_device;
 
 typedef struct liana__served_buffer {
@@ -42,10 +42,10 @@ typedef struct liana__served_buffer {
     uint32_t number;
 } liana__served_buffer;
 
-/* Connects to a server, and opens no device yet. `name` is what messages call it. The backend's `close` closes it. */
+/* Connects to a server, and opens no device yet. `name` is its name in messages. The backend's `close` closes it. */
 liana_status liana__served_connect(liana_context *context, const liana__service_place *place, const char *name,
                                    liana__served_device **device, liana__error *error);
-/* Who asks, as OPEN and DEVICES begin. */
+/* The client, at the head of OPEN and DEVICES. */
 void liana__served_put_client(liana__text *text);
 
 /* Begins a request; `more` follows its bytes, which the call frees. *number (NULL: nobody waits) is for

@@ -4,7 +4,7 @@
 #include "backends/remote/device.h"
 #include "base/scoped.h"
 
-/* NULL for what the server does not know. */
+/* NULL if the server does not know it. */
 static const char *read_text(liana__wire *wire, liana__arena *arena)
 {
     char text[LIANA__SERVED_TEXT];
@@ -12,7 +12,7 @@ static const char *read_text(liana__wire *wire, liana__arena *arena)
     return *text ? liana__arena_string(arena, text) : NULL;
 }
 
-/* -1 for what the server does not know, and for what is no number of bytes. */
+/* -1 if the server does not know it, and for a number that is no size. */
 static int64_t read_bytes(liana__wire *wire)
 {
     const uint64_t bytes = liana__wire_u64(wire);

@@ -132,7 +132,7 @@ liana_status liana__served_local_name(const char *device, const char **local, li
                            device, hosts[i], hosts[i]);
     }
     *local = device;
-    /* A number, and nothing that could be the path of a library: clients do not choose what code runs here. */
+    /* A number, and nothing that could be the path of a library: clients do not choose the code that runs here. */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *digits = device + strlen(kinds[i]), *end = digits;
         if (!liana__starts_with(device, kinds[i])) continue;

@@ -21,7 +21,7 @@ typedef struct remote_executable {
     bool *assigned; /* by variable */
 } remote_executable;
 
-/* What a server's device is, where its shards have one static size. */
+/* A server's device whose shards have one static size. */
 static const liana__backend static_remote;
 
 /* ---- open and close ---- */
@@ -38,7 +38,7 @@ static void close_device(liana__device *base)
     free(device);
 }
 
-/* Who asks, for the server's messages. */
+/* The client, for the server's messages. */
 void liana__served_put_client(liana__text *text)
 {
     char host[128] = "", who[192];

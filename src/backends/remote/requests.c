@@ -78,7 +78,7 @@ static liana_status send_dropped(liana__served_device *device, liana__error *err
 
 /* ---- answers; called with the mutex ---- */
 
-/* Reads what every answer begins with. */
+/* Reads the head of every answer. */
 static liana_status read_answer(const liana__served_device *device, const liana__service_message *answer,
                                 liana__wire *wire, liana__error *error)
 {

@@ -1,5 +1,4 @@
-/* A server of devices: one thread reads what comes (the caller's), and each client has one that does what it asks
- * for. */
+/* A server of devices: one thread reads messages (the caller's), and each client has one that does its requests. */
 #include "backends/remote/server.h"
 
 #include "backends/remote/session.h"
@@ -19,7 +18,7 @@ enum { MOST_WAITING = 65536, REFUSED = LIANA__SERVED_KINDS };
 
 typedef struct message_list {
     liana__service_message *items;
-    size_t first, end, capacity; /* what waits is [first, end) */
+    size_t first, end, capacity; /* waiting requests are [first, end) */
 } message_list;
 
 typedef struct server_client {
@@ -34,7 +33,7 @@ typedef struct server_client {
     bool is_leaving;    /* no more requests: the thread ends */
     const char *reason; /* why the server lets it go; static */
     bool is_done;       /* it has ended, and the session is gone */
-    bool is_open;       /* it has a device: `who` says which */
+    bool is_open;       /* it has a device: `who` names it */
     bool is_told;
     char who[LIANA__SERVED_TEXT];
 } server_client;
@@ -228,12 +227,12 @@ static void join_client(liana__served_server *server, size_t place)
     server->clients[place] = server->clients[--server->num_clients];
 }
 
-/* ---- what comes ---- */
+/* ---- incoming messages ---- */
 
 static bool has_room(void *user, size_t size)
 {
     liana__served_server *server = user;
-    /* What clients hold counts when the request's turn comes: others before it may free memory. */
+    /* The memory of clients counts when the request's turn comes: others before it may free memory. */
     size_t taken = 0;
     for (size_t i = 0; i < server->num_clients; i++) {
         server_client *client = server->clients[i];
@@ -327,7 +326,7 @@ const char *liana__served_server_address(const liana__served_server *server)
     return liana__service_address(server->service);
 }
 
-/* Sends what a client's thread has answered. True: the client is done. */
+/* Sends the answers of a client's thread. True: the client is done. */
 static bool send_answers(liana__served_server *server, server_client *client)
 {
     liana__service_message answer;

@@ -241,7 +241,7 @@ static void give_sizes(request *own, const liana__executable *executable)
     liana__wire_put_double(&own->given, executable->recomputed.flops_before);
 }
 
-/* What a graph needs at least, before anything of that size is asked for: its largest tensor. */
+/* The least memory of a graph, before anything of that size is asked for: its largest tensor. */
 static liana_status check_largest(request *own, const liana_graph *graph)
 {
     const liana__served_account *account = own->session->account;
@@ -374,7 +374,7 @@ static liana_status check_once(request *own, uint32_t number, const uint8_t *use
                        "the buffer %u is replaced by a result, and is used a second time", number);
 }
 
-/* What is donated must be there once only: nobody else may lose it. */
+/* A donated buffer must be there once only: nobody else may lose it. */
 static liana_status check_donated(request *own, const liana_graph *graph, const arguments *all)
 {
     LIANA__SCOPED_MEMORY uint8_t *uses = calloc(own->session->num_buffers + 1, sizeof *uses);
@@ -402,7 +402,7 @@ static size_t count_new_bytes(const liana_graph *graph, liana__buffer *const *ou
     return size;
 }
 
-/* Puts what the execution gave into the table. After a failure new results go, and what was donated stays marked. */
+/* Puts the results of the execution into the table. After a failure new results go, and donated buffers stay marked. */
 static void keep_results(liana__served_session *session, const liana_graph *graph, const arguments *all,
                          liana_status status)
 {

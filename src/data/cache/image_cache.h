@@ -28,7 +28,7 @@ typedef struct liana__image_cache_file_options {
     const char *settings;
     const liana__decode_options *image;
     size_t values_size;          /* bytes of values that are kept with each image */
-    const char *values_settings; /* what they depend on; NULL without values */
+    const char *values_settings; /* the settings on which they depend; NULL without values */
     liana__strings files;        /* further files that labels depend on: a list of labels, ... */
 } liana__image_cache_file_options;
 
@@ -46,8 +46,8 @@ uint64_t liana__image_cache_count(const liana__image_cache *cache);
 uint64_t liana__image_cache_size(const liana__image_cache *cache);
 /* The path of the file; NULL for a cache in memory. */
 const char *liana__image_cache_path(const liana__image_cache *cache);
-/* Moves to `text` what happened since the last call, as a sentence for people: damaged entries, a full disk, a file
- * that was made again and why. False: nothing happened. */
+/* Moves to `text` the events since the last call, as a sentence for people: damaged entries, a full disk, a file that
+ * was made again and why. False: nothing happened. */
 bool liana__image_cache_take_note(liana__image_cache *cache, liana__text *text);
 
 /* Finds the image of a record. False: it is not kept (or `cache` is NULL); then the room may hold anything. */

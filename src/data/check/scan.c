@@ -327,7 +327,7 @@ static liana_status find_copies(scan *own)
     return status;
 }
 
-/* ---- what there is ---- */
+/* ---- the contents ---- */
 
 static void widen(int64_t *low, int64_t *high, int64_t value)
 {

@@ -134,7 +134,7 @@ static void account(liana__ahead *ahead, slot *own)
 static void *thread_main(void *argument)
 {
     liana__ahead *ahead = argument;
-    liana__denormals_keep(); /* whatever the thread that started this one does */
+    liana__denormals_keep(); /* independent of the thread that started this one */
     pthread_mutex_lock(&ahead->mutex);
     while (!ahead->stopping) {
         slot *own = ahead->ended || ahead->claiming ? NULL : find_slot(ahead);

@@ -548,7 +548,7 @@ static liana_status check_static(const view *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* The components that have a meaning of their own, where they are what that needs. */
+/* The components with a meaning of their own, where dtype and shape fit it. */
 static void find_components(view *own)
 {
     const liana__spec *spec = &own->dataset->spec;

@@ -20,7 +20,7 @@ static const char *const NAMES[] = {
 #undef NAME
         "string"};
 
-/* ---- what elements are said to be ---- */
+/* ---- specs of elements ---- */
 
 liana__component_text liana__component_describe(const liana_component *component)
 {

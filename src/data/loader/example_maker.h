@@ -17,7 +17,7 @@ typedef struct liana__example_plan {
     size_t image_size;             /* bytes of an image in a batch; 0: batches have none */
     liana__batch_rows rows;
     liana__image_cache *cache; /* NULL: none */
-    liana__memory_pool *pool;  /* from which records and decoders take what they need beyond ... */
+    liana__memory_pool *pool;  /* from which records and decoders take memory beyond ... */
     size_t share;              /* ... the bytes that each thread always has */
 } liana__example_plan;
 
@@ -44,7 +44,7 @@ void liana__example_maker_free(liana__example_maker *maker);
 
 /* Makes example i of the slot from the record that the batch names, as it is in pass `pass`. May wait for memory that
  * other threads hold. *bad: the record itself cannot be used, and the options have a list for bad records; `error` says
- * why, and maker->record is what could be read. Errors: those of liana__loader_next. */
+ * why, and maker->record is the part that could be read. Errors: those of liana__loader_next. */
 liana_status liana__example_make(liana__example_maker *maker, liana__ring_slot *slot, int64_t i, uint64_t pass,
                                  bool *bad, liana__error *error) LIANA_MUST_USE;
 

@@ -261,7 +261,7 @@ static void *thread_main(void *argument)
     reader *self = argument;
     liana__loader *loader = self->loader;
     liana__error error;
-    liana__denormals_keep(); /* whatever the thread that started this one does */
+    liana__denormals_keep(); /* independent of the thread that started this one */
     pthread_mutex_lock(&loader->mutex);
     for (;;) {
         while (!loader->stopping && !can_claim(loader)) {
@@ -709,7 +709,7 @@ static liana_status report_gaps(const liana__loader *loader, const liana__ring_s
     return LIANA_OK;
 }
 
-/* All processes tell what they found in the step. */
+/* All processes tell their findings of the step. */
 static liana_status meet_workers(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
     const bool failed = slot->first_failure < slot->planned;

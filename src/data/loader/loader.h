@@ -5,9 +5,9 @@
  * whole data set is shuffled, without a buffer. If the source is read in blocks, blocks are permuted, and records in
  * windows of them (data/loader/block_order.h).
  *
- * An epoch is epoch_length positions, whatever the size of the data. Step k of epoch e is the positions [e *
- * epoch_length + k * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes
- * anywhere without replaying, and the number of threads changes nothing.
+ * An epoch is epoch_length positions, for data of any size. Step k of epoch e is the positions [e * epoch_length + k *
+ * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes anywhere without
+ * replaying, and the number of threads changes nothing.
  *
  * With a sampler, the sampler decides the records of a pass; its length differs from pass to pass. Without
  * steps_per_epoch an epoch is then one pass.

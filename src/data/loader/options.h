@@ -42,12 +42,12 @@ typedef struct liana__wanted_component {
     /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
     liana_status (*check)(const struct liana__wanted_component *component, const void *values, liana__error *error);
     const void *check_options;
-    const char *check_name; /* of what is checked, for caches that keep values */
+    const char *check_name; /* the name of the check, for caches that keep values */
 } liana__wanted_component;
 
 typedef struct liana__loader_options {
     liana__decode_options image;               /* the shape of every image; not used without one */
-    const liana__wanted_component *components; /* what a batch consists of; not kept */
+    const liana__wanted_component *components; /* the components of a batch; not kept */
     size_t num_components;                     /* 0: a MAKE_IMAGE "image" and a MAKE_LABEL "label" */
     int64_t batch_size;
     int64_t steps_per_epoch; /* 0: each record once in an epoch */
@@ -60,7 +60,7 @@ typedef struct liana__loader_options {
     int num_threads;      /* 0: the cores this process may use */
     size_t memory; /* bytes for batches made ahead; 0: 1 GiB. There are 2 to 32 batches: about 4, more of small ones */
     size_t cache_memory; /* bytes for decoded images that are kept, as many as fit; 0: no cache */
-    /* ... or all of them are kept in a file (NULL: not). Its `image` is what the loader decodes. The pointer is not
+    /* ... or all of them are kept in a file (NULL: not). Its `image` is the loader's decoded image. The pointer is not
      * kept. */
     const liana__image_cache_file_options *cache_file;
     liana__image_cache *cache; /* ... or in that of another loader of the same examples, which must outlive this one */

@@ -37,7 +37,7 @@ liana_status liana__columns_read(const liana__value *map, const char *where, lia
                                  liana__columns *columns, liana__error *error) LIANA_MUST_USE;
 /* The map that reads to the same columns; NULL: out of memory. */
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena);
-/* Takes what was found for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
+/* Takes over the facts for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
  * borrowed. */
 void liana__columns_inherit(liana__columns *columns, const liana__columns *found);
 /* The table of the keys of one column, for lists of keys. */

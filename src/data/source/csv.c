@@ -133,7 +133,7 @@ static bool names_file(const char *path)
     return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
-/* The columns of a list by what they are for. */
+/* The columns of a list by their use. */
 typedef struct column_roles {
     const char *const *names; /* of the columns */
     const char *const *free;  /* the same, NULL where something else is made of the column */

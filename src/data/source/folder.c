@@ -243,7 +243,7 @@ static liana_status fail_class(folder_source *source, const char *folder, const 
                        folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
 }
 
-/* Why a folder has no image: what else it has. `unread`: the images of other kinds in it. */
+/* Why a folder has no image: its other contents. `unread`: the images of other kinds in it. */
 static liana_status fail_without_images(folder_source *source, const char *what, const char *folder,
                                         const liana__unread_images *unread, const char *hint, liana__error *error)
 {

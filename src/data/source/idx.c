@@ -14,7 +14,7 @@ typedef struct idx_pair {
 
 typedef struct idx_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_pairs;
     idx_pair *pairs;
 } idx_source;
@@ -60,8 +60,8 @@ static void visit_files(const void *handle, liana_file_visitor *visit, void *use
     }
 }
 
-/* Copies values of a mapped file into the buffer, so that nobody who shortens the file can end the process; values of
- * an inflated file are used in place. */
+/* Copies values of a mapped file into the buffer, so that a shortened file cannot end the process; values of an
+ * inflated file are used in place. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
                                 const uint8_t **values, liana__error *error)
 {
@@ -167,7 +167,7 @@ static liana_status open_file(idx_source *source, const char *path, liana__idx *
     return *lost ? liana__source_lose_file(&source->base, &source->arena, path, &own, error) : LIANA_OK;
 }
 
-/* Notes what of a truncated file is missing. */
+/* Notes the missing part of a truncated file. */
 static liana_status note_missing(idx_source *source, const liana__idx *idx, const char *what, liana__error *error)
 {
     if (!idx->missing) return LIANA_OK;

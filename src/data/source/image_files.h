@@ -9,7 +9,7 @@ typedef struct liana__image_file {
     const char *id;    /* NULL: none */
     bool names_itself; /* the data give the id, which is not changed */
     int64_t label;     /* -1: none */
-    /* Why the record cannot be used, whatever the file is: the error of reading it. */
+    /* Why the record cannot be used, for any file: the error of reading it. */
     const char *reason; /* NULL: no reason */
     liana_status status;
 } liana__image_file;

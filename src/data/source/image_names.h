@@ -1,5 +1,5 @@
-/* image_names.h - what names of files and folders say: images that are read, images that are not, and what programs
- * leave behind. */
+/* image_names.h - the meaning of names of files and folders: images that are read, images that are not, and remains of
+ * programs. */
 #ifndef LIANA_DATA_IMAGE_NAMES_H
 #define LIANA_DATA_IMAGE_NAMES_H
 

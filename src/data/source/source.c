@@ -84,7 +84,7 @@ liana_status liana__source_make_plain(const liana_source_opening *opening, liana
 
 /* ---- reading ---- */
 
-/* A record must have what its source says. */
+/* A record must have the components of its source. */
 static const char *mistake_of(const liana__source *source, const liana_source_record *given)
 {
     if (!source->lacks_images && !given->bytes && !given->pixels) return "it has no image";
@@ -377,7 +377,7 @@ bool liana__source_known_classes(const liana__source *source, int64_t offset, in
     return true;
 }
 
-/* Of a remote file, what its server calls this state of it. */
+/* Of a remote file, its server's name for this state of it. */
 static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
                             liana__fingerprint *settings, liana__fingerprint *sources)
 {

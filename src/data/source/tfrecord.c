@@ -214,7 +214,7 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
     if (make_label || uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
-    /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
+    /* Numbers, or bytes that a column reads, are no encoded image, whatever their name. */
     bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
                     !liana__columns_use(options->columns, source->image);
     base->lacks_images = !options->image_feature && !is_image;

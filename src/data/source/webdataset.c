@@ -20,7 +20,7 @@ typedef struct example_place {
 
 typedef struct webdataset_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_files;
     liana__tar *files;
     uint64_t *starts; /* [num_files + 1] index of each file's first example */

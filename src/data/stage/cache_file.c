@@ -105,7 +105,7 @@ static liana_status open_or_write(const liana_dataset *dataset, const liana__ele
                        *why ? why : "it does not exist any more");
 }
 
-/* One of several processes makes the file. The lock is a file beside it, and ends with the process. A lock on the
+/* One of several processes makes the file. The lock is a file next to it, and ends with the process. A lock on the
  * folder could block caches in it that are made from each other. */
 static liana_status make_file(const liana_dataset *dataset, const liana__element_file_contents *contents,
                               liana__error *error)

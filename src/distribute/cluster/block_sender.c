@@ -20,7 +20,7 @@ static size_t own_blocks(const liana__block_sender *own)
 
 /* ---- sending ---- */
 
-/* Who gets this worker's blocks of a slice; SIZE_MAX: nobody, since it adds them itself. */
+/* The receiver of this worker's blocks of a slice; SIZE_MAX: none, since the worker adds them itself. */
 static size_t find_receiver(const liana__block_sender *own, size_t slice)
 {
     const size_t rank = own->cluster->place.rank, owner = liana__sliced_update_owner(own->update, slice);
@@ -76,7 +76,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
     return send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
 }
 
-/* Also what cannot be sent counts as sent: the step fails. */
+/* A block that cannot be sent counts as sent too: the step fails. */
 static void send_now(liana__block_sender *own, size_t block, size_t number)
 {
     liana__error error = {0};

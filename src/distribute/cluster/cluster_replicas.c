@@ -22,7 +22,7 @@ typedef struct replicas {
     liana__device *device; /* the first one of this process */
     size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__device_group group;                          /* of a worker: who computes its shards */
+    liana__device_group group;                          /* of a worker: the devices that compute its shards */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
@@ -145,7 +145,7 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
-/* What a shard gives: all have the same sums. */
+/* The sums of a shard: all shards have the same. */
 static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->plans[kind];
@@ -322,13 +322,13 @@ static liana_status update(liana__strategy_instance *instance, const float *scal
     return liana__sliced_update_run(&own->update, scalars, error);
 }
 
-/* What an owner found in its slice. */
+/* An owner's finding in its slice. */
 typedef struct finding {
     int64_t count;
     char name[256];
 } finding;
 
-/* What all owners found: a result of all processes. */
+/* The findings of all owners: a result of all processes. */
 typedef struct search {
     replicas *own;
     liana__checked what;

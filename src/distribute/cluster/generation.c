@@ -1,4 +1,4 @@
-/* How all who are left come to say the same about who is gone: a new generation of the cluster. */
+/* How all processes that are left come to agree on the dead: a new generation of the cluster. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"
@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Seconds that the transport may take to notice what a failed message has shown already. */
+/* Seconds that the transport may take to notice a death that a failed message has shown already. */
 static const double slowest_notice = 5;
 
 /* ---- views ---- */
 
-/* What each tells all others before a generation begins. */
+/* The message of each to all others before a generation begins. */
 typedef struct view {
     uint64_t position;
-    uint64_t dead; /* a hash of who */
+    uint64_t dead; /* a hash of their ranks */
 } view;
 
 static uint64_t hash_dead(const liana__recovery *own)
@@ -24,13 +24,13 @@ static uint64_t hash_dead(const liana__recovery *own)
     return hash;
 }
 
-/* The same for all who miss the same processes, and for no other view: nobody tells two of them. */
+/* The same for all that miss the same processes, and for no other view: nobody tells two of them. */
 static liana__message_key view_key(const liana__recovery *own)
 {
     return (liana__message_key){own->num_dead, hash_dead(own), LIANA__MESSAGE_VIEW, 0};
 }
 
-/* Tells all others who is dead: also those who are, should they be alive after all. */
+/* Tells all others the names of the dead: also the dead themselves, should they be alive after all. */
 static liana_status tell(liana__cluster *cluster, liana__error *error)
 {
     liana__recovery *own = cluster->recovery;
@@ -44,7 +44,7 @@ static liana_status tell(liana__cluster *cluster, liana__error *error)
         if (status == LIANA_OK && !own->ranks[i].is_dead) {
             status = liana__transport_send(transport, cluster->instance, i, view_key(own), &mine, sizeof mine, error);
         }
-        /* Who cannot be reached will be found to be gone. */
+        /* A process that cannot be reached will be found to be gone. */
         if (status != LIANA_OK && status != LIANA_UNAVAILABLE) return status;
     }
     own->ranks[cluster->place.rank].position = own->position;
@@ -107,7 +107,7 @@ static liana_status begin_generation(liana__cluster *cluster, liana__error *erro
     return liana__members_set(cluster, error);
 }
 
-/* What the chief says about going on. */
+/* The chief's answer about going on. */
 typedef struct answer {
     int32_t status;
     char text[1024];
@@ -133,7 +133,7 @@ static void ask_chief(liana__cluster *cluster, bool takes_over, answer *said)
 static liana_status find_chief(liana__cluster *cluster, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
-    /* Who leads stays the chief, also where a worker before it has come back. */
+    /* The leader stays the chief, also where a worker before it has come back. */
     size_t chief = cluster->chief;
     if (own->ranks[chief].is_dead) {
         chief = 0;

@@ -1,4 +1,4 @@
-/* Who is gone, as far as this process knows, and what it tells the others of it. */
+/* The dead, as far as this process knows them, and its messages to the others about them. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/scoped.h"
@@ -14,7 +14,7 @@ liana__message_key liana__members_close_key(void)
     return lasting_key(LIANA__MESSAGE_CLOSE, 0);
 }
 
-/* ---- who is gone ---- */
+/* ---- the dead ---- */
 
 static void note_dead(liana__recovery *own, size_t rank)
 {
@@ -95,7 +95,7 @@ void liana__members_pass_on(liana__cluster *cluster)
     const liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
-        /* Who cannot be reached will be found to be gone. */
+        /* A process that cannot be reached will be found to be gone. */
         (void)!liana__members_send_alarm(cluster, i, 0, NULL);
     }
 }

@@ -78,7 +78,7 @@ void liana__recovery_destroy(liana__recovery *recovery)
     free(recovery);
 }
 
-/* ---- those behind get what others have completed ---- */
+/* ---- those behind get the results of others ---- */
 
 /* Two messages for each result: its size and its bytes. */
 static liana_status send_results(liana__cluster *cluster, size_t to, liana__error *error)
@@ -168,7 +168,7 @@ static liana_status keep_result(liana__recovery *own, const liana__operation *op
     return add_result(&own->log, own->position++, data, size, error);
 }
 
-/* Takes what others have completed already. False: nobody has. */
+/* Takes a result that others have completed already. False: nobody has. */
 static bool take_queued(liana__recovery *own, const liana__operation *operation, liana_status *status,
                         liana__error *error)
 {

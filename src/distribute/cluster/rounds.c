@@ -56,7 +56,7 @@ bool liana__cluster_has_waiting(const liana__cluster *cluster)
     return false;
 }
 
-/* What each tells all others, with a byte for each process behind it: whether that one waits. */
+/* The message of each to all others, with a byte for each process behind it: whether that one waits. */
 enum { IS_THERE, IS_CHIEF, WAITS, STOPS, NUM_FLAGS };
 
 static void describe_own(const liana__cluster *cluster, bool waits, bool stops, unsigned char *own)

@@ -74,7 +74,7 @@ static liana_status add_variables(liana__slice *own, const liana_graph *graph, l
 
 /* ---- the plan ---- */
 
-/* An update that cannot be cut is the first slice's. *which is what is built; false: nothing is. */
+/* An update that cannot be cut is the first slice's. *which is the graph that is built; false: none is. */
 static bool builds(const liana__slice *own, size_t *which)
 {
     *which = own->plan->update->cut ? own->number : LIANA__WHOLE_UPDATE;
@@ -192,7 +192,7 @@ static bool is_fetched(const liana__slice *own, const liana__slice_origin *origi
     return origin->assigned && !origin->held && origin->part.thing < own->plan->num_leaf_variables;
 }
 
-/* What is held, and what is sent once it is new. */
+/* The variables that are held, and those that are sent once they are new. */
 static liana_status list_variables(liana__slice *own, liana__error *error)
 {
     const liana__program *program = own->update.programs[own->plan->update->num_rounds].program;
@@ -314,7 +314,7 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
     return LIANA_OK;
 }
 
-/* ---- what it has ---- */
+/* ---- its contents ---- */
 
 size_t liana__slice_bytes(const liana__slice *slice, bool held)
 {

@@ -1,4 +1,4 @@
-/* Who owns what. */
+/* The owners of slices. */
 #include "distribute/cluster/slice_map.h"
 
 #include "base/scoped.h"
@@ -78,7 +78,7 @@ static char *print_map(const liana__slice_map *map, uint64_t slice, char *end)
     return end;
 }
 
-/* Reads one map, unless it is known already. *text and *size: what is left. */
+/* Reads one map, unless it is known already. *text and *size: the rest. */
 static liana_status read_map(const char **text, size_t *size, size_t num_slices, liana__slice_map *maps,
                              liana__error *error)
 {

@@ -26,7 +26,7 @@ void liana__sliced_update_free(liana__sliced_update *update)
     *update = (liana__sliced_update){0};
 }
 
-/* How much each slice adds to each round of sums; [slices, rounds] of what this process has, zeros of the rest. */
+/* How much each slice adds to each round of sums; [slices, rounds] of this process's slices, zeros of the rest. */
 static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 {
     const size_t num_rounds = own->plan->update->num_rounds;
@@ -73,7 +73,7 @@ static liana_status note_sent(liana__sliced_update *own, size_t place, liana__er
     return own->whole[place] ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
-/* Memory for what is sent. */
+/* Memory for messages. */
 static liana_status make_room(liana__sliced_update *own, liana__error *error)
 {
     size_t most = 0;
@@ -144,7 +144,7 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     return LIANA_OK;
 }
 
-/* ---- who has what ---- */
+/* ---- holders ---- */
 
 size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice)
 {
@@ -235,7 +235,7 @@ static bool has_applied(const liana__sliced_update *own, const liana__slice *sli
     return slice->applied > own->num_updates;
 }
 
-/* The sums of a round from all owners to all. Who has applied the update knows them from the time before. */
+/* The sums of a round from all owners to all. A process that has applied the update knows them from the time before. */
 static liana_status exchange_round(liana__sliced_update *own, size_t round, liana__error *error)
 {
     const size_t num_rounds = own->plan->update->num_rounds;
@@ -368,7 +368,7 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
         LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));
-    /* Whoever comes here has applied the update, and has all new values. */
+    /* A process that comes here has applied the update, and has all new values. */
     LIANA_TRY(liana__cluster_section_end(update->cluster, error));
     update->num_updates++;
     update->cluster->counters.updates++;
@@ -410,7 +410,7 @@ liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__
     return write_values(update, error);
 }
 
-/* ---- what is not finite ---- */
+/* ---- numbers that are not finite ---- */
 
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error)
@@ -429,7 +429,7 @@ liana_status liana__sliced_update_check(const liana__sliced_update *update, lian
     return LIANA_OK;
 }
 
-/* ---- what owners hold ---- */
+/* ---- held variables ---- */
 
 static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t thing, size_t element,
                       const char *from, char *data)

@@ -13,7 +13,7 @@
 
 enum { LETTERS_EACH = 4 };
 
-/* Seconds that a server waits for a letter before it looks who is gone. */
+/* Seconds that a server waits for a letter before it looks for deaths. */
 static const double patience = 0.05;
 
 typedef struct listener {
@@ -106,7 +106,7 @@ static bool wait_for_begin(liana__span_inbox *own)
     return begun;
 }
 
-/* Who is gone is known to the server's own thread too. */
+/* The server's own thread knows the dead too. */
 static bool is_worth_telling(const liana__span_inbox *own, liana_status failed)
 {
     return failed != LIANA_UNAVAILABLE || !own->cluster->recovery;

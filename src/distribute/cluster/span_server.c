@@ -7,7 +7,7 @@
 #include "base/denormals.h"
 #include "base/scoped.h"
 
-/* What a server knows of another process: a worker, or a server that it speaks with. */
+/* A server's record of another process: a worker, or a server that it speaks with. */
 typedef struct client {
     bool heard; /* it has a part in the span */
     bool ended;
@@ -207,7 +207,7 @@ static liana_status check(liana__span_server *own, liana__checked what)
         name, (long long)count);
 }
 
-/* `sums` are of so many examples. Without any nothing changes, but the update counts. */
+/* `sums` are of `count` examples. Without any nothing changes, but the update counts. */
 static void apply(liana__span_server *own, int64_t count)
 {
     const bool owns = own->size > 0, checks = owns && !own->work->allows_non_finite;
@@ -253,7 +253,8 @@ static void take_slice(liana__span_server *own, size_t worker, bool adds)
     }
 }
 
-/* Adds the gradients of the running update in the order of the workers: the sum does not depend on who was first. */
+/* Adds the gradients of the running update in the order of the workers: the sum does not depend on the order of
+ * arrival. */
 static int64_t add_gradients(liana__span_server *own)
 {
     const liana__denormals before = liana__denormals_flush();
@@ -356,7 +357,7 @@ static void tell_servers(liana__span_server *own, const liana__span_request *req
     }
 }
 
-/* The first server ends last, so that the others hear who is gone. */
+/* The first server ends last, so that the others hear of deaths. */
 static void tell_end(liana__span_server *own)
 {
     const bool ends = own->is_first ? own->num_left == 0 : own->num_workers_left == 0;
@@ -418,7 +419,7 @@ static void close_exhausted_rounds(liana__span_server *own)
     if (own->num_gone) update_in_rounds(own);
 }
 
-/* Of the first server: the first so many are taken. */
+/* Of the first server: the first ones are taken, up to the number of the options. */
 static void decide(liana__span_server *own, size_t worker)
 {
     client *one = &own->clients[worker];
@@ -485,7 +486,7 @@ static void look_at_worker(liana__span_server *own, size_t worker)
     if (is_over) end_client(own, worker);
 }
 
-/* Who is gone; without another server the span cannot stay. */
+/* Looks for deaths; without another server the span cannot stay. */
 static void look_around(liana__span_server *own)
 {
     liana__cluster *cluster = own->span->cluster;

@@ -29,7 +29,7 @@ bool liana__span_is_called_back(liana__cluster *cluster)
 liana_status liana__span_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                  void *data, size_t size, bool *lost, liana__error *error)
 {
-    /* Looking changes only what this process knows of the others. */
+    /* Looking changes only this process's knowledge of the others. */
     liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
     const liana__message_key key = liana__cluster_key(cluster, kind, part);
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);

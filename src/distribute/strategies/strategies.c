@@ -63,7 +63,7 @@ liana_status liana__strategy_cluster(liana_context *context, const liana_strateg
     if (!options->name) return LIANA_OK;
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__strategy_choice choice;
-    /* What is wrong with the options is said where they are used. */
+    /* A fault of the options is told where they are used. */
     const bool is_known = liana__strategy_of(options, &arena, &choice, NULL) == LIANA_OK;
     if (!is_known || !choice.strategy->needs_cluster) return LIANA_OK;
     return liana__cluster_require(context, choice.strategy->name, cluster, error);

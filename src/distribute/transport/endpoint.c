@@ -78,7 +78,7 @@ bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, lian
     return from < own->num_ranks && liana__mailbox_peek(own->mailbox, from, key, size);
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__endpoint_is_gone(const liana__transport_instance *instance, size_t rank)
 {

@@ -1,4 +1,4 @@
-/* endpoint.h - what the transports that keep messages in a mailbox have in common: all but how bytes travel.
+/* endpoint.h - the common part of the transports that keep messages in a mailbox: all but how bytes travel.
  *
  * Such a transport's struct begins with a liana__endpoint, and its table has LIANA__ENDPOINT_QUESTIONS. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_ENDPOINT_H

@@ -299,7 +299,7 @@ static liana_status wait_for(liana__mailbox *mailbox, mail *item, double deadlin
     return LIANA_OK;
 }
 
-/* A thread gives up. What has come stays for the next one that asks, in memory of its own. */
+/* A thread gives up. A message that has come stays for the next one that asks, in memory of its own. */
 static void give_up(liana__mailbox *mailbox, mail *item)
 {
     while (item->filling) pthread_cond_wait(item->changed, &mailbox->mutex);
@@ -397,7 +397,7 @@ bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_ke
     return found;
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__mailbox_is_gone(liana__mailbox *mailbox, size_t rank)
 {

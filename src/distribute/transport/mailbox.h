@@ -19,7 +19,7 @@ typedef struct liana__mail_piece {
     uint64_t offset; /* pieces of a message come in order */
     const void *bytes;
     size_t num_bytes;
-    liana__message_memory *memory; /* NULL, or what holds the bytes, and may be taken over: it is zeros then */
+    liana__message_memory *memory; /* NULL, or the bytes' memory, which may be taken over: it is zeros then */
 } liana__mail_piece;
 
 /* `max_kept`: bytes of messages that nobody waits for; 0: a quarter of the machine's memory. */

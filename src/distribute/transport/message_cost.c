@@ -125,8 +125,8 @@ static void *run_side(void *user)
     return NULL;
 }
 
-/* A port that nobody listens on. As long as *file is open the system gives it to nobody who asks for any port.
- * libzmq can listen on it, since both sockets may share the address. */
+/* A port that nobody listens on. As long as *file is open the system gives its port to no process that asks for any
+ * port. libzmq can listen on it, since both sockets may share the address. */
 static liana_status find_port(char text[PORT_TEXT], int *file, liana__error *error)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

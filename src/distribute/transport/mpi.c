@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
- * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core,
- * and nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on
- * its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
+ * waits, then with longer and longer ones. Where nobody waits, each look takes time from computing on this core, and
+ * nothing hangs on it: a thread that begins to wait wakes this one. Only a network wants to be fed while a message is
+ * on its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
@@ -166,7 +166,7 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
     }
 }
 
-/* This thread looks for messages first, so most of what the dead have sent has come. */
+/* This thread looks for messages first, so most messages of the dead have come. */
 static void note_deaths(transport *own)
 {
     char reason[128];
@@ -195,7 +195,7 @@ static uint8_t *make_room(void)
     return malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
 }
 
-/* What may be kept gets memory of its own; small messages are copied out of own->room. */
+/* A message that may be kept gets memory of its own; small messages are copied out of own->room. */
 static int take_message_of(transport *own, size_t from, void *message, size_t size)
 {
     uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;

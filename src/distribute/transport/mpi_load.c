@@ -1,4 +1,4 @@
-/* Finds the module for an MPI library beside liana's own files. */
+/* Finds the module for an MPI library next to liana's own files. */
 #include "distribute/transport/mpi_load.h"
 
 #include "base/scoped.h"
@@ -24,8 +24,8 @@ static void *load_file(const char *path, liana__text *reasons)
     return handle;
 }
 
-/* In the build folder they lie beside the library; installed, in liana/ beside the library, which the static program
- * finds from its own folder. */
+/* In the build folder they lie next to the library; installed, in liana/ there, which the static program finds from its
+ * own folder. */
 static void *search(const char *library, liana__text *reasons)
 {
     static const char *const places[] = {"", "liana/", LIANA_MODULES_FROM_BIN "/"};

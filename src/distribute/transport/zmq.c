@@ -15,7 +15,7 @@
 
 /* ---- open ---- */
 
-/* FNV-1a: a name for what all processes of a cluster know. */
+/* FNV-1a: a name for the common facts of all processes of a cluster. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (const char *at = text; *at; at++) hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
@@ -185,7 +185,7 @@ static liana_status send_piece(liana__endpoint *base, size_t to, const liana__ou
                                 .offset = offset,
                                 .num_bytes = size};
     liana__frame_write(&frame, bytes);
-    /* Who does not belong to the round has no socket. */
+    /* A process outside the round has no socket. */
     const bool sent = peer->socket && zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
     const int reason = sent || !peer->socket ? 0 : zmq_errno();
     peer->sent += sent;

@@ -1,4 +1,4 @@
-/* What a process answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
+/* A process's answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -57,7 +57,7 @@ static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__gr
     return true;
 }
 
-/* "*:port" with the host that the connection comes from. What comes from the master's own machine is reached there. */
+/* "*:port" with the host that the connection comes from. An address of the master's own machine is reached there. */
 static void complete_address(const liana__zmq *own, const char *address, const char *host, char *completed, size_t size)
 {
     const char *port = strrchr(address, ':'), *master = own->place.master;
@@ -71,7 +71,7 @@ static void complete_address(const liana__zmq *own, const char *address, const c
     }
 }
 
-/* As long as not all have met, no cluster comes of it: who was first with this rank need not wait either, nor this
+/* As long as not all have met, no cluster comes of it: the first process with this rank need not wait either, nor this
  * process. */
 static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size, const char *why)
 {
@@ -171,7 +171,7 @@ static void refuse_newcomer(liana__zmq *own, size_t rank)
     refuse(own, rank, newcomer->id, newcomer->id_size, why.data ? why.data : "out of memory");
 }
 
-/* Whoever was first is asked for a word, as often as a greeting is sent. */
+/* The first one is asked for a word, as often as a greeting is sent. */
 void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks)
 {
     char question[LIANA__GREETING_SIZE];
@@ -192,7 +192,7 @@ void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks)
     }
 }
 
-/* All have met before that was settled: it greets again, and is answered as one who comes later. */
+/* All have met before that was settled: the second one greets again, and is answered as a late one. */
 void liana__zmq_put_off_contests(liana__zmq *own)
 {
     static const char wait[] = "all have met already: this process is taken in later";

@@ -1,7 +1,7 @@
 /* All processes meet: each greets each, the chief hears when all have met all, and says so.
  *
- * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
- * others, so that none waits longer. */
+ * A process that has not come by the deadline is named with the place where it was looked for. A process that gives up
+ * tells the others, so that none waits longer. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static const double turn = 0.05, greet_again = 0.5, say_first = 3, say_again = 15; /* seconds */
-/* Seconds. In so many and a heartbeat processes that meet again have closed what they had, and listen. */
+/* Seconds. After these and a heartbeat, processes that meet again have closed their old sockets, and listen. */
 static const double opening = 5;
 
 /* ---- the table of addresses, which the master sends ---- */
@@ -33,7 +33,7 @@ static void send_table(liana__zmq *own)
     }
 }
 
-/* ---- who is missing ---- */
+/* ---- the missing ---- */
 
 static bool has_met(const liana__zmq *own, size_t rank)
 {
@@ -121,7 +121,7 @@ static bool returns(const liana__zmq *own)
     return own->place.returns && own->round.number == 0;
 }
 
-/* Who comes back is told to wait as long as somebody is there who can tell it. */
+/* A process that comes back is told to wait as long as another is there that can tell it. */
 static double patience(const liana__zmq *own)
 {
     const double longest = 3 * own->place.heartbeat + 5;
@@ -156,7 +156,7 @@ static void wait_for_frames(liana__zmq *own, zmq_pollitem_t *items)
     liana__zmq_look_at_connections(own);
 }
 
-/* What is said again and again, until it is answered. */
+/* Frames that are sent again and again, until they are answered. */
 static void speak(liana__zmq *own)
 {
     char text[LIANA__GREETING_SIZE];
@@ -168,7 +168,7 @@ static void speak(liana__zmq *own)
         all_heard = all_heard && peer->heard;
         if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
     }
-    /* In a later round those who are there go on, if others do not come. */
+    /* In a later round those that are there go on, if others do not come. */
     const bool knows_enough = all_heard || own->round.number > 0;
     if (own->base.rank == 0 && own->place.master && knows_enough) send_table(own);
     if (own->base.rank != own->round.chief && has_met_all(own)) {
@@ -176,7 +176,7 @@ static void speak(liana__zmq *own)
     }
 }
 
-/* Counts what has happened, so that an answer to it is not late. */
+/* Counts the events, so that an answer to one is not late. */
 static size_t progress(const liana__zmq *own)
 {
     size_t count = 0;
@@ -288,7 +288,7 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     LIANA__SCOPED_MEMORY zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
-    /* Who was told to stop may be started again, and the others with it. */
+    /* A process that was told to stop may be started again, and the others with it. */
     own->resumable = status == LIANA_CANCELLED || (status != LIANA_OK && is_resumable(own));
     if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {

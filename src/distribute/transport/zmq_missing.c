@@ -1,4 +1,4 @@
-/* What builds without libzmq (LIANA_ZMQ=OFF) say instead. */
+/* The answers of builds without libzmq (LIANA_ZMQ=OFF). */
 #include "distribute/transport/cluster_keys.h"
 #include "distribute/transport/service.h"
 
@@ -31,7 +31,7 @@ liana_status liana__check_private_folder(const char *folder, const char *what, l
     return fail_missing(error);
 }
 
-/* ---- service.h: what opens fails, and what is opened is never used ---- */
+/* ---- service.h: opening fails, and the rest is never called ---- */
 
 liana_status liana__service_open(const liana__service_place *place, const liana__service_calls *calls,
                                  liana__service **service, liana__error *error)

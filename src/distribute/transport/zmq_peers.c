@@ -1,4 +1,4 @@
-/* The sockets of the transport `zmq`: listening, connecting, keys, and what happens to connections. */
+/* The sockets of the transport `zmq`: listening, connecting, keys, and events of connections. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ liana_status liana__zmq_prepare_service(liana__zmq *own, const liana__service_pl
     return LIANA_OK;
 }
 
-/* What listens, in messages. */
+/* The listener's name, in messages. */
 typedef struct name_text {
     char text[32];
 } name_text;
@@ -101,7 +101,7 @@ static liana_status fail_socket(liana__error *error, const char *what)
                        zmq_strerror(zmq_errno()));
 }
 
-/* What all sockets have in common. */
+/* The common part of all sockets. */
 static void *open_socket(liana__zmq *own, int type, const char *address)
 {
     void *socket = zmq_socket(own->context, type);
@@ -126,7 +126,7 @@ static void *open_socket(liana__zmq *own, int type, const char *address)
 
 /* ---- listening ---- */
 
-/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock beside its own. */
+/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock next to its own. */
 static liana_status lock_socket(liana__zmq *own, const char *path, liana__error *error)
 {
     char lock[LIANA__ZMQ_ADDRESS + 8];
@@ -166,7 +166,7 @@ static liana_status check_ipc(liana__zmq *own, liana__error *error)
     return lock_socket(own, path, error);
 }
 
-/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine
+/* On all interfaces, since the machine may be known by a name that its interfaces do not have; except for this machine
  * alone. */
 static void bind_address(const liana__zmq *own, char *endpoint, size_t size)
 {
@@ -299,7 +299,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
     unlock_socket(own);
 }
 
-/* ---- sending what is no message ---- */
+/* ---- sending frames that are no messages ---- */
 
 size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE])
 {
@@ -392,7 +392,7 @@ void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_s
     }
 }
 
-/* ---- what comes ---- */
+/* ---- incoming messages ---- */
 
 /* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
 static bool read_one(liana__zmq *own, void (*look)(liana__zmq *own),
@@ -424,7 +424,7 @@ void liana__zmq_read_router(liana__zmq *own, void (*look)(liana__zmq *own),
     }
 }
 
-/* ---- what happens to connections ---- */
+/* ---- events of connections ---- */
 
 int liana__zmq_next_event(void *monitor, uint32_t *value)
 {
@@ -494,7 +494,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
     }
 }
 
-/* ---- the gate: who holds the cluster's key ---- */
+/* ---- the gate: holders of the cluster's key ---- */
 
 enum { GATE_PARTS = 7, GATE_ID = 1, GATE_DOMAIN = 2, GATE_MECHANISM = 5, GATE_KEY = 6 };
 

@@ -1,6 +1,6 @@
 /* Processes that come when the others have met. They wait, and are told so. At a moment of its own choice the cluster
  * closes its connections and meets again, in its next round, with those that it has invited. Only then is a process
- * taken in: what it knows is that of the round, as for all others. */
+ * taken in: it knows the facts of the round, as all others do. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -46,7 +46,7 @@ double liana__zmq_note_newcomer(liana__zmq *own, const liana__frame *frame, cons
     return newcomer->first_heard;
 }
 
-/* Notes who greets. False: the process that it wants to replace may be there still, or is. */
+/* Notes the process that greets. False: the process that it wants to replace may be there still, or is. */
 static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size, liana__text *why)
 {
     const liana__zmq_peer *peer = &own->peers[frame->sender];
@@ -118,7 +118,7 @@ void liana__zmq_dismiss_newcomers(liana__zmq *own)
     }
 }
 
-/* ---- what the cluster asks ---- */
+/* ---- requests of the cluster ---- */
 
 void liana__zmq_take_in(liana__transport_instance *instance, bool may)
 {
@@ -195,7 +195,7 @@ static void send_invitation(liana__zmq *own, const liana__cluster_round *round, 
 void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
     static const char wait[] = "all are about to meet again: this process is taken in later";
-    /* Whoever is ahead invites this process, or has been told that it comes. */
+    /* A process that is ahead invites this one, or has been told that it comes. */
     if (frame->cluster > own->cluster) {
         liana__zmq_greet_back(own, id, id_size);
     } else if (own->absent[frame->sender]) {
@@ -219,10 +219,10 @@ static void look_for_master(liana__zmq *own, double now, double patience)
         own->place.master);
 }
 
-/* Who has met the chief is there; whoever else was to come may have died meanwhile. */
+/* A process that has met the chief is there; the others may have died meanwhile. */
 void liana__zmq_leave_out_missing(liana__zmq *own)
 {
-    static const double opening = 5; /* seconds: a process closes what it had before it meets the others */
+    static const double opening = 5; /* seconds: a process closes its old sockets before it meets the others */
     const double now = liana__clock_seconds(), patience = 2 * own->place.heartbeat;
     LIANA__SCOPED_MEMORY bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round next = {own->round.number + 1, own->round.chief, absent};

@@ -1,4 +1,4 @@
-/* The thread of the transport `zmq`: reads what comes, sends heartbeats, and notices who is gone. */
+/* The thread of the transport `zmq`: reads frames, sends heartbeats, and notices deaths. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -106,7 +106,7 @@ static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *bo
     }
 }
 
-/* What a process of an older round sends again and again. */
+/* The frames that a process of an older round sends again and again. */
 static bool is_beat(const liana__frame *frame)
 {
     return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
@@ -191,7 +191,7 @@ static bool hear_answer(liana__zmq *own, size_t rank)
 
 void liana__zmq_hear_answers(liana__zmq *own, size_t rank)
 {
-    /* Of one who speaks without end no more is heard. */
+    /* A process that speaks without end is not heard beyond this. */
     enum { MOST = 256 };
     for (int count = 0; count < MOST && hear_answer(own, rank); count++) {
     }
@@ -209,8 +209,8 @@ static void send_beats(liana__zmq *own, double now)
     liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
-        /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. What it sends may not
-         * come. */
+        /* A process that was taken for dead, and lives, hears of it: else it would wait for ever. Its own frames may
+         * not come. */
         const bool gone = liana__mailbox_is_gone(own->base.mailbox, i);
         liana__zmq_send_control(own, i, gone ? LIANA__FRAME_DEAD : LIANA__FRAME_BEAT, NULL, 0);
     }
@@ -218,7 +218,7 @@ static void send_beats(liana__zmq *own, double now)
 
 static void notice_gone(liana__zmq *own, double now)
 {
-    /* This process itself was stopped: what the others sent meanwhile has not been read yet. */
+    /* This process itself was stopped: frames that the others sent meanwhile have not been read yet. */
     double pause = now - own->last_turn > own->place.heartbeat / 2 ? now - own->last_turn : 0;
     char reason[128];
     own->last_turn = now;
@@ -252,7 +252,7 @@ static void say_goodbye(liana__zmq *own)
     liana__zmq_dismiss_newcomers(own);
 }
 
-/* Whether all who are there have had what this process has sent. */
+/* Whether all living processes have had this process's frames. */
 static bool is_heard_out(liana__zmq *own)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
@@ -281,7 +281,7 @@ void *liana__zmq_serve(void *transport)
                                    {.fd = own->wake, .events = ZMQ_POLLIN},
                                    {.socket = own->gate, .events = ZMQ_POLLIN},
                                    {.socket = own->router_monitor, .events = ZMQ_POLLIN}};
-        /* Only what is reached over a network has a gate, and strangers. */
+        /* Only a socket that is reached over a network has a gate, and strangers. */
         zmq_poll(items, !own->gate ? 2 : own->router_monitor ? 4 : 3, (long)(wait * 1000) + 1);
         if (items[1].revents) {
             uint64_t count;

@@ -1,4 +1,4 @@
-/* The server of service.h: one ROUTER socket, and what has come from each client so far. */
+/* The server of service.h: one ROUTER socket, and the frames of each client so far. */
 #include "distribute/transport/service.h"
 #include "distribute/transport/zmq_internal.h"
 
@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Connections at a time: what else comes is told so. */
+/* Connections at a time: further ones are told so. */
 enum { MOST_CLIENTS = 1024, ROUTING_ID = 255 };
 
 typedef struct service_client {
@@ -27,7 +27,7 @@ struct liana__service {
     service_client *clients;
     size_t num_clients, capacity;
     uint64_t num_ever;
-    int *ended; /* file descriptors of connections that have ended; what they have sent may still wait */
+    int *ended; /* file descriptors of connections that have ended; their frames may still wait */
     size_t num_ended, ended_capacity;
 };
 
@@ -182,7 +182,7 @@ static void note_connections(liana__zmq *zmq)
     }
 }
 
-/* When all that has come is taken: what is left of a client's frames would make a new client of it. */
+/* When all frames are taken: the rest of a client's frames would make a new client of it. */
 static void look_at_connections(liana__service *service)
 {
     note_connections(&service->zmq);
@@ -212,7 +212,7 @@ static service_client *add_client(liana__service *service, zmq_msg_t *id, zmq_ms
 
 /* ---- messages ---- */
 
-/* Whether a message fits beside those of which a part has come. */
+/* Whether a message fits together with those of which a part has come. */
 static bool has_room(void *user, size_t size)
 {
     const liana__service *service = user;

@@ -117,7 +117,8 @@ static bool is_true(const liana__value *value)
     return value->kind == LIANA__VALUE_BOOL && value->boolean;
 }
 
-/* "float32", or what Keras 2 and 3 make of a policy: {"class_name": "DTypePolicy", "config": {"name": "float32"}}. */
+/* "float32", or the object that Keras 2 and 3 write for a policy: {"class_name": "DTypePolicy", "config": {"name":
+ * "float32"}}. */
 static const liana__value *dtype_name(const liana__value *dtype)
 {
     if (dtype->kind != LIANA__VALUE_MAP) return dtype;

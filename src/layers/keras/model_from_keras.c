@@ -27,7 +27,7 @@ typedef struct entry {
 typedef struct reader {
     liana_model *model;
     entry *models;                     /* those among the entries of a Functional */
-    const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
+    const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* names mean what they mean in Keras 3 */
     bool is_new;                       /* calls are written as Keras 3 does */
@@ -138,8 +138,8 @@ static bool is_model_class(const char *name)
 
 static liana_status read_model(reader *r, const char *class_name, const liana__value *config);
 
-/* Reads the model that a layer is. `given` is the node that it is called on, if it does not say itself what examples
- * are; LIANA__NONE: there is none. */
+/* Reads the model that a layer is. `given` is the node that it is called on, if it has no shape of examples itself;
+ * LIANA__NONE: there is none. */
 static liana_status read_inner(reader *r, const liana__value *layer, size_t given, liana_model **inner)
 {
     const liana__value *class_value, *config = liana__value_get(layer, "config");
@@ -232,7 +232,7 @@ static liana_status add_input(reader *r, const liana__value *model, const liana_
     return add_input_of(r, place_of(config), dims, NULL, type && type->num_ids);
 }
 
-/* A model that is the first layer says what examples are. */
+/* A model that is the first layer gives the shape of examples. */
 static liana_status add_input_like(reader *r, const liana__value *layer, const liana_model *inner)
 {
     liana__model_port port = liana__model_input(inner, 0);
@@ -312,8 +312,8 @@ static size_t find_result(const reader *r, const liana__keras_reference *wanted,
 }
 
 /* Whether a call says training=False, which Keras 2 writes behind the call's first input: [name, 0, 0, {...}]. Keras 3
- * has other forms. It writes what a call was made with, also its default, and then computes as the model is called; so
- * there the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
+ * has other forms. It writes the arguments of a call, also defaults, and then computes as the model is called; so there
+ * the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
 static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
 {
     while (call && call->kind == LIANA__VALUE_LIST && call->count && !liana__keras_is_reference(call))

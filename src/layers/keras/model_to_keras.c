@@ -81,7 +81,7 @@ static liana__value *write_outputs(const writer *w, size_t scope)
 
 /* ---- a layer's config ---- */
 
-/* The object of an initialiser, regulariser or constraint; NULL: the option is none of them, or out of memory. */
+/* The object of an initialiser, regulariser or constraint; NULL: the option is of another kind, or out of memory. */
 static liana__value *write_text(const writer *w, const char *key, const char *text)
 {
     const liana_context *context = w->model->context;

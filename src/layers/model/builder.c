@@ -13,7 +13,7 @@ typedef struct common_prefix {
 _Static_assert(offsetof(liana_dense_options, input) == offsetof(common_prefix, inputs), "one prefix for all options");
 _Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
 
-/* A pair whose second number was not given takes the first one for both. Refuses what no table can read: an enum
+/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
  * outside its names, a list with more numbers than it can hold. */
 static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
 {

@@ -82,7 +82,7 @@ typedef struct copying {
     const size_t *inputs;
     size_t nested;      /* index of the nested model */
     size_t use;         /* index of the use */
-    size_t first_layer; /* offsets of what is copied */
+    size_t first_layer; /* offsets of the copied layers and nodes */
     size_t first_node;
     size_t first_nested;
     size_t first_use;

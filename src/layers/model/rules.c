@@ -16,7 +16,7 @@ static const char activity_option[] = "activity_regularizer";
 
 /* ---- options ---- */
 
-/* Reads what an option names, by the end of the option's own name. */
+/* Reads the part that an option names, by the end of the option's own name. */
 static liana_status read_option(const liana_context *context, const char *name, const char *text, liana__arena *arena,
                                 liana__regularizer *regularizer, liana__error *error)
 {

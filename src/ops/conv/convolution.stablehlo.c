@@ -100,8 +100,8 @@ static bool is_summed_by_place(const liana__geometry *g)
            g->window[0] * g->window[1] <= MOST_PLACES;
 }
 
-/* For XLA on CPUs, which computes a convolution of groups as one of all channels with all others, and drops what is
- * between groups. Here an element is the sum of as many products as its channel has elements in dy. */
+/* For XLA on CPUs, which computes a convolution of groups as one of all channels with all others, and drops the
+ * products between groups. Here an element is the sum of as many products as its channel has elements in dy. */
 static liana__hlo lower_by_place(liana__lowering *l, const liana__node *node, const liana__geometry *g)
 {
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), sums[MOST_PLACES];

@@ -30,7 +30,7 @@ static void cast_gradient(liana__gradient *g)
     if (passes) g->input_gradients[0] = liana_op_cast(g->output_gradient, from);
 }
 
-/* ---- StableHLO, whose convert leaves open what does not fit the new dtype ---- */
+/* ---- StableHLO, whose convert leaves values undefined that do not fit the new dtype ---- */
 
 static int bits_of(liana_dtype dtype)
 {

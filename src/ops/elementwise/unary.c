@@ -63,7 +63,7 @@ static liana_tensor of_gate(const liana__op *gate, liana_tensor at, liana_tensor
     }
 UNARY_GRADIENTS(UNARY_GRADIENT)
 
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 /* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
 static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)

@@ -31,7 +31,7 @@ static liana_status infer_in_top_k(liana__infer *infer)
 }
 
 /* Whether each row's greater predictions are fewer than k, all predictions finite, and the target a class. A target
- * that is none chooses nothing, so all positive predictions would be greater: the row is false anyway. */
+ * that is no class chooses nothing, so all positive predictions would be greater: the row is false anyway. */
 static liana_status lower_in_top_k(liana__lowering *l, const liana__node *node)
 {
     const int64_t k = ((const in_top_k_attributes *)node->attributes)->k, last = 1;

@@ -406,7 +406,7 @@ static liana__hlo centred(liana__lowering *l, liana__hlo x, liana__hlo mean)
 }
 
 /* Sums in f32 of numbers far from 0 are poor, so the first mean is only near the true one. The distances from it, small
- * numbers, give what lacks, and the variance. */
+ * numbers, give the missing digits, and the variance. */
 static liana_status lower_statistics(liana__lowering *l, const liana__node *node)
 {
     const double rows = (double)liana__batch_norm_sizes_of(node).rows;

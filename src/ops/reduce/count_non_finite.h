@@ -1,4 +1,4 @@
-/* count_non_finite.h - the builder of an op that only liana itself uses, and what its kernels share. */
+/* count_non_finite.h - the builder of an op that only liana itself uses, and the common code of its kernels. */
 #ifndef LIANA_OPS_COUNT_NON_FINITE_H
 #define LIANA_OPS_COUNT_NON_FINITE_H
 
@@ -7,7 +7,7 @@
 
 LIANA__DECLARE_VECTOR_KERNELS(count_non_finite);
 
-/* The elements of a tensor that are counted together: the first so many, the next, and the rest. */
+/* The elements of a tensor that are counted together: the first chunk, the next, and the rest. */
 enum { LIANA__FINITE_CHUNK = 16384 };
 /* The most tensors of one node. */
 enum { LIANA__MAX_FINITE_INPUTS = 1024 };

@@ -140,7 +140,7 @@ static const liana__field pad_rows[] = {
 static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof pad_rows / sizeof *pad_rows,
                                          pad_rows};
 
-/* Sums below stay far from overflow: dimensions are below 2^46, and so must what is added to them be. */
+/* Sums below stay far from overflow: dimensions are below 2^46, and so must their terms be. */
 static const int64_t max_cells = (int64_t)1 << 46;
 
 static liana_status infer_pad(liana__infer *infer)

@@ -261,7 +261,7 @@ static void mark_begins(const liana_per_replica *values, bool *begins)
     }
 }
 
-/* Adds within the blocks of this process, or what then is left. */
+/* Adds within the blocks of this process, or the rest. */
 static void run_additions(const reducing *own, const liana__tree_plan *plan, const bool *begins, bool within)
 {
     for (size_t i = 0; i < plan->num_additions; i++) {

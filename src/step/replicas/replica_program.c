@@ -24,7 +24,7 @@ typedef struct version {
     size_t *outputs;            /* by output of the graph: its result */
     liana__program **compiled;  /* by device; NULL: not yet */
     size_t *places, num_places; /* of its variables, on the first device */
-    size_t num_read;            /* the first so many are read */
+    size_t num_read;            /* the first `num_read` variables are read */
     uint64_t last_run;
 } version;
 

@@ -1,9 +1,9 @@
-/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To
- * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
- * context->error.
+/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: they run at the events of a training. To
+ * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. A failing function leaves its
+ * message in context->error.
  *
- * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
- * clock is decided by the chief (liana__fit_clock_decision), a signal that any process caught is one of all
+ * Callbacks run in every process, with the same values. So each process comes to the same decisions. The chief decides
+ * everything that depends on a clock (liana__fit_clock_decision), a signal that any process caught is one of all
  * (liana__fit_any_decision), and only the chief writes files. */
 #ifndef LIANA_TRAIN_CALLBACK_H
 #define LIANA_TRAIN_CALLBACK_H
@@ -42,8 +42,8 @@ struct liana_fit_context {
     int64_t step;                /* updates done in this epoch; in a validation, its batches */
     int64_t steps;               /* of this epoch, or this validation */
     const liana__totals *totals; /* of the epoch so far */
-    /* At the end of a step: the updates since the end of the step before, and what of them was applied, in order. There
-     * are several with steps_per_execution. Where workers are not in step one entry is of all. */
+    /* At the end of a step: the updates since the end of the step before, and those of them that were applied, in
+     * order. There are several with steps_per_execution. Where workers are not in step one entry is of all. */
     int64_t updates;
     const liana__update_sums *each;
     size_t num_each;
@@ -54,8 +54,8 @@ struct liana_fit_context {
     double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
-    /* In a validation: the batch that was evaluated, and what the model predicts for it,
-     * [batch->count, liana__trainer_row_size]. NULL elsewhere. */
+    /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
+     * liana__trainer_row_size]. NULL elsewhere. */
     const liana__batch *batch;
     const float *outputs;
     const char *folder; /* for files of the training; NULL: none */
@@ -218,8 +218,8 @@ bool liana__monitor_improves(const liana__monitor_options *options, double value
 /* By how much `value` is worse than `reference`: 0 or less if it is not. */
 double liana__monitor_worsening(const liana__monitor_options *options, double value, double reference);
 
-/* Checks that the training measures what is watched, and that the mode does not contradict it (max of a loss, min of an
- * accuracy). For ON_TRAIN_BEGIN. Errors: INVALID_CONFIG. */
+/* Checks that the training measures the watched value, and that the mode does not contradict it (max of a loss, min of
+ * an accuracy). For ON_TRAIN_BEGIN. Errors: INVALID_CONFIG. */
 liana_status liana__monitor_check(const liana__monitor_options *options, const liana_fit_context *context,
                                   liana__error *error) LIANA_MUST_USE;
 

@@ -1,5 +1,5 @@
-/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes what the metric confusion_matrix has
- * counted, whatever that metric divides its numbers by: counts can be divided later. */
+/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes the counts of the metric
+ * confusion_matrix, whatever that metric divides its numbers by: counts can be divided later. */
 #include "base/scoped.h"
 #include "train/callbacks/callback.h"
 

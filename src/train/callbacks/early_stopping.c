@@ -1,6 +1,6 @@
 /* EarlyStopping: ends a training that no longer gets better. Options and rules are those of Keras's callback of this
- * name (keras.io/api/callbacks/early_stopping). A stage of a training is what a fit of its own is in Keras: it ends its
- * stage, and begins anew with the next one. */
+ * name (keras.io/api/callbacks/early_stopping). A stage of a training is like a fit of its own in Keras: the callback
+ * ends its stage, and begins anew with the next one. */
 #include "train/callbacks/callback.h"
 
 #include <math.h>

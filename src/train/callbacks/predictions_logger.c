@@ -1,6 +1,6 @@
 /* PredictionsLogger: the predictions of the model for each validation example, and for each training example if wanted,
- * in a file for each epoch. A file is written as a whole, when all is predicted; what was stopped is repeated when the
- * training goes on. */
+ * in a file for each epoch. A file is written as a whole, when all is predicted; a stopped prediction is repeated when
+ * the training goes on. */
 #include "train/callbacks/callback.h"
 #include "train/objective/prediction_rows.h"
 

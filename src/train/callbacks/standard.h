@@ -50,7 +50,7 @@ typedef struct liana__checkpointing_options {
     bool every_epoch;
     int64_t every_steps;         /* 0: not by steps */
     double every_minutes;        /* 0: not by time */
-    int64_t keep;                /* number of newest ones to keep, for the one who saves; 0: all */
+    int64_t keep;                /* number of newest ones to keep, for the saver; 0: all */
     double keep_every_hours;     /* hours between saves that are kept for good; 0: none is */
     liana__monitor_options best; /* which one is the best; monitor NULL: none is */
 } liana__checkpointing_options;

@@ -34,7 +34,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     return liana__fail_memory(error, "a copy of the weights");
 }
 
-/* `whole`: also what other processes hold. */
+/* `whole`: also the values of other processes. */
 static liana_status read_values(const liana__variables *variables, bool whole, void **values, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {

@@ -72,7 +72,7 @@ typedef struct liana__checkpoint_place {
 liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether the variables of a checkpoint are what its state says was written. The two files need not lie in one folder.
+/* Whether the variables of a checkpoint are those that its state recorded. The two files need not lie in one folder.
  * Errors, with the file: DATA_LOSS (damaged, also the state), INVALID_DATA (of a newer version), OUT_OF_MEMORY. */
 liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
     LIANA_MUST_USE;
@@ -101,8 +101,8 @@ bool liana__checkpoint_is_name(const char *name);
 liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
     LIANA_MUST_USE;
 
-/* Each setting that the state records must be what it is in `matches` (NULL: any). A setting that only one of them
- * knows is of a liana of another version. Errors: DATA_LOSS, with the first setting that differs. */
+/* Each setting that the state records must equal that of `matches` (NULL: any). A setting that only one of them knows
+ * is of a liana of another version. Errors: DATA_LOSS, with the first setting that differs. */
 liana_status liana__checkpoint_check_settings(const char *path, const liana__value *state, const liana__value *matches,
                                               liana__error *error) LIANA_MUST_USE;
 
@@ -112,7 +112,7 @@ liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t 
 
 /* ---- checkpoint format ---- */
 
-/* What writing and reading checkpoints share. */
+/* The common part of writing and reading checkpoints. */
 
 #define LIANA__CHECKPOINT_PREFIX "step-"
 #define LIANA__CHECKPOINT_CHANGED "-changed"     /* behind the number: a callback changed weights after the update */

@@ -17,13 +17,13 @@ typedef struct liana__checkpoint_writer_options {
     liana__outlet *outlet; /* is told of each checkpoint that was written; NULL: none */
 } liana__checkpoint_writer_options;
 
-/* Allocates what the variables need, removes what earlier processes left of saves, and starts the thread. Errors:
+/* Allocates memory for the variables, removes the remains of earlier processes' saves, and starts the thread. Errors:
  * OUT_OF_MEMORY. */
 liana_status liana__checkpoint_writer_create(const liana__checkpoint_writer_options *options,
                                              const liana__variables *variables, liana__checkpoint_writer **writer,
                                              liana__error *error) LIANA_MUST_USE;
-/* Waits for the thread and frees all. Returns what a training came to that ended with `status`: that, or the failure to
- * write its last checkpoint, if the training itself did not fail. NULL: there is no writer. */
+/* Waits for the thread and frees all. Returns the outcome of a training that ended with `status`: that, or the failure
+ * to write its last checkpoint, if the training itself did not fail. NULL: there is no writer. */
 /* From now on the folder is that of an outlet. */
 void liana__checkpoint_writer_send(liana__checkpoint_writer *writer, liana__outlet *outlet);
 
@@ -58,7 +58,7 @@ typedef struct liana__checkpoint_image {
 
 void liana__checkpoint_image_free(liana__checkpoint_image *image);
 
-/* Allocates what the variables need, so that a training that begins can also be saved. Errors: OUT_OF_MEMORY. */
+/* Allocates memory for the variables, so that a training that begins can also be saved. Errors: OUT_OF_MEMORY. */
 liana_status liana__checkpoint_image_reserve(liana__checkpoint_image *image, const liana__variables *variables,
                                              liana__error *error) LIANA_MUST_USE;
 /* Copies the state and all variables as they are now. Errors: OUT_OF_MEMORY; those of reading the device. */

@@ -36,7 +36,7 @@ typedef struct liana__data_state {
     liana__data_list others; /* images of folders and lists, labels of IDX files; all files if there are thousands */
     int64_t num_others;      /* files among these */
     bool samples;            /* contents are samples, since the files are too large to read them completely */
-    bool may_change;         /* other data are no error: the note says what differs */
+    bool may_change;         /* other data are no error: the note describes the difference */
     char note[512];          /* the difference, or the check that could not be made; "": nothing */
 } liana__data_state;
 

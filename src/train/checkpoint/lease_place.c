@@ -161,7 +161,7 @@ static liana_status renew_file(const liana__lease_place *place, const liana__lea
 {
     *held = false;
     liana_status status = write_file(place, own, error);
-    /* A server of files that knows the file no more has told who removed it. */
+    /* A server of files that knows the file no more has told the process that removed it. */
     if (status != LIANA_OK && errno == ESTALE) return LIANA_OK;
     return status == LIANA_OK ? holds_file(place, held, error) : status;
 }
@@ -194,7 +194,8 @@ static bool is_own(const liana__lease_found *found, const char *bytes)
     return found->there && found->size == LIANA__LEASE_SIZE && memcmp(found->bytes, bytes, LIANA__LEASE_SIZE) == 0;
 }
 
-/* Replaces what was found. An answer may have been lost: then it is there although the next attempt was refused. */
+/* Replaces the object that was found. An answer may have been lost: then it is there although the next attempt was
+ * refused. */
 static liana_status replace_object(liana__lease_place *place, const liana__lease_found *found,
                                    const liana__lease_text *own, bool *done, liana__error *error)
 {

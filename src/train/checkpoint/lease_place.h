@@ -11,7 +11,7 @@
 
 /* ---- lease text ---- */
 
-/* What stands in the file of a lease: one JSON object, filled up with spaces, so that each has one size. */
+/* The contents of a lease's file: one JSON object, filled up with spaces, so that each has one size. */
 
 enum { LIANA__LEASE_SIZE = 1024, LIANA__LEASE_VERSION = 1, LIANA__LEASE_WITHOUT = 16 };
 
@@ -36,10 +36,10 @@ typedef struct liana__lease_text {
 void liana__lease_text_begin(liana__lease_text *own);
 /* Exactly LIANA__LEASE_SIZE bytes, and a 0 that does not count. */
 void liana__lease_text_write(const liana__lease_text *own, char bytes[LIANA__LEASE_SIZE + 1]);
-/* Reads anything. Of another version's lease only what has the same name and kind is set. */
+/* Reads anything. Of another version's lease only members with the same name and kind are set. */
 void liana__lease_text_read(const char *bytes, size_t size, liana__lease_text *read);
 
-/* "process 123 on host-a", or what is known. In `text`. */
+/* "process 123 on host-a", or the known part of it. In `text`. */
 const char *liana__lease_text_holder(const liana__lease_text *own, char text[400]);
 
 /* ---- lease place ---- */

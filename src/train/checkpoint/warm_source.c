@@ -46,7 +46,7 @@ liana_status liana__warm_source_find(const char *from, liana__arena *arena, cons
     return check_weights(*file, arena, error);
 }
 
-/* A checkpoint in a bucket: its state lies beside the weights there. */
+/* A checkpoint in a bucket: its state lies next to the weights there. */
 static liana_status check_fetched(liana__remote *remote, const char *from, const char *file, liana__arena *arena,
                                   liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* Finds each weight of a model in a file of weights, and tells what matched. */
+/* Finds each weight of a model in a file of weights, and tells the matches. */
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"
@@ -211,7 +211,7 @@ static liana_shape shape_of(const liana__source_weight *weight)
     return shape;
 }
 
-/* Values that an optimizer or a training keeps beside the weights of a checkpoint. */
+/* Values of an optimizer or a training in a checkpoint, which are no weights. */
 static bool is_state(const liana__source_layer *layer)
 {
     return liana__starts_with(layer->name, "optimizer/");

@@ -2,7 +2,7 @@
  * them.
  *
  * A sweep's folder has for each setting a folder, and in it for each seed: seed-N.yaml (the configuration), seed-N (the
- * run folder), seed-N.log (what the training printed) and seed-N.done (it has ended well). Beside them are results.csv,
+ * run folder), seed-N.log (the training's output) and seed-N.done (it has ended well). Beside them are results.csv,
  * results.json and results.md. */
 #ifndef LIANA_TRAIN_SWEEP_H
 #define LIANA_TRAIN_SWEEP_H
@@ -73,8 +73,9 @@ liana_status liana__sweep_read(const char *path, const char *folder, liana__aren
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
                                  liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* Checks what can be checked before the first run: the configuration of every run, and that a run that is there already
- * has the same one. Errors: INVALID_CONFIG, with the key and both values where a run's configuration was another. */
+/* Makes all checks that are possible before the first run: the configuration of every run, and that a run that is there
+ * already has the same one. Errors: INVALID_CONFIG, with the key and both values where a run's configuration was
+ * another. */
 liana_status liana__sweep_check(const liana__sweep *sweep, liana__error *error) LIANA_MUST_USE;
 
 /* Writes the configuration of a run into the sweep's folder. */

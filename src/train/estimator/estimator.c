@@ -169,7 +169,7 @@ liana_status liana_estimator_create(liana_context *context, const liana_estimato
 void liana_estimator_destroy(liana_estimator *own)
 {
     if (!own) return;
-    /* What cannot be removed stays: there is nobody to tell. */
+    /* A folder that cannot be removed stays: there is nobody to tell. */
     if (own->is_temporary && liana__folder_remove(own->folder, NULL) != LIANA_OK) own->is_temporary = false;
     liana_variables_destroy(own->variables);
     liana_device_close(own->device);

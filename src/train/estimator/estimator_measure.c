@@ -14,7 +14,7 @@ static liana_status check_steps(const liana_estimator *estimator, int64_t steps,
                        (long long)steps);
 }
 
-/* Compiles what measures the data in a mode, with the weights of the newest checkpoint. */
+/* Compiles the programs that measure the data in a mode, with the weights of the newest checkpoint. */
 static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const liana_estimator_input *input,
                             const char *key, liana__error *error)
 {

@@ -199,7 +199,7 @@ static liana_status begin(run *own, liana__error *error)
     return path ? LIANA_OK : liana__estimator_initialize(session, error);
 }
 
-/* What goes on keeps its precision. */
+/* An estimator that goes on keeps its precision. */
 static liana_status check_precision(const run *own, liana__error *error)
 {
     const liana_estimator *estimator = own->estimator;

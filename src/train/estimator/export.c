@@ -124,7 +124,7 @@ static liana_status write_files(export_run *own, const char *folder, liana__erro
     return liana_variables_save(own->variables, weights);
 }
 
-/* The graph is sent last: who finds it finds its variables too. */
+/* The graph is sent last: a reader that finds it finds its variables too. */
 static liana_status send_files(export_run *own, const char *url, liana__error *error)
 {
     LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;

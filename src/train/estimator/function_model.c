@@ -140,7 +140,7 @@ static const char *owner_of(const liana__fn_variable *variable, liana__arena *ar
     return slash ? liana__arena_format(arena, "%.*s", (int)(slash - variable->name), variable->name) : variable->name;
 }
 
-/* ---- what shards read ---- */
+/* ---- inputs of shards ---- */
 
 static liana_status add_input(liana__function_model *own, size_t component, int64_t num_ids, liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* function_model.h - a model function as what a trainer trains: what its shards read, their graphs, and its
+/* function_model.h - a model function in place of a trainer's model: the inputs of its shards, their graphs, and its
  * objective. */
 #ifndef LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H

@@ -32,7 +32,7 @@ typedef struct liana__fn_metric {
     liana__metric_choice choice; /* of a mean: that of liana__fn_mean */
     size_t num_sums;
     size_t num_values; /* liana__objective_metric.num_values */
-    bool is_mean;      /* the first sum is of what examples give */
+    bool is_mean;      /* the first sum is of values by example */
 } liana__fn_metric;
 
 typedef struct liana__fn_prediction {
@@ -77,7 +77,7 @@ typedef struct liana__fn_built {
     void (*update)(liana_update *update, void *params);
 } liana__fn_built;
 
-/* A metric that is a mean of what examples give: its sums are the sum and the number of elements. */
+/* A metric that is a mean of values by example: its sums are the sum and the number of elements. */
 extern const liana_metric_type liana__fn_mean;
 
 /* ---- calls ---- */

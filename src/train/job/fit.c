@@ -353,7 +353,7 @@ static liana_status end_updates(liana__fit_run *fit)
     return status;
 }
 
-/* Calls what may put weights of its own in place of those that training came to. */
+/* Calls the callbacks that may replace the trained weights by others. */
 static liana_status call_end(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;

@@ -178,7 +178,7 @@ static liana_status collect(liana__fit_run *fit, const liana__group_update **bad
 }
 
 /* Takes the batch of an update that went bad again. Where its sums were bad nothing has changed, and it is done again
- * as the only one, which tells what is wrong. */
+ * as the only one, which finds the fault. */
 static liana_status meet_bad_update(liana__fit_run *fit, const liana__group_update *bad, const float *sums, int status)
 {
     liana__loader *loader = fit->options->training;

@@ -27,17 +27,17 @@ typedef struct liana__fit_span {
     double wait;          /* seconds for input in it */
 } liana__fit_span;
 
-/* Before the loader begins: it makes what the workers then need. In step: nothing but span_steps 0. Free it in any
- * case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and options that
- * need workers in step; OUT_OF_MEMORY. */
+/* Call it before the loader begins: it tells the loader which batches are whose. In step: only span_steps, 0. Free it
+ * in any case. `recovers`: numbers that are not finite do not end the fit. Errors: INVALID_CONFIG for data and options
+ * that need workers in step; OUT_OF_MEMORY. */
 liana_status liana__fit_span_create(liana__training *training, liana__loader *loader, liana_learning_rate *schedule,
                                     bool recovers, liana__fit_span *own, liana__error *error) LIANA_MUST_USE;
 void liana__fit_span_free(liana__fit_span *own);
 
 /* The next `num_steps` of an epoch, all of which are updates. Adds to the running sums of the state, and to its counts
- * of gradients. After a death those that are left do what is left to do, where that repeats no gradient that stays;
- * else the examples that were lost are counted. Errors: those of liana__loader_next and liana__step_run_span, the same
- * on all processes. */
+ * of gradients. After a death the other workers do the remaining updates, where no applied gradient is repeated; else
+ * the lost examples are counted. Errors: those of liana__loader_next and liana__step_run_span, the same on all
+ * processes. */
 liana_status liana__fit_span_run(liana__fit_span *own, size_t num_steps, liana__error *error) LIANA_MUST_USE;
 
 /* ---- fit internal ---- */

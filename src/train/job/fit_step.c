@@ -129,7 +129,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     return LIANA_OK;
 }
 
-/* After a death others have the leaves of the dead: from the step on that is to be done. */
+/* After a death others have the shards of the dead: from the step on that is to be done. */
 static liana_status follow_cluster(liana__fit_run *fit)
 {
     const liana__training_state *state = fit->state;

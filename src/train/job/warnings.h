@@ -1,4 +1,4 @@
-/* warnings.h - what looks like a mistake while a model trains: said in a line each, and once. */
+/* warnings.h - probable mistakes while a model trains: said in a line each, and once. */
 #ifndef LIANA_TRAIN_WARNINGS_H
 #define LIANA_TRAIN_WARNINGS_H
 

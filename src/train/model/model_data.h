@@ -1,5 +1,5 @@
-/* model_data.h - datasets as what a model reads: which components it takes, how images become its input, and how one
- * dataset is divided into training and validation data. For fit, evaluate and predict.
+/* model_data.h - datasets as inputs of a model: the components that it takes, the way from images to its input, and the
+ * division of one dataset into training and validation data. For fit, evaluate and predict.
  *
  * The order of calls: set `model`, sizes, `seed` and `bytes`; find_preprocessing; open_fit or open_measured, which
  * finds `match`; compile the model for it; start_fit or start_measured, which makes the loaders; close. */
@@ -52,7 +52,7 @@ size_t liana__model_data_bytes(int64_t mebibytes);
  * measure are opened with another scale. */
 liana_status liana__model_data_find_preprocessing(liana__model_data *own, const liana_dataset *data, bool training,
                                                   liana__error *error) LIANA_MUST_USE;
-/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, or have another
+/* After a fit the model knows the facts of its training data. Of data that do not name their classes, or have another
  * number of them, it learns none. */
 liana_status liana__model_data_learn(const liana__model_data *own, const liana_dataset *data, int64_t num_classes,
                                      liana__error *error) LIANA_MUST_USE;
@@ -85,7 +85,7 @@ void liana__model_data_close(liana__model_data *own);
 /* Checks that labelled data use the same class numbers as a model, or as other data. A model's classes are in its
  * preprocessing. */
 
-/* Whether data say what their classes are, and the classes' names; none if they are numbers. */
+/* Whether data name their classes, and the classes' names; none if they are numbers. */
 bool liana__classes_of(const liana_dataset *dataset, liana__strings *names);
 
 /* Checks that validation data use the same class numbers as the training data, as far as both say it. INVALID_ARGUMENT

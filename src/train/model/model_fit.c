@@ -271,7 +271,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     return compile_fit(own, options, error);
 }
 
-/* The model trains again what it says itself, so that the next fit compiles it again. */
+/* Restores the model's own settings after stages, so that the next fit compiles it anew. */
 static void end_stages(session *own, liana_status status)
 {
     bool kept = status == LIANA_OK || status == LIANA_CANCELLED;

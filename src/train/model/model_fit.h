@@ -11,15 +11,15 @@
 typedef liana_status (*liana__trial)(void *user, liana__training *training, liana__loader *loader, liana__error *error);
 
 /* Opens the training data and compiles the model as liana_fit does, beginning with its weights, and runs the trial. The
- * model stays as it is: weights, state of its optimizer, and what it has compiled. Errors: those of a fit and of the
+ * model stays as it is: weights, state of its optimizer, and compiled programs. Errors: those of a fit and of the
  * trial. */
 liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
                               liana__error *error) LIANA_MUST_USE;
 
 /* ---- fit agreement ---- */
 
-/* What the processes of a cluster must have in common before liana_fit trains, or liana_evaluate and liana_predict
- * measure, in them. */
+/* The facts that the processes of a cluster must have in common before liana_fit trains, or liana_evaluate and
+ * liana_predict measure, in them. */
 
 /* Compares the options that change results, the model and the data; `data` are open. The instruction set becomes the
  * lowest one of all. `cluster` NULL: nothing. Errors: INVALID_CONFIG with the difference, alike on all processes. */

@@ -10,7 +10,7 @@
 
 LIANA__SCOPED_POINTER(liana_dataset_close, liana_dataset)
 
-/* Tells the caller what the metrics with several numbers are. */
+/* Tells the caller the values of metrics with several numbers. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

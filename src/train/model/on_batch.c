@@ -328,7 +328,7 @@ static liana_status train_apart(liana__training *training, const liana__batch *b
 
 /* ---- checkpoints ---- */
 
-/* Who saves, and with which options. */
+/* The saver, and its options. */
 typedef struct saver {
     const liana__training *training;
     const liana_fit_options *options;

@@ -1,4 +1,4 @@
-/* Finds the components of the data for the inputs and targets of a model, and what a trainer reads of a batch. */
+/* Finds the components of the data for the inputs and targets of a model, and a trainer's inputs in a batch. */
 #include "train/objective/batch_components.h"
 
 #include "base/named.h"

@@ -9,7 +9,7 @@ typedef struct outcome {
     int32_t done; /* by the process that was the chief when it began */
 } outcome;
 
-/* Whether one of them was the chief, as all hear it: whoever is the chief now need not have been it for all. */
+/* Whether one of them was the chief, as all hear it: the present chief need not have been it for all. */
 static bool is_done(const outcome *all, size_t count)
 {
     bool done = false;

@@ -367,7 +367,7 @@ static liana_status lay_out(const reading *own)
     return LIANA_OK;
 }
 
-/* The model's outputs must be what the losses are of. */
+/* The model's outputs must fit the losses. */
 static liana_status check_activations(const reading *own)
 {
     bool learns = false;

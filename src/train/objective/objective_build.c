@@ -18,7 +18,7 @@ static liana_tensor sum_counted(const liana__objective_output *output, const lia
     return sum_all(liana__by_example(each, call->present));
 }
 
-/* What both targets give, each by its share. */
+/* The values of both targets, each by its share. */
 static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tensor partner)
 {
     if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
@@ -49,7 +49,7 @@ static liana_tensor partner_of(const liana__objective *objective, const liana__o
 
 /* ---- losses ---- */
 
-/* The output as the loss's activation gives it, and what it is of. */
+/* The output as the loss's activation gives it, and the activation's input. */
 static void activate(const liana__objective *objective, liana__objective_call *call, size_t index)
 {
     const liana__objective_output *output = &objective->outputs[index];
@@ -66,8 +66,7 @@ static void activate(const liana__objective *objective, liana__objective_call *c
 
 /* ---- weights of classes ---- */
 
-/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its
- * ends. */
+/* Class numbers of a single value are looked up one place further on: numbers outside the table have 1, at its ends. */
 static bool is_numbered(const liana__objective_output *output)
 {
     return output->target == LIANA_TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;

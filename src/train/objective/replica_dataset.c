@@ -69,7 +69,7 @@ static liana_dataset *part_dataset(liana_dataset *input, const batch_part *part)
 /* Of a batch. */
 enum { MOST_EXAMPLES = 1 << 30 };
 
-/* Who reads what. */
+/* The reader of each part. */
 typedef enum reading {
     READS_PART, /* each process the examples of its shards */
     READS_ALL,  /* the first process all, and sends the others theirs */
@@ -88,14 +88,14 @@ struct liana_replica_iterator {
     liana_context *context;
     liana_distribute_options options; /* complete */
     reading reading;
-    liana_dataset *dataset; /* what the source reads */
+    liana_dataset *dataset; /* the data of the source */
     liana_iterator *source; /* NULL: this process reads nothing */
     liana__spec spec;
     int64_t length;    /* of the whole, as liana_dataset_facts.num_examples; of READS_PART */
     int64_t next;      /* batch */
     int64_t own_begin; /* rows of a full batch that are this process's */
     int64_t own_end;
-    liana_status failed; /* what ended it */
+    liana_status failed; /* the failure that ended it */
     liana__error error;
     packed_list packed;
 };
@@ -125,7 +125,7 @@ static liana__cut cut_of(const liana_replica_iterator *iterator, int64_t count)
 }
 
 /* Values without arrays for a batch of `count` examples. */
-static liana_status make_leaves(const liana_replica_iterator *iterator, int64_t count, liana_per_replica **values,
+static liana_status make_shards(const liana_replica_iterator *iterator, int64_t count, liana_per_replica **values,
                                 liana__error *error)
 {
     const liana__cut cut = cut_of(iterator, count);
@@ -143,7 +143,7 @@ static liana_status rows_of(const liana_replica_iterator *iterator, int64_t coun
     liana_per_replica *leaves;
     *begin = *end = 0;
     if (count == 0) return LIANA_OK;
-    LIANA_TRY(make_leaves(iterator, count, &leaves, error));
+    LIANA_TRY(make_shards(iterator, count, &leaves, error));
     const liana__cut cut = cut_of(iterator, count);
     const liana__leaf_range range = liana__per_replica_range(leaves, first_of[process], first_of[process + 1]);
     *begin = liana__cut_begin(&cut, (int64_t)range.begin);
@@ -209,7 +209,7 @@ static liana_status next_part(const liana_replica_iterator *iterator, liana_per_
 {
     const int64_t count = size_of_next(iterator);
     if (count == 0) return LIANA_END_OF_DATA;
-    liana_status status = make_leaves(iterator, count, batch, error);
+    liana_status status = make_shards(iterator, count, batch, error);
     if (status == LIANA_OK) status = read_part(iterator, *batch, error);
     return liana__cluster_agree_status(iterator->replicas->cluster, status, error);
 }
@@ -342,7 +342,7 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
         return LIANA_END_OF_DATA;
     }
     status = share_rows(iterator, count, error);
-    if (status == LIANA_OK) status = make_leaves(iterator, count, batch, error);
+    if (status == LIANA_OK) status = make_shards(iterator, count, batch, error);
     if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
     return liana__cluster_agree_status(cluster, status, error);
 }
@@ -350,13 +350,13 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
 /* ---- each process its own ---- */
 
 /* The shards of a full batch, each with as many examples as its process still has. */
-static liana_status make_own_leaves(const liana_replica_iterator *iterator, const int64_t *counts,
+static liana_status make_own_shards(const liana_replica_iterator *iterator, const int64_t *counts,
                                     liana_per_replica **batch, liana__error *error)
 {
     const liana_replicas *replicas = iterator->replicas;
     const liana__cut cut = cut_of(iterator, iterator->options.batch_size);
     LIANA__SCOPED_BY(liana_per_replica_destroy_scoped) liana_per_replica *full = NULL;
-    LIANA_TRY(make_leaves(iterator, iterator->options.batch_size, &full, error));
+    LIANA_TRY(make_shards(iterator, iterator->options.batch_size, &full, error));
     LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
     LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(liana__replicas_total(replicas), sizeof *ranges);
     if (!examples || !ranges) return liana__fail_memory(error, "a batch");
@@ -391,7 +391,7 @@ static liana_status next_own(liana_replica_iterator *iterator, liana_per_replica
     for (size_t i = 0; i < replicas->num_processes; i++) total += counts[i];
     const bool ends = total == 0 || (iterator->options.drop_remainder && total < iterator->options.batch_size);
     if (ends) return LIANA_END_OF_DATA;
-    status = make_own_leaves(iterator, counts, batch, error);
+    status = make_own_shards(iterator, counts, batch, error);
     if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
     return liana__cluster_agree_status(cluster, status, error);
 }

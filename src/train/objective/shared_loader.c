@@ -27,7 +27,7 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
     liana__cluster *cluster = user;
     LIANA__SCOPED(liana__gathered) gathered = {0};
     const size_t count = liana__cluster_size(cluster);
-    /* What one tells is of the rows that it has read: no other can tell that in its place. */
+    /* A process tells of the rows that it has read: no other can do so in its place. */
     const bool in_section = liana__cluster_in_section(cluster);
     liana__cluster_section_begin(cluster);
     liana_status status = liana__cluster_gather_sized(cluster, data, size, &gathered, error);

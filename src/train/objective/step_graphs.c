@@ -44,7 +44,7 @@ liana__component_name liana__partner_component(const liana__objective *objective
     return name_component("partners/", objective->outputs[output].name);
 }
 
-/* What training and evaluation have in common: the model's results for a shard, and the sums that describe them. */
+/* The common part of training and evaluation: the model's results for a shard, and the sums that describe them. */
 typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;

@@ -22,7 +22,7 @@ typedef struct tools {
     void *scratch;
     void *augment_scratch;
     liana__decoder decoder;
-    bool in_parts; /* only what the augmentation looks at is decoded, as without a cache */
+    bool in_parts; /* only the parts that the augmentation reads are decoded, as without a cache */
     uint8_t *resized;
     uint8_t *ring;
 } tools;

@@ -41,7 +41,7 @@ const liana__data_bench_stage *liana__data_bench_slowest(const liana__data_bench
 
 /* ---- plan measure ---- */
 
-/* Measures on this machine what a worker of a cluster needs for its part of a step. */
+/* Measures on this machine a worker's part of a step of a cluster. */
 
 /* Another training of the same configuration, with a context of its own. */
 typedef struct liana__plan_companion {
@@ -79,7 +79,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
 
 /* ---- profile ---- */
 
-/* A profile: some measured steps of a run, with the time of each node and its share of what the machine can do. */
+/* A profile: some measured steps of a run, with the time of each node and its share of the machine's limits. */
 
 typedef struct liana__profile_options {
     int64_t warmup; /* steps before the measured ones, at least 1 */

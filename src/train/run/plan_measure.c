@@ -29,7 +29,7 @@ typedef struct steps {
 
 /* ---- opening ---- */
 
-/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are what workers do:
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are the workers' work:
  * shards, then the update. A device that keeps the examples, and does whole updates in one program, is not for
  * workers. */
 static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,
@@ -395,7 +395,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
     const double next_turn = two.shards > one.shards ? two.shards - one.shards : two.shards / 2;
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
-                               .lone_leaf = lone.shards,
+                               .lone_shard = lone.shards,
                                .full_turn = two.shards - next_turn,
                                .next_turn = next_turn,
                                .update = two.update,

@@ -225,7 +225,7 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
  *
  * Leaves out training examples, so that classes differ in size. Sizes fall geometrically from class to class, as in the
  * long-tailed sets of Cui, Jia, Lin, Song and Belongie, "Class-balanced loss based on effective number of samples"
- * (2019). Of each class the first records are kept, whatever the seed: runs with different seeds have the same data. */
+ * (2019). Of each class the first records are kept, with any seed: runs with different seeds have the same data. */
 
 typedef struct thinning {
     liana__run *run;

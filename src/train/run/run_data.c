@@ -49,7 +49,7 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
     return liana__source_leave_out(source, &list, NULL, error);
 }
 
-/* Whether labels are what some output is compared with. */
+/* Whether labels are the target of some output. */
 static bool needs_labels(const liana__run *run)
 {
     const liana__component_map *targets = &run->config->data.model_targets;
@@ -473,7 +473,7 @@ static liana_status find_shapes(liana__run *run, const liana__source *source, co
     return find_image_shape(run, source, options, error);
 }
 
-/* Whether a list of layers says itself what it reads. */
+/* Whether a list of layers names its own inputs. */
 static bool begins_with_input(const liana__value *layers)
 {
     const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;

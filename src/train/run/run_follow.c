@@ -288,7 +288,7 @@ static bool is_over(const follower *own, const char *newest, liana__arena *arena
     return read && state->kind == LIANA__VALUE_MAP && liana__value_get(state, "ended");
 }
 
-/* Evaluates what is new. *over: nothing more will come. */
+/* Evaluates new checkpoints. *over: nothing more will come. */
 static liana_status look(follower *own, bool *over, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

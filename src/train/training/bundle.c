@@ -114,7 +114,7 @@ liana_status liana__bundle_write(liana__incident *incident, const char *folder, 
     if (status == LIANA_OK) status = liana__folder_rename(temporary, *path, error);
     if (status != LIANA_OK) {
         liana_status removed = liana__folder_remove(temporary, NULL);
-        (void)removed; /* the failure to write is what is reported */
+        (void)removed; /* the failure to write is reported */
     }
     return status;
 }

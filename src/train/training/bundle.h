@@ -28,7 +28,7 @@ liana_status liana__bundle_read(liana_context *context, const char *path, liana_
 
 /* ---- incident report ---- */
 
-/* What was found out about a step of a training, for people. */
+/* The findings about a step of a training, for people. */
 
 /* Facts and finding as a text of several lines. Running out of memory leaves it empty. */
 void liana__incident_report(const liana__incident *incident, liana__text *text);

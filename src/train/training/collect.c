@@ -1,4 +1,4 @@
-/* What a training knows of its bad steps: layers, records, and where it was. */
+/* A training's facts about its bad steps: layers, records, and its place. */
 #include "train/training/bundle.h"
 
 #include "data/source/source.h"

@@ -1,4 +1,4 @@
-/* Trains on two devices, and says what differs by more than rounding explains. */
+/* Trains on two devices, and names differences beyond those that rounding explains. */
 #include "train/training/device_comparison.h"
 
 #include "base/random.h"

@@ -78,7 +78,7 @@ liana_status liana__history_file_epochs(const char *path, size_t least, liana__a
 
 /* ---- gradient counts ---- */
 
-/* What history and checkpoints say of gradients where the workers of a cluster are not in step. */
+/* The counts of gradients in history and checkpoints where the workers of a cluster are not in step. */
 
 /* {"reproducible": false, "computed", "used", "dropped", "skipped", "mean_staleness", "largest_staleness", ...}, set as
  * "gradients" of the map. Nothing, where no gradients were counted. */

@@ -63,7 +63,7 @@ bool liana__rate_curve_add(liana__rate_curve *curve, double loss);
 
 /* Suggests the smaller of two rates: where the smoothed loss falls fastest, and a tenth of the rate where it is
  * smallest. The first tenth of the updates is not looked at, since its averages are of few values. Errors: OUT_OF_RANGE
- * where the loss does not fall; the message says what to change. */
+ * where the loss does not fall; the message names the remedy. */
 liana_status liana__rate_curve_suggest(const liana__rate_curve *curve, liana__rate_suggestion *suggestion,
                                        liana__error *error) LIANA_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Counts what tiles pad. */
+/* Counts the padding of tiles. */
 #include "train/training/tile_plan.h"
 
 #include "base/scoped.h"

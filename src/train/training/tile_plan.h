@@ -1,11 +1,11 @@
-/* tile_plan.h - what the tiles of a TPU make of a training: how much of its products and of its memory is padding.
+/* tile_plan.h - the tiles of a TPU for a training: how much of its products and of its memory is padding.
  *
  * A TPU core keeps two axes of an array in tiles: 8 rows (16 of bf16, 32 of bytes) by 128 columns. Its matrix units
- * multiply blocks of 128 by 128 (256 by 256 from v6e on). What does not fill them is padding, which costs as much as
- * numbers do (Google, "Cloud TPU performance guide": batch and feature dimensions are padded to 8 and 128, or to 128
- * and 8). The compiler chooses the two axes. Memory is counted with the pair that pads least, products as they are
- * written: channels by filters at each place of a kernel. The compiler may keep less than all that the backward pass
- * reads, since it computes some of it again. */
+ * multiply blocks of 128 by 128 (256 by 256 from v6e on). The rest of a tile is padding, which costs as much as numbers
+ * do (Google, "Cloud TPU performance guide": batch and feature dimensions are padded to 8 and 128, or to 128 and 8).
+ * The compiler chooses the two axes. Memory is counted with the pair that pads least, products as they are written:
+ * channels by filters at each place of a kernel. The compiler may keep less than all that the backward pass reads,
+ * since it computes some of it again. */
 #ifndef LIANA_TRAIN_TILE_PLAN_H
 #define LIANA_TRAIN_TILE_PLAN_H
 

@@ -1,7 +1,7 @@
 /* training.h - a training: a model, compiled with a loss, metrics, an optimizer and a strategy. It knows no file and no
  * configuration; `liana train` (train/run) and liana_fit (train/model) are its users.
  *
- * It keeps its programs, variables and iteration: what is fitted again goes on where it ended. */
+ * It keeps its programs, variables and iteration: a second fit goes on where the first one ended. */
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
@@ -17,14 +17,14 @@ typedef struct liana__training {
     liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
-    size_t num_replicas;   /* in sync: devices that compute leaves */
+    size_t num_replicas;   /* in sync: devices that compute shards */
     const char *strategy;
     liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana_learning_rate learning_rate;
     const liana__objective *objective; /* borrowed */
-    /* The values that are reported beside the loss. */
+    /* The reported values other than the loss. */
     const char *const *metric_names;
     size_t num_metrics;
     uint64_t seed;
@@ -104,13 +104,13 @@ liana_status liana__averaged_weights_return(liana__training *training, liana__er
 /* Averages begin anew from the weights as they are. */
 liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
-/* Somebody wrote other weights over the averages: these are what a training goes on from, and where averages begin. */
+/* Somebody wrote other weights over the averages: a training goes on from these weights, and averages begin there. */
 liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
 
 /* ---- training agreement ---- */
 
-/* What the processes of a training must have in common: compared before the first step. A difference is an error on
- * all of them, which names it. */
+/* The facts that the processes of a training must have in common: compared before the first step. A difference is an
+ * error on all of them, which names it. */
 
 /* Its sizes, seed, precision and optimizer, a shard and the arithmetic. All get the chief's weights. A training is
  * compared once; all compare it if one of them has not. Alone: nothing. Errors: INVALID_CONFIG, UNAVAILABLE (a process

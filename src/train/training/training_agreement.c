@@ -1,4 +1,4 @@
-/* Compares what the processes of a training have compiled. */
+/* Compares the compiled trainings of the processes. */
 #include "train/training/training.h"
 
 #include "base/scoped.h"

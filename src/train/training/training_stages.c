@@ -1,4 +1,4 @@
-/* Reads stages, and sets what they train. */
+/* Reads stages, and sets the weights that they train. */
 #include "train/training/training_stages.h"
 
 #include "base/scoped.h"

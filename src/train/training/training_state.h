@@ -9,7 +9,7 @@
 
 /* ---- kept values ---- */
 
-/* Numbers, texts and arrays by name: what parts of a training keep in its checkpoints.
+/* Numbers, texts and arrays by name: the state of parts of a training in its checkpoints.
  *
  * Each name is OWNER/KEY: "EarlyStopping/wait". In a checkpoint it stands below "callbacks". */
 
@@ -63,7 +63,8 @@ void liana__kept_values_owners(const liana__kept_values *kept, void (*each)(void
 
 /* ---- decisions ---- */
 
-/* What a control of a training (train.control) decided, and why: part of the training's state and history. */
+/* The decisions of a control of a training (train.control), and the reasons: part of the training's state and
+ * history. */
 
 /* Whether a training went on from where it was, or back to the state that was accepted before. Numbers that are not
  * finite are NaN. */

@@ -150,7 +150,7 @@ static void test_each_damage_is_found(void **state)
     assert_int_equal(pwrite(descriptor, bytes, STRIDE, PAGE + 4 * STRIDE), STRIDE);
     assert_state(file, 4, LIANA__DECODED_FILE_DAMAGED);
     assert_entry(file, 3);
-    /* Of a file that is cut while it is in use, there is what comes before, wherever the cut is. */
+    /* Of a file that is cut while it is in use, the part before the cut is there, wherever the cut is. */
     for (off_t end = PAGE + 3 * STRIDE; end > PAGE + 2 * STRIDE; end -= 40) {
         assert_int_equal(ftruncate(descriptor, end), 0);
         for (uint64_t i = 0; i < 2; i++) assert_entry(file, i);

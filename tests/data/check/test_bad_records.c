@@ -1,5 +1,5 @@
-/* data.on_bad_record: skip. What cannot be used leaves a gap: nothing else moves, sums are of what is there, and all of
- * it is named, counted and listed. */
+/* data.on_bad_record: skip. A record that cannot be used leaves a gap: nothing else moves, sums are of the other
+ * records, and all of it is named, counted and listed. */
 #include "harness/text_files.h"
 #include "harness/tiny_records.h"
 
@@ -198,7 +198,7 @@ static bool beside_gap(const epoch_images *clean, uint64_t position)
     return false;
 }
 
-/* What is there at each position is what the clean run has there, byte for byte, on any number of threads. */
+/* Each position that is there has the clean run's example, byte for byte, on any number of threads. */
 static void test_other_examples_stay(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void test_other_examples_stay(void **state)
                 if (!bad->there[at]) continue;
                 assert_compare(bad->records[at], ==, clean->records[at], at);
                 assert_compare(bad->labels[at], ==, clean->labels[at], at);
-                /* Who is mixed with whom is decided within a shard. */
+                /* Partners of mixing are chosen within a shard. */
                 if (mixes && beside_gap(clean, at)) {
                     mixed_elsewhere++;
                     continue;
@@ -360,7 +360,7 @@ static void check_listing(const char *name)
     liana__bad_records_free(&list);
 }
 
-/* What a run says, counts and lists. */
+/* A run's messages, counts and lists. */
 static void test_a_run(void **state)
 {
     (void)state;

@@ -272,7 +272,7 @@ static void test_runs(void **state)
     text = liana__test_read_text("old/config.yaml");
     char *line = strstr(text, "    round: true\n");
     assert_non_null(line);
-    /* What an older liana wrote: the same without the key. */
+    /* The file of an older liana: the same without the key. */
     memmove(line, line + strlen("    round: true\n"), strlen(line + strlen("    round: true\n")) + 1);
     write_text("old/config.yaml", text);
     free(text);

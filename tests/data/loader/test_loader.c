@@ -1,4 +1,4 @@
-/* The input pipeline: what it delivers must depend on the seed and the position alone. */
+/* The input pipeline: its batches must depend on the seed and the position alone. */
 #include "harness/harness.h"
 
 #include "base/memory.h"
@@ -196,7 +196,7 @@ static void test_remainder_can_be_dropped_or_refused(void **state)
     assert_ok(liana__loader_begin(loader, 1, 0, &error), &error);
     assert_ok(liana__loader_next(loader, &batch, &error), &error);
     assert_int_equal(batch->count, 8);
-    assert_int_equal(batch->records[0], 16); /* what epoch 0 left over opens epoch 1 */
+    assert_int_equal(batch->records[0], 16); /* the rest of epoch 0 opens epoch 1 */
     assert_int_equal(batch->records[5], 0);
     liana__loader_release(loader, batch);
     liana__loader_destroy(loader);
@@ -506,7 +506,7 @@ static void test_flowers_decode_the_same_on_any_threads(void **state)
     liana__source_close(source);
 }
 
-/* Whether all of an image is decoded, because it is kept, or only what a crop looks at. */
+/* Whether all of an image is decoded, because it is kept, or only a crop's part. */
 static void test_parts_make_the_same_batches(void **state)
 {
     (void)state;

@@ -169,7 +169,7 @@ static void close_setting(setting *own)
     liana_context_destroy(own->context);
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 typedef struct step_rows {
     uint64_t epoch, step, first_position;
@@ -198,7 +198,7 @@ static void take_step(outcome *to, const liana__batch *batch)
 {
     assert_compare(to->num_steps, <, MAX_STEPS);
     step_rows *rows = &to->steps[to->num_steps++];
-    memset(rows, 0, sizeof *rows); /* with what is between the members: they are compared as bytes */
+    memset(rows, 0, sizeof *rows); /* with the bytes between the members: they are compared as bytes */
     rows->epoch = batch->epoch;
     rows->step = batch->step;
     rows->first_position = batch->first_position;
@@ -457,7 +457,7 @@ static void check_same_end(const reading *how, size_t count)
     close_setting(&own);
 }
 
-/* The limit counts what all processes found, and all of them stop at the same step. */
+/* The limit counts the findings of all processes, and all of them stop at the same step. */
 static void test_the_limit_is_one_of_all_processes(void **state)
 {
     (void)state;
@@ -537,7 +537,7 @@ static void test_messages_come_back_or_are_refused(void **state)
     assert_false(message.failed);
     assert_true(read_sample(message.data, message.length));
     for (size_t size = 0; size < message.length; size++) {
-        char *cut = malloc(size + 1); /* so that a checker sees what is read behind it */
+        char *cut = malloc(size + 1); /* so that a checker sees reads behind it */
         assert_non_null(cut);
         memcpy(cut, message.data, size);
         assert_false(read_sample(cut, size));

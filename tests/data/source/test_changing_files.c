@@ -144,7 +144,7 @@ static void test_views_of_pages_that_are_gone(void **state)
     liana__file_unmap(&mapping);
 }
 
-/* Opens a file of many records while it is cut and written again: so many times, and until it once was not whole. */
+/* Opens a file of many records while it is cut and written again: `times` times, and until it once was not whole. */
 static void open_while_spoiled(const char *name, int times)
 {
     spoiler own = {.size = 0};
@@ -256,7 +256,7 @@ static liana_status inspect_file(const char *path, liana__error *error)
     return code ? LIANA_DATA_LOSS : LIANA_OK;
 }
 
-/* Reads a file while it is cut and written again: so many times, and until it once was not whole. */
+/* Reads a file while it is cut and written again: `times` times, and until it once was not whole. */
 static void read_while_spoiled(const char *name, liana_status (*reads)(const char *path, liana__error *error),
                                int times)
 {

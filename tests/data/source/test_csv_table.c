@@ -1,4 +1,4 @@
-/* CSV tables: components from columns, their dtypes, vocabularies, and what is said of cells that do not fit. */
+/* CSV tables: components from columns, their dtypes, vocabularies, and messages about cells that do not fit. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -93,7 +93,8 @@ static void test_detected(void **state)
     liana_context_destroy(context);
 }
 
-/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to predict. */
+/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to
+ * predict. */
 static void test_headers_and_labels(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void test_categories(void **state)
     liana_context_destroy(context);
 }
 
-/* Stacked columns, token ids, classes of which several may be true, and what stands for an empty cell. */
+/* Stacked columns, token ids, classes of which several may be true, and the value of an empty cell. */
 static void test_several_values(void **state)
 {
     (void)state;

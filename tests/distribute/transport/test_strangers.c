@@ -1,5 +1,5 @@
-/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves what
- * it is to save, and a server answers its clients. */
+/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves its
+ * checkpoints, and a server answers its clients. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/peers.h"
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* LIMIT: descriptors of who is visited by VISITORS at the same time. */
+/* LIMIT: descriptors of the process that is visited by VISITORS at the same time. */
 enum { COUNT = 90, LIMIT = 1024, VISITORS = 1200 };
 
 static void limit_descriptors(rlim_t limit)
@@ -81,7 +81,7 @@ static void use_the_reserve(void)
     DIR *folder = liana__opendir(liana__test_path("."));
     if (!folder) _exit(4);
     closedir(folder);
-    /* The reserve is one again, and other errors stay what they are. */
+    /* The reserve is one again, and other errors stay as they are. */
     if (open("/dev/null", O_RDONLY) >= 0 || errno != EMFILE) _exit(5);
     if (liana__open(liana__test_path("nowhere"), O_RDONLY, 0) >= 0 || errno != ENOENT) _exit(6);
 }
@@ -93,7 +93,7 @@ static void *close_one(void *user)
     return NULL;
 }
 
-/* Not even the reserve is left: whoever opens a file waits. */
+/* Not even the reserve is left: an open waits. */
 static void wait_for_one(void)
 {
     pthread_t thread;
@@ -112,7 +112,7 @@ static void test_files_where_no_descriptor_is_left(void **state)
     assert_int_equal(in_child(wait_for_one), 0);
 }
 
-/* The soft limit goes up, and not beyond what is of use. */
+/* The soft limit goes up, and not further than useful. */
 static void raise_the_limit(void)
 {
     struct rlimit limits;
@@ -134,7 +134,7 @@ static void test_the_limit_is_raised(void **state)
 
 typedef struct visit {
     int port;
-    const char *words; /* what each says first */
+    const char *words; /* the first words of each */
     size_t size;
     atomic_bool over;
     atomic_int rounds; /* in which as many as VISITORS have come */
@@ -173,7 +173,7 @@ static void *visit_all(void *user)
     return NULL;
 }
 
-/* What libzmq says first, and half of it. */
+/* libzmq's first bytes, and half of them. */
 static const char opening[] = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0CURVE";
 static const struct {
     const char *words;

@@ -181,7 +181,7 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     return whole;
 }
 
-/* What a stream inflates to; too much of it ends the pass. */
+/* The inflated bytes of a stream; too many of them end the pass. */
 typedef struct gathered {
     uint8_t bytes[LIMIT];
     size_t size;

@@ -72,7 +72,7 @@ static char *without_last_cells(const char *table, char separator)
     return made;
 }
 
-/* The newest checkpoint becomes what it was before there were global steps. */
+/* The newest checkpoint becomes one from before there were global steps. */
 static void make_older(const char *run, char separator)
 {
     liana__arena arena = {0};

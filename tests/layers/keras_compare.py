@@ -41,6 +41,17 @@ def read_folder(folder):
     return manifest, data[offset:].reshape(batch, -1)
 
 
+def find_layer(model, parts):
+    """A name of liana may have a '/', for which Keras 3 has '_'."""
+    names = {layer.name for layer in model.layers}
+    for k in range(1, len(parts) + 1):
+        for name in ("/".join(parts[:k]), "_".join(parts[:k])):
+            if name in names:
+                layer = model.get_layer(name)
+                return layer if k == len(parts) else find_layer(layer, parts[k:])
+    sys.exit(f"Keras has no layer {parts}: {sorted(names)}")
+
+
 def set_weights(model, weights):
     """"encoder/dense/kernel" is the weight "kernel" of the layer "dense" of the model "encoder"."""
     by_layer = {}
@@ -48,9 +59,7 @@ def set_weights(model, weights):
         layer, name = tensor["name"].rsplit("/", 1)
         by_layer.setdefault(layer, {})[name] = tensor["values"]
     for path, values in by_layer.items():
-        layer = model
-        for part in path.split("/"):
-            layer = layer.get_layer(part)
+        layer = find_layer(model, path.split("/"))
         variables = {v.name.rsplit("/", 1)[-1].split(":")[0]: v for v in layer.weights}
         if type(layer).__name__ == "DepthwiseConv2D" and "kernel" in variables:  # its name in Keras 3
             values["kernel"] = values.pop("depthwise_kernel")

@@ -416,6 +416,17 @@ static void test_what_a_form_cannot_say(void **state)
     assert_cannot_say(LIANA__KERAS2, "'new'", "hard_sigmoid_keras2");
     liana_layer b = liana_dense(model, .units = 2, .name = "old", .activation = "hard_sigmoid_keras2", .input = x);
     assert_cannot_say(LIANA__KERAS3, "'old'", "another function");
+    start_again();
+    liana_input(model, .shape = LIANA_INTS(4));
+    liana_dense(model, .units = 2, .name = "a/b");
+    assert_ok(liana__model_check_keras(model, LIANA__KERAS3, &error), &error);
+    liana_dense(model, .units = 2, .name = "a_b");
+    assert_cannot_say(LIANA__KERAS3, "'a/b'", "taken");
+    assert_ok(liana__model_check_keras(model, LIANA__KERAS2, &error), &error);
+    start_again();
+    x = liana_input(model, .shape = LIANA_INTS(4));
+    a = liana_dense(model, .units = 2, .name = "new", .activation = "hard_sigmoid", .input = x);
+    b = liana_dense(model, .units = 2, .name = "old", .activation = "hard_sigmoid_keras2", .input = x);
     liana_layer c = liana_dropout(model, .rate = 0.5, .name = "quiet", .training = false);
     assert_cannot_say(LIANA__KERAS3, "'quiet'", "training: false");
     /* All at once. */

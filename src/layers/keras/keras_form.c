@@ -1,6 +1,8 @@
 /* What a form of Keras's architecture files can say of a model, and what it cannot. */
 #include "layers/keras/keras_form.h"
 
+#include "base/scoped.h"
+
 #include <string.h>
 
 static const liana__keras_kind kinds[] = {
@@ -55,6 +57,38 @@ bool liana__keras_names_outputs(const liana_model *model, size_t scope)
     return false;
 }
 
+/* Whether a name is this one, '/' or not. */
+static bool is_same(const char *name, const char *without)
+{
+    while (*name && (*name == '/' ? '_' : *name) == *without) {
+        name++;
+        without++;
+    }
+    return *name == *without;
+}
+
+static size_t count_items(const liana_model *model, size_t scope, const char *without)
+{
+    size_t count = 0;
+    liana__scope_item item;
+    for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
+        count += is_same(liana__scope_item_name(model, item), without);
+    }
+    return count;
+}
+
+const char *liana__keras_item_name(const liana_model *model, size_t scope, liana__scope_item item,
+                                   liana__keras_form form, liana__arena *arena)
+{
+    const char *name = liana__scope_item_name(model, item);
+    if (form == LIANA__KERAS2 || !strchr(name, '/')) return name;
+    char *made = liana__arena_string(arena, name);
+    for (char *c = made; c && *c; c++) {
+        if (*c == '/') *c = '_';
+    }
+    return made && count_items(model, scope, made) > 1 ? name : made;
+}
+
 /* ---- what cannot be said ---- */
 
 /* All that was found, one after the other. */
@@ -96,13 +130,17 @@ static void check_options(findings *found, const liana__layer *layer, const char
     }
 }
 
-static void check_item(findings *found, const liana_model *model, liana__scope_item item)
+static void check_item(findings *found, const liana_model *model, size_t scope, liana__scope_item item)
 {
     const char *name = liana__scope_item_name(model, item);
     if (found->form == LIANA__KERAS3 && liana__scope_item_infers(model, item)) {
         add(found, name, "training: false", "", "a fit of Keras 3 calls every layer as in training");
     }
-    if (strchr(name, '/')) add(found, name, "a name with '/'", "", "");
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char *own = liana__keras_item_name(model, scope, item, found->form, &arena);
+    if (found->form == LIANA__KERAS3 && (!own || strchr(own, '/'))) {
+        add(found, name, "its name has a '/'", "", "and the name with '_' in its place is taken");
+    }
     if (item.is_nested) return;
     const liana__layer *layer = &model->layers[item.index];
     const char *class_name = layer->type->part.name;
@@ -116,7 +154,7 @@ static void check_scope(findings *found, const liana_model *model, size_t scope)
 {
     liana__scope_item item;
     for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
-        check_item(found, model, item);
+        check_item(found, model, scope, item);
         if (item.is_nested) check_scope(found, model, item.index);
     }
     if (found->form == LIANA__KERAS3 || !model->num_nodes || !liana__keras_names_outputs(model, scope)) return;

@@ -5,8 +5,15 @@
 #include "layers/activations.h"
 #include "layers/model.h"
 
-/* liana's own key of a layer in the form of Keras 3: false says that the layer computes as in inference always. */
+/* liana's own keys of a layer in the form of Keras 3, which Keras passes over. training: false for a layer that always
+ * computes as in inference. liana_name: its name, where Keras has another one. */
 #define LIANA__KERAS_TRAINING "training"
+#define LIANA__KERAS_NAME "liana_name"
+
+/* The name of an item in a form: Keras 3 takes no '/', so "conv1/conv" is "conv1_conv" there. If another item of the
+ * scope has that name already, it stays as it is. In the arena; NULL: out of memory. */
+const char *liana__keras_item_name(const liana_model *model, size_t scope, liana__scope_item item,
+                                   liana__keras_form form, liana__arena *arena);
 
 /* A kind of part that options name by their ends, such as kernel_initializer, and Keras's module of it. */
 typedef struct liana__keras_kind {

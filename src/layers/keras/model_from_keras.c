@@ -14,10 +14,11 @@ typedef struct entry {
     const liana__value *calls; /* a list with an item for each call, or NULL */
     size_t num_calls;
     size_t num_added;
-    liana_model *inner; /* of an entry that is a model, once it is read */
-    bool is_new;        /* its calls are in the form of Keras 3 */
-    bool inference;     /* its calls say training=False */
-    bool is_mask_op;    /* an operation, which is passed over: liana computes masks by itself */
+    liana_model *inner;         /* of an entry that is a model, once it is read */
+    bool is_new;                /* its calls are in the form of Keras 3 */
+    bool inference;             /* its calls say training=False */
+    bool is_mask_op;            /* an operation, which is passed over: liana computes masks by itself */
+    struct entry *next_renamed; /* of an entry with two names */
     /* Of an entry that is a model. */
     struct entry *next_model;
     int64_t first_call; /* the number of its first call in references, before Keras 3 */
@@ -26,7 +27,7 @@ typedef struct entry {
 
 typedef struct reader {
     liana_model *model;
-    entry *models;                     /* those among the entries of a Functional */
+    entry *models, *renamed;           /* of the entries of a Functional: the models, and those with two names */
     const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* names mean what they mean in Keras 3 */
@@ -53,10 +54,17 @@ static const char *text_of(const liana__value *map, const char *key)
     return value && value->kind == LIANA__VALUE_STRING ? value->string : NULL;
 }
 
-static const char *layer_name(const liana__value *layer)
+/* The name in references. */
+static const char *file_name(const liana__value *layer)
 {
     const char *name = text_of(layer, "name");
     return name ? name : text_of(liana__value_get(layer, "config"), "name");
+}
+
+static const char *layer_name(const liana__value *layer)
+{
+    const char *own = text_of(layer, LIANA__KERAS_NAME);
+    return own ? own : file_name(layer);
 }
 
 static liana_status expect(reader *r, const liana__value *parent, const char *key, liana__value_kind kind,
@@ -97,7 +105,8 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     const liana__value *class_value, *config;
     LIANA_TRY(expect(r, layer, "class_name", LIANA__VALUE_STRING, &class_value));
     LIANA_TRY(expect(r, layer, "config", LIANA__VALUE_MAP, &config));
-    const char *name = text_of(config, "name"), *nearest = NULL;
+    const char *name = text_of(layer, LIANA__KERAS_NAME), *nearest = NULL;
+    if (!name) name = text_of(config, "name");
     if (!name) name = text_of(layer, "name");
     liana__layer_request request = {
         .here = place_of(layer),
@@ -274,10 +283,20 @@ static liana_status read_sequential(reader *r, const liana__value *config)
 static entry *find_entry(const reader *r, const char *name)
 {
     for (entry *own = r->models; own; own = own->next_model) {
-        const char *known = layer_name(own->layer);
+        const char *known = file_name(own->layer);
         if (known && strcmp(known, name) == 0) return own;
     }
     return NULL;
+}
+
+/* liana's name of a layer that is called so in references. */
+static const char *own_name(const reader *r, const char *name)
+{
+    for (const entry *own = r->renamed; own; own = own->next_renamed) {
+        const char *known = file_name(own->layer);
+        if (known && strcmp(known, name) == 0) return layer_name(own->layer);
+    }
+    return name;
 }
 
 /* The number of a call of a nested model, from 0. In its outputs Keras 3 counts a Functional's from 1 (`of_model`). */
@@ -295,7 +314,8 @@ static int64_t call_number(const reader *r, const liana__keras_reference *wanted
 static size_t find_result(const reader *r, const liana__keras_reference *wanted, bool of_model)
 {
     const liana_model *model = r->model;
-    int layer = liana__model_find_layer(model, wanted->name), nested = liana__model_find_nested(model, wanted->name);
+    const char *name = own_name(r, wanted->name);
+    int layer = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
     for (size_t i = 0; layer >= 0 && i < model->num_nodes; i++) {
         bool same = model->nodes[i].layer == (size_t)layer && model->nodes[i].number == (size_t)wanted->number;
         if (same && wanted->output == 0) return i;
@@ -445,7 +465,7 @@ static liana_status fail_entry(reader *r, const entry *entries, size_t count, co
     references_of_call(stuck, stuck->num_added, &found);
     for (size_t i = 0; i < found.count; i++) {
         for (size_t k = 0; k < count; k++) {
-            const char *name = layer_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
+            const char *name = file_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
             if (!entries[k].is_mask_op || !name || strcmp(name, found.items[i].name) != 0) continue;
             char message[160];
             snprintf(message, sizeof message, "liana has no layer for the operation '%.60s' (keras.ops)",
@@ -550,9 +570,13 @@ static liana_status read_functional(reader *r, const liana__value *config)
     LIANA_TRY(read_dtype(r, config, false, "the model"));
     LIANA__SCOPED_MEMORY entry *entries = calloc(layers->count + 1, sizeof *entries);
     if (!entries) return liana__fail_memory(&r->error, "a model");
-    r->models = NULL;
+    r->models = r->renamed = NULL;
     for (size_t i = 0; i < layers->count; i++) {
         open_entry(layers->items[i], &entries[i]);
+        if (text_of(layers->items[i], LIANA__KERAS_NAME)) {
+            entries[i].next_renamed = r->renamed;
+            r->renamed = &entries[i];
+        }
         r->is_new = r->is_new || entries[i].is_new;
         if (!is_model_class(text_of(layers->items[i], "class_name"))) continue;
         entries[i].next_model = r->models;
@@ -563,7 +587,7 @@ static liana_status read_functional(reader *r, const liana__value *config)
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
     if (status == LIANA_OK) status = order_inputs(r, config);
     if (status == LIANA_OK) status = choose_outputs(r, config);
-    r->models = NULL;
+    r->models = r->renamed = NULL;
     return status;
 }
 

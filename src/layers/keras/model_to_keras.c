@@ -44,6 +44,11 @@ static size_t output_number(const writer *w, const liana__scope_result *result)
     return before;
 }
 
+static size_t scope_of(const writer *w, liana__scope_item item)
+{
+    return item.is_nested ? w->model->nested[item.index].within : w->model->layers[item.index].within;
+}
+
 /* [name, call, output]. For Keras 2 a nested model has a call 0 of its own, on its InputLayers. Keras 3 counts so only
  * in its list of outputs (`of_model`), and only for a Functional. */
 static liana__value *write_reference(const writer *w, const liana__scope_result *result, bool of_model)
@@ -53,7 +58,8 @@ static liana__value *write_reference(const writer *w, const liana__scope_result 
         item.is_nested && (w->form == LIANA__KERAS2 || (of_model && liana__keras_is_functional(w->model, item.index)));
     liana__value *list = liana__value_list(w->arena);
     if (!list) return NULL;
-    liana__value_add(w->arena, list, liana__value_string(w->arena, liana__scope_item_name(w->model, item)));
+    const char *name = liana__keras_item_name(w->model, scope_of(w, item), item, w->form, w->arena);
+    liana__value_add(w->arena, list, name ? liana__value_string(w->arena, name) : NULL);
     liana__value_add(w->arena, list, liana__value_int(w->arena, (int64_t)result->number + shifted));
     liana__value_add(w->arena, list, liana__value_int(w->arena, (int64_t)output_number(w, result)));
     return list;
@@ -247,9 +253,12 @@ static liana__value *write_layer(const writer *w, const liana__layer *layer, con
 
 static liana__value *write_item(const writer *w, size_t scope, liana__scope_item item)
 {
-    const char *name = liana__scope_item_name(w->model, item);
+    const char *own = liana__scope_item_name(w->model, item);
+    const char *name = liana__keras_item_name(w->model, scope, item, w->form, w->arena);
+    if (!name) return NULL;
     liana__value *map =
         item.is_nested ? write_model(w, item.index, name) : write_layer(w, &w->model->layers[item.index], name);
+    if (map && strcmp(own, name) != 0) set_text(w, map, LIANA__KERAS_NAME, own);
     if (!map || !liana__keras_is_functional(w->model, scope)) return map;
     set_text(w, map, "name", name);
     liana__value_set(w->arena, map, "inbound_nodes", inbound_nodes(w, scope, item));

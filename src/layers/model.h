@@ -451,19 +451,19 @@ typedef enum liana__keras_form {
     LIANA__KERAS2,
 } liana__keras_form;
 
-/* The architecture. What a form cannot say is written so that liana reads it back; see liana__model_check_keras. NULL:
- * out of memory. */
+/* The architecture. Parts that a form cannot say are written so that liana reads them back; see
+ * liana__model_check_keras. NULL: out of memory. */
 liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form form, liana__arena *arena);
 
-/* Lists what Keras would not read in that form, or would compute otherwise: layers and other parts of a program's own,
- * the other version's hard_sigmoid, training: false, names. Called before a file for Keras is written. Errors:
- * UNIMPLEMENTED, with all layers. */
+/* Lists the parts that Keras would not read in that form, or would compute otherwise: layers and other parts of a
+ * program's own, the other version's hard_sigmoid, training: false, names. Called before a file for Keras is written.
+ * Errors: UNIMPLEMENTED, with all layers. */
 liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
     LIANA_MUST_USE;
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
- * last). A "keras_version" beside the architecture decides what names mean, else its form does: a reader of files that
- * keep the version elsewhere sets the key first. The error is the model's; it names file, line and layer. */
+ * last). A "keras_version" beside the architecture decides the meaning of names, else its form does: a reader of files
+ * that keep the version elsewhere sets the key first. The error is the model's; it names file, line and layer. */
 liana_status liana__model_from_keras(liana_model *model, const liana__value *architecture) LIANA_MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
 
     keras_compare.py keras|tf_keras FOLDER...
 
-Each folder holds what liana computed (tests/layers/test_keras_json.c writes it):
+tests/layers/test_keras_json.c writes each folder:
   model.json     the architecture, in the form of Keras 3 or of Keras 2
   manifest.json  {"inputs": [TENSOR, ...], "weights": [TENSOR, ...], "outputs": [{"name", "shape"}, ...]} with
                  TENSOR = {"name", "shape", "dtype"}

@@ -1,5 +1,5 @@
-/* Architecture files as each Keras writes them: what decides the meaning of names, how calls are counted and named, and
- * what is refused. The texts are shortened from those of Keras 3.15, tf_keras 2.21 and Keras 1. */
+/* Architecture files as each Keras writes them: the meaning of names, the numbers and names of calls, and refusals. The
+ * texts are shortened from those of Keras 3.15, tf_keras 2.21 and Keras 1. */
 #include "harness/harness.h"
 
 #include "formats/json.h"
@@ -305,7 +305,7 @@ static void test_precision_both_ways(void **state)
     liana__text_free(&text);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 #define ONE(layer) SEQUENTIAL3(layer, ", \"build_input_shape\": [null, 4]")
 #define PACKAGED(class_name, module, config)                                                                       \
@@ -396,7 +396,7 @@ static void test_batch_normalization(void **state)
     assert_refused(NORMALIZED("\"axis\": 3"), LIANA_UNIMPLEMENTED, "'b'", "axis");
 }
 
-/* ---- what a form cannot say ---- */
+/* ---- limits of a form ---- */
 
 static void assert_cannot_say(liana__keras_form form, const char *first, const char *second)
 {
@@ -438,7 +438,7 @@ static void test_what_a_form_cannot_say(void **state)
 
 /* ---- whole files ---- */
 
-/* Files of Keras 3.15 and tf_keras 2.21 (tests/samples/keras_corpus.py), with what they were compiled for. */
+/* Files of Keras 3.15 and tf_keras 2.21 (tests/samples/keras_corpus.py), with their compile settings. */
 static void test_what_each_keras_wrote(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* Architectures that liana writes, loaded by Keras 3 (and by Keras 2, in its form): the same outputs from the same
- * weights. What each of them writes of the model again is read back (tests/layers/keras_compare.py). */
+ * weights. The files that each of them writes of the model again are read back (tests/layers/keras_compare.py). */
 #include "harness/compare.h"
 #include "harness/peers.h"
 
@@ -189,7 +189,7 @@ static void build_slashes(liana_model *m)
     liana_dense(m, .units = 2, .name = "last");
 }
 
-/* ---- what keras_compare.py reads ---- */
+/* ---- the input of keras_compare.py ---- */
 
 static void draw(float *values, int64_t count, const char *name, double low, double high)
 {
@@ -382,7 +382,7 @@ static void run_case(size_t index, const char *folder, liana__keras_form form, c
     liana_model_destroy(m);
 }
 
-/* What is compared above. */
+/* The cases above have them all. */
 static void test_every_layer_is_compared(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static void test_every_layer_is_compared(void **state)
     }
 }
 
-/* What liana writes it reads back, in both forms. */
+/* liana reads its own files back, in both forms. */
 static void test_what_is_written_is_read(void **state)
 {
     (void)state;
@@ -415,7 +415,7 @@ static void test_what_is_written_is_read(void **state)
     }
 }
 
-/* `files`: what Keras writes of the model again. */
+/* `files`: those that Keras writes of the model again. */
 static void compare(const char *module, liana__keras_form form, const char *const *files)
 {
     const char *arguments[NUM_CASES + 2] = {module}, **folders = arguments + 1;

@@ -12,8 +12,8 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
 /* Writes the options into *options. Old names become new ones. Options that do not change the result are left out.
  * Options that would change it are refused: channels first, an axis other than the last (`rank` is the input's; 0:
  * there is none), parts that liana does not have. `class_name` is that of the file, whose type is `type`. `keras3`:
- * names mean what they mean in Keras 3. Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place
- * and key. */
+ * names have the meaning of Keras 3. Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place and
+ * key. */
 liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
                                       const liana_layer_type *type, const liana__value *config, const char *where,
                                       int rank, bool keras3, liana__arena *arena, liana__value **options,

@@ -1,4 +1,4 @@
-/* What an architecture file of Keras says besides its layers. */
+/* The parts of an architecture file of Keras around its layers: version, references, refused content. */
 #include "layers/keras/keras_file.h"
 
 #include "base/value_read.h"
@@ -151,7 +151,7 @@ bool liana__keras_is_of_package(const liana__value *object)
     return name && name->kind == LIANA__VALUE_STRING && strchr(name->string, '>');
 }
 
-/* Classes that hold Python code, or an operation that is not a layer, and what to do. */
+/* Classes that hold Python code, or an operation that is not a layer, and the way out. */
 static liana_status refuse_code(const liana__value *layer, const char *class_name, const char *where,
                                 liana__error *error)
 {

@@ -1,4 +1,4 @@
-/* What a form of Keras's architecture files can say of a model, and what it cannot. */
+/* The limits of the forms of Keras's architecture files: names, and parts of a model that a form cannot say. */
 #include "layers/keras/keras_form.h"
 
 #include "base/scoped.h"
@@ -89,7 +89,7 @@ const char *liana__keras_item_name(const liana_model *model, size_t scope, liana
     return made && count_items(model, scope, made) > 1 ? name : made;
 }
 
-/* ---- what cannot be said ---- */
+/* ---- limits of a form ---- */
 
 /* All that was found, one after the other. */
 typedef struct findings {

@@ -1,4 +1,5 @@
-/* keras_form.h - what the writer of architectures and the check of what a form can say share. */
+/* keras_form.h - names and kinds of parts in Keras's architecture files: shared by the writer and by the check of the
+ * limits of a form. */
 #ifndef LIANA_LAYERS_KERAS_FORM_H
 #define LIANA_LAYERS_KERAS_FORM_H
 

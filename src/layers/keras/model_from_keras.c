@@ -30,7 +30,7 @@ typedef struct reader {
     entry *models, *renamed;           /* of the entries of a Functional: the models, and those with two names */
     const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
-    bool keras3;                       /* names mean what they mean in Keras 3 */
+    bool keras3;                       /* names have the meaning of Keras 3 */
     bool is_new;                       /* calls are written as Keras 3 does */
     liana__arena arena;
     liana__error error;

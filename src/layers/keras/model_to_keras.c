@@ -102,7 +102,7 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
     return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* No activation becomes "linear". Keras 2 means by hard_sigmoid what liana calls otherwise. */
+/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
 static const char *activation_name(const writer *w, const liana__value *item)
 {
     if (item->kind != LIANA__VALUE_STRING) return "linear";

@@ -183,7 +183,7 @@ static liana_status read_loss(const reader *r, const liana__value *value, const 
 
 /* ---- metrics ---- */
 
-/* What the user called it; NULL: as Keras does by itself, such as "auc_2". */
+/* The name that the user gave; NULL: one of Keras's own, such as "auc_2". */
 static const char *own_name(const object *own, const liana__keras_name *row)
 {
     const char *name = own->is_function ? NULL : liana__value_text_of(own->config, "name", NULL);

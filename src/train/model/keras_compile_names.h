@@ -1,4 +1,4 @@
-/* keras_compile_names.h - what Keras calls liana's losses and metrics, and options that the two write differently. */
+/* keras_compile_names.h - Keras's names of liana's losses, metrics, optimizers and schedules. */
 #ifndef LIANA_TRAIN_KERAS_COMPILE_NAMES_H
 #define LIANA_TRAIN_KERAS_COMPILE_NAMES_H
 
@@ -23,7 +23,7 @@ const liana__keras_name *liana__keras_metric_of(const char *liana);
 bool liana__keras_has_optimizer(const char *name);
 bool liana__keras_has_schedule(const char *name);
 
-/* An error that names the key and what was found. Returns UNIMPLEMENTED. */
+/* An error that names the key, the value and the expectation. Returns UNIMPLEMENTED. */
 liana_status liana__keras_lacks(const liana__value *value, const char *where, const char *key, const char *expected,
                                 liana__error *error);
 

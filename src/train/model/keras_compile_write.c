@@ -40,7 +40,7 @@ static liana_status give_memory(const writer *w)
     return w->arena->failed ? liana__fail_memory(w->error, "the compile settings") : LIANA_OK;
 }
 
-/* NaN is what is not given. */
+/* NaN stands for an option that is not given. */
 static liana__value *or_null(const writer *w, liana__value *value)
 {
     const bool none = value->kind == LIANA__VALUE_FLOAT && isnan(value->number);

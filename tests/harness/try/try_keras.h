@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text is JSON: an architecture, with compile settings under "compile_config" or "training_config". What is
- * accepted is written, reads back, and is written as the same text. What is refused is refused with a message that names
- * the file. Returns whether the architecture was accepted; aborts where a promise is broken. */
+/* The text is JSON: an architecture, with compile settings under "compile_config" or "training_config". An accepted one
+ * is written, reads back, and is written as the same text. A refusal has a message that names the file. Returns whether
+ * the architecture was accepted; aborts where a promise is broken. */
 bool liana__try_keras(const uint8_t *bytes, size_t size);
 
 #endif

@@ -3,7 +3,7 @@
     keras_compile_check.py CASES.json FOUND.json
 
 CASES.json is a list of {"outputs", "compile_config", "training_config"}; tests/train/model/test_keras_compile.c writes it.
-FOUND.json has an item for each form of each: what Keras writes again, {"case", "compile_config"}, and the learning
+FOUND.json has an item for each form of each: {"case", "compile_config"} as Keras writes it again, and the learning
 "rates" of 30 updates."""
 import json
 import os

@@ -1,5 +1,5 @@
 /* Keras's compile settings as keys of `train:`, and back. The texts are those that Keras 3.15 and tf_keras 2.21 write;
- * tests/train/model/keras_compile_check.py has Keras read what liana writes. */
+ * tests/train/model/keras_compile_check.py has Keras read liana's settings. */
 #include "harness/compare.h"
 #include "harness/peers.h"
 
@@ -232,7 +232,7 @@ static void test_nothing(void **state)
     }
 }
 
-/* ---- what liana does not have ---- */
+/* ---- parts that one side does not have ---- */
 
 static void test_refusals(void **state)
 {
@@ -285,7 +285,7 @@ static void test_lamb_is_not_for_hdf5(void **state)
     assert_says(error.message, "Lamb");
 }
 
-/* What Keras does not have. */
+/* Parts that Keras does not have. */
 static void test_refusals_to_write(void **state)
 {
     (void)state;
@@ -427,7 +427,7 @@ static const liana__value *read_settings(const liana_model *model, const liana__
     return train;
 }
 
-/* What is read of what was written gives the same settings once more. */
+/* Written settings that are read and written once more stay the same. */
 static void check_back(const liana_model *model, const char *train)
 {
     for (int form = LIANA__KERAS_COMPILE_CONFIG; form <= LIANA__KERAS_TRAINING_CONFIG; form++) {
@@ -474,7 +474,7 @@ static void check_rates(const liana__value *train, const liana__value *rates)
     }
 }
 
-/* Keras compiles by what liana writes, in both forms, and what it writes again means the same here. */
+/* Keras compiles by liana's settings, in both forms, and its own settings have the same meaning here. */
 static void test_keras_reads(void **state)
 {
     (void)state;

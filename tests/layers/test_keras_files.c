@@ -393,6 +393,10 @@ static void test_batch_normalization(void **state)
 #define NORMALIZED(option) ONE("{\"class_name\": \"BatchNormalization\", \"config\": {\"name\": \"b\", " option "}}")
     accept(NORMALIZED("\"renorm\": false, \"renorm_clipping\": {}, \"renorm_momentum\": 0.9, \"axis\": [1]"));
     assert_refused(NORMALIZED("\"renorm\": true"), LIANA_UNIMPLEMENTED, "'b'", "renorm");
+    assert_refused(
+        ONE("{\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\", \"axis\": [-1], \"mean\": [1, 2, "
+            "3, 4], \"variance\": [1, 1, 1, 1]}}"),
+        LIANA_UNIMPLEMENTED, "'n'", "mean", "a weight");
     assert_refused(NORMALIZED("\"axis\": 3"), LIANA_UNIMPLEMENTED, "'b'", "axis");
 }
 

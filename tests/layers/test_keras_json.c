@@ -179,6 +179,15 @@ static void build_ends(liana_model *m)
     liana_model_destroy(inner);
 }
 
+/* A sequence whose output has a name. */
+static void build_named_end(liana_model *m)
+{
+    liana_input(m, .shape = LIANA_INTS(6));
+    liana_layer end = liana_dense(m, .units = 3);
+    const char *const name = "scores";
+    liana_model_outputs_at(LIANA_HERE, m, &end, 1, &name);
+}
+
 /* Keras 3 takes no '/' in a name: DenseNet of Keras 2 has "conv1/conv". */
 static void build_slashes(liana_model *m)
 {
@@ -359,6 +368,7 @@ static const struct {
     {"activations", build_activations, false, true},
     {"old_activation", build_old_activation, true, false},
     {"ids", build_ids, true, true},
+    {"named_end", build_named_end, false, true},
     {"slashes", build_slashes, true, true},
     {"rules", build_rules, true, true},
     {"nested", build_nested, false, true},

@@ -179,6 +179,8 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
         return refuse(value, where, key, "the last axis", error);
     }
+    bool of_data = type == &liana__layer_normalization && (strcmp(key, "mean") == 0 || strcmp(key, "variance") == 0);
+    if (of_data) return refuse(value, where, key, "null: in liana it is a weight", error);
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
     bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;

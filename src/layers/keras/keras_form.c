@@ -29,12 +29,6 @@ bool liana__keras_is_own(const liana__kind *kind, const char *text)
     return true;
 }
 
-bool liana__keras_is_functional(const liana_model *model, size_t scope)
-{
-    bool said = scope == LIANA__NONE ? model->functional : model->nested[scope].functional;
-    return said || !liana__scope_is_sequential(model, scope);
-}
-
 const char *liana__keras_output_name(const liana_model *model, size_t scope, size_t index)
 {
     return scope == LIANA__NONE ? liana__model_output(model, index).name : model->nested[scope].output_names[index];
@@ -43,7 +37,7 @@ const char *liana__keras_output_name(const liana_model *model, size_t scope, siz
 bool liana__keras_names_outputs(const liana_model *model, size_t scope)
 {
     liana__scope_result results[LIANA_MAX_MODEL_OUTPUTS];
-    size_t count = liana__scope_outputs(model, scope, results);
+    size_t count = model->num_nodes ? liana__scope_outputs(model, scope, results) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *name = liana__keras_output_name(model, scope, i);
         const char *layer = liana__scope_item_name(model, results[i].item);
@@ -55,6 +49,13 @@ bool liana__keras_names_outputs(const liana_model *model, size_t scope)
         if (!usual) return true;
     }
     return false;
+}
+
+bool liana__keras_is_functional(const liana_model *model, size_t scope)
+{
+    bool said = scope == LIANA__NONE ? model->functional : model->nested[scope].functional;
+    /* A Sequential has no names of outputs. */
+    return said || !liana__scope_is_sequential(model, scope) || liana__keras_names_outputs(model, scope);
 }
 
 /* Whether a name is this one, '/' or not. */
@@ -157,7 +158,7 @@ static void check_scope(findings *found, const liana_model *model, size_t scope)
         check_item(found, model, scope, item);
         if (item.is_nested) check_scope(found, model, item.index);
     }
-    if (found->form == LIANA__KERAS3 || !model->num_nodes || !liana__keras_names_outputs(model, scope)) return;
+    if (found->form == LIANA__KERAS3 || !liana__keras_names_outputs(model, scope)) return;
     liana__scope_result results[LIANA_MAX_MODEL_OUTPUTS];
     size_t count = liana__scope_outputs(model, scope, results);
     for (size_t i = 0; i < count; i++) {
@@ -170,6 +171,8 @@ static void check_scope(findings *found, const liana_model *model, size_t scope)
 liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
 {
     findings found = {.form = form};
+    const char *model_name = liana__model_name(model);
+    if (form == LIANA__KERAS3 && strchr(model_name, '/')) add(&found, model_name, "the model's name has a '/'", "", "");
     check_scope(&found, model, LIANA__NONE);
     liana_status status = LIANA_OK;
     if (found.count > MOST_FINDINGS) {

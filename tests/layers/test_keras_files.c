@@ -482,6 +482,30 @@ static void test_what_each_keras_wrote(void **state)
     }
 }
 
+/* A model.json that liana wrote before it had the form of Keras 3: with both kinds of hard_sigmoid, training: false,
+ * calls of nested models from 0 and names of outputs. */
+static void test_a_file_of_before(void **state)
+{
+    (void)state;
+    liana__value *value;
+    start_again();
+    assert_ok(liana__json_read(LIANA_SOURCE_DIR "/tests/fuzz/corpus/fuzz_keras/liana_before.json", &arena, &value,
+                               &error),
+              &error);
+    assert_ok(liana__model_from_keras(model, value), &model->error);
+    assert_ok(liana__model_check(model, &error), &error);
+    assert_outputs(3, (const char *const[]){"joined", "z", "narrow"}, (const int64_t[]){14, 5, 3});
+    const int row = liana__model_find_layer(model, "row/dense"), left = liana__model_find_layer(model, "fork/dense");
+    assert_string_equal(liana__layer_option_text(&model->layers[row], "activation"), "hard_sigmoid");
+    assert_string_equal(liana__layer_option_text(&model->layers[left], "activation"), "hard_sigmoid_keras2");
+    const int normal = liana__model_find_layer(model, "row/batch_normalization");
+    assert_true(liana__layer_infers(model, (size_t)normal));
+    /* The model "fork" has another one in it; each is called twice, and so is the layer "sh". */
+    assert_int_equal(model->layers[liana__model_find_layer(model, "sh")].num_nodes, 2);
+    assert_int_equal(model->layers[left].num_nodes, 2);
+    assert_int_equal(model->layers[row].num_nodes, 2);
+}
+
 /* ---- damage ---- */
 
 static void test_damaged_files_never_crash(void **state)
@@ -536,6 +560,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_batch_normalization, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_form_cannot_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_each_keras_wrote, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_of_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_files_never_crash, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("keras_files", tests, NULL, NULL);

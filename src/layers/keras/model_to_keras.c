@@ -1,4 +1,5 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
+#include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
 #include "layers/model.h"
 
@@ -72,6 +73,19 @@ static liana__value *list_results(const writer *w, const liana__scope_result *re
     return list;
 }
 
+/* In the order in which Keras 3 numbers the outputs of a nested model. */
+static liana__value *sort_map(const writer *w, const liana__value *map)
+{
+    liana__value *sorted = liana__value_map(w->arena);
+    const char *last = NULL;
+    for (size_t i = 0; sorted && i < map->count; i++) {
+        const size_t key = liana__keras_next_key(map, last);
+        last = map->keys[key];
+        liana__value_set(w->arena, sorted, last, map->items[key]);
+    }
+    return sorted;
+}
+
 /* Keras names outputs as their layers. Names of the user's own make a map of them. */
 static liana__value *write_outputs(const writer *w, size_t scope)
 {
@@ -82,7 +96,7 @@ static liana__value *write_outputs(const writer *w, size_t scope)
     for (size_t i = 0; i < list->count; i++) {
         liana__value_set(w->arena, map, liana__keras_output_name(w->model, scope, i), list->items[i]);
     }
-    return map;
+    return w->form == LIANA__KERAS3 && scope != LIANA__NONE ? sort_map(w, map) : map;
 }
 
 /* ---- a layer's config ---- */

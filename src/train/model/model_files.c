@@ -51,7 +51,7 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
     if (!architecture || !weights) return liana__fail_memory(error, folder);
     LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(save_weights(model, weights, arena, error));
-    return liana__json_write(architecture, liana__model_to_keras(model, arena), error);
+    return liana__json_write(architecture, liana__model_to_keras(model, LIANA__KERAS3, arena), error);
 }
 
 /* model.json comes last: a folder without it is not read. */

@@ -9,6 +9,7 @@
 #include "formats/image.h"
 #include "formats/sniff.h"
 #include "formats/tar.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,8 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
 
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
+    const char *index = liana__tf_checkpoint_find(path, arena);
+    if (index) return liana__inspect_tensorflow(index, report, arena, error);
     liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
     return kind(path, report, arena, error);
 }
@@ -204,6 +207,7 @@ const liana__command liana__subcommand_inspect = {
             "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
             "Keras HDF5 (.h5): layers and weights.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
+            "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
             "IDX, JPEG, PNG: shapes.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,

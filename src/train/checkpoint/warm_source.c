@@ -1,6 +1,7 @@
 /* Finds the file of weights in the beginning of a warm start. */
 #include "train/checkpoint/warm_source.h"
 
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <string.h>
@@ -19,6 +20,8 @@ static liana_status check_weights(const char *file, liana__arena *arena, liana__
 
 static liana_status find_file(const char *from, liana__arena *arena, const char **file, liana__error *error)
 {
+    *file = liana__tf_checkpoint_find(from, arena);
+    if (*file) return LIANA_OK;
     *file = from;
     if (!liana__folder_exists(from)) return LIANA_OK;
     const char *const names[] = {MODEL_WEIGHTS, liana__checkpoint_variables};

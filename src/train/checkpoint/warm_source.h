@@ -4,9 +4,9 @@
 
 #include "remote/remote.h"
 
-/* `from` is a file; a folder of liana_model_save; a checkpoint; a run folder or a folder of checkpoints: then it is the
- * best checkpoint, if the run keeps one (checkpoint.best), else the newest. *file is in the arena. Errors: NOT_FOUND
- * with what was looked for. */
+/* `from` is a file; a TensorFlow checkpoint as liana__tf_checkpoint_find takes it; a folder of liana_model_save; a
+ * checkpoint; a run folder or a folder of checkpoints: then it is the best checkpoint, if the run keeps one
+ * (checkpoint.best), else the newest. *file is in the arena. Errors: NOT_FOUND with what was looked for. */
 liana_status liana__warm_source_find(const char *from, liana__arena *arena, const char **file, liana__error *error)
     LIANA_MUST_USE;
 

@@ -2,8 +2,10 @@
 #include "train/checkpoint/weight_source.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "formats/sniff.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The part of a weight's name before its last '/': the layer that the weight belongs to, with the name of the model
@@ -35,15 +37,17 @@ static liana__source_layer *find_layer(const liana__weight_source *source, const
     return NULL;
 }
 
-/* Adds a weight to the layer of that name, which is made if need be. `most` is the number of weights in the file. */
-static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
-                       const liana__source_weight *weight, size_t most)
+static liana__source_layer *add_layer(liana__weight_source *source, const liana__source_layer *wanted)
 {
-    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
-    if (!layer) {
-        layer = &source->layers[source->num_layers++];
-        *layer = *wanted;
-    }
+    liana__source_layer *layer = &source->layers[source->num_layers++];
+    *layer = *wanted;
+    return layer;
+}
+
+/* `most` is the number of weights in the file. */
+static bool add_to_layer(liana__weight_source *source, liana__source_layer *layer, const liana__source_weight *weight,
+                         size_t most)
+{
     /* Layers have few weights: room is doubled when the count is a power of two. */
     if ((layer->num_weights & (layer->num_weights - 1)) == 0) {
         size_t room = layer->num_weights ? 2 * layer->num_weights : 1;
@@ -55,6 +59,14 @@ static bool add_weight(liana__weight_source *source, const liana__source_layer *
     }
     layer->weights[layer->num_weights++] = *weight;
     return true;
+}
+
+/* Adds a weight to the layer of that name, which is made if need be. */
+static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
+                       const liana__source_weight *weight, size_t most)
+{
+    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
+    return add_to_layer(source, layer ? layer : add_layer(source, wanted), weight, most);
 }
 
 static liana_status make_room(liana__weight_source *source, size_t num_layers, liana__error *error)
@@ -141,7 +153,69 @@ static liana_status list_safetensors(liana__weight_source *source, liana__error 
     return LIANA_OK;
 }
 
-/* ---- both ---- */
+/* ---- TensorFlow ---- */
+
+/* A variable and the layer in its name. */
+typedef struct named_variable {
+    const char *layer;
+    const liana__tf_variable *variable;
+} named_variable;
+
+static int compare_variables(const void *a, const void *b)
+{
+    const named_variable *one = a, *other = b;
+    const int order = strcmp(one->layer, other->layer);
+    return order ? order : strcmp(one->variable->name, other->variable->name);
+}
+
+/* The weights of the model, without what an optimizer keeps, and texts: sorted by layers. */
+static liana_status sort_variables(liana__weight_source *source, named_variable **sorted, size_t *count,
+                                   liana__error *error)
+{
+    const liana__tf_checkpoint *file = &source->tensorflow;
+    *count = 0;
+    *sorted = liana__arena_allocate(&source->arena, (file->num_variables + 1) * sizeof **sorted);
+    if (!*sorted) return liana__fail_memory(error, source->path);
+    for (size_t i = 0; i < file->num_variables; i++) {
+        const liana__tf_variable *one = &file->variables[i];
+        if (one->is_state || one->is_copy || one->kind == LIANA__NUMBER_NONE || !strchr(one->name, '/')) continue;
+        const char *layer = owner_of(&source->arena, one->name);
+        if (!layer) return liana__fail_memory(error, source->path);
+        (*sorted)[(*count)++] = (named_variable){layer, one};
+    }
+    qsort(*sorted, *count, sizeof **sorted, compare_variables);
+    return LIANA_OK;
+}
+
+static liana_status list_tensorflow(liana__weight_source *source, liana__error *error)
+{
+    named_variable *sorted;
+    size_t count;
+    LIANA_TRY(sort_variables(source, &sorted, &count, error));
+    LIANA_TRY(make_room(source, count, error));
+    liana__source_layer *layer = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const liana__tf_variable *variable = sorted[i].variable;
+        const liana__source_layer wanted = {.name = sorted[i].layer};
+        if (!layer || strcmp(layer->name, wanted.name) != 0) layer = add_layer(source, &wanted);
+        const liana__source_weight weight = {.short_name = short_name_of(variable->name),
+                                             .rank = variable->rank,
+                                             .shape = variable->shape,
+                                             .entry = variable};
+        if (!add_to_layer(source, layer, &weight, count)) return liana__fail_memory(error, source->path);
+    }
+    return LIANA_OK;
+}
+
+/* ---- all ---- */
+
+static liana_status open_tensorflow(const char *index, liana__weight_source *source, liana__error *error)
+{
+    source->by_name = true;
+    source->has_scopes = true;
+    LIANA_TRY(liana__tf_checkpoint_open(index, &source->tensorflow, error));
+    return list_tensorflow(source, error);
+}
 
 static liana_status open_file(const char *path, bool is_hdf5, liana__weight_source *source, liana__error *error)
 {
@@ -155,9 +229,10 @@ static liana_status open_file(const char *path, bool is_hdf5, liana__weight_sour
     return list_safetensors(source, error);
 }
 
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+static liana_status open_any(const char *path, liana__weight_source *source, liana__error *error)
 {
-    *source = (liana__weight_source){.path = path};
+    const char *index = liana__tf_checkpoint_find(path, &source->arena);
+    if (index) return open_tensorflow(index, source, error);
     static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     uint8_t head[LIANA__SNIFF_BYTES];
     size_t size;
@@ -167,10 +242,18 @@ liana_status liana__weight_source_open(const char *path, liana__weight_source *s
     bool is_safetensors = size > 8 && head[8] == '{';
     const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
     if (!is_hdf5 && !is_safetensors) {
-        return liana__fail(error, LIANA_INVALID_DATA, "%s: expected weights as Keras HDF5 or safetensors%s%s", path,
-                           looks ? ", found " : "", looks ? looks : "");
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "%s: expected weights as Keras HDF5, safetensors or a "
+                           "TensorFlow checkpoint (.index)%s%s",
+                           path, looks ? ", found " : "", looks ? looks : "");
     }
-    liana_status status = open_file(path, is_hdf5, source, error);
+    return open_file(path, is_hdf5, source, error);
+}
+
+liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+{
+    *source = (liana__weight_source){.path = path};
+    liana_status status = open_any(path, source, error);
     if (status != LIANA_OK) liana__weight_source_close(source);
     return status;
 }
@@ -179,6 +262,7 @@ void liana__weight_source_close(liana__weight_source *source)
 {
     liana__hdf5_close(source->hdf5);
     if (source->is_safetensors) liana__safetensors_close(&source->safetensors);
+    liana__tf_checkpoint_free(&source->tensorflow);
     liana__arena_free(&source->arena);
     *source = (liana__weight_source){0};
 }
@@ -222,17 +306,34 @@ static const liana__source_layer *find_inside(const liana__weight_source *source
     return NULL;
 }
 
+/* "dense" as the end of "sequential/dense", if it is that of one layer only. */
+static const liana__source_layer *find_in_scopes(const liana__weight_source *source, const char *name)
+{
+    const liana__source_layer *found = NULL;
+    const size_t length = strlen(name);
+    for (size_t i = 0; source->has_scopes && i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        const size_t whole = strlen(layer->name);
+        if (whole <= length || layer->name[whole - length - 1] != '/' || !liana__ends_with(layer->name, name)) continue;
+        if (found) return NULL;
+        found = layer;
+    }
+    return found;
+}
+
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
 {
     const liana__source_layer *found = find_layer(source, NULL, layer);
     if (!found) found = find_inside(source, layer);
-    return found ? found : find_in_any_model(source, layer);
+    if (!found) found = find_in_any_model(source, layer);
+    return found ? found : find_in_scopes(source, layer);
 }
 
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
                                        float *values, liana__error *error)
 {
     if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
+    if (source->has_scopes) return liana__tf_checkpoint_read(&source->tensorflow, weight->entry, values, error);
     const liana__safetensors_tensor *tensor = weight->entry;
     if (tensor->dtype != LIANA__SAFETENSORS_F32) {
         return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32", source->path,

@@ -1,9 +1,10 @@
-/* weight_source.h - the source that weights.c reads, in either format: layers with named arrays. */
+/* weight_source.h - the source that weights.c reads, in any format: layers with named arrays. */
 #ifndef LIANA_TRAIN_WEIGHT_SOURCE_H
 #define LIANA_TRAIN_WEIGHT_SOURCE_H
 
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 
 typedef struct liana__source_weight {
     const char *short_name; /* without the layer: "kernel" */
@@ -25,10 +26,12 @@ typedef struct liana__weight_source {
     bool by_name; /* weights are matched by their names, not by their order */
     liana__source_layer *layers;
     size_t num_layers;
-    /* One of the two. */
+    bool has_scopes; /* TensorFlow's names may begin with scopes, or with the model ("sequential/dense/kernel") */
+    /* One of them. */
     liana__hdf5 *hdf5;
     bool is_safetensors;
     liana__safetensors safetensors;
+    liana__tf_checkpoint tensorflow;
     liana__arena arena;
 } liana__weight_source;
 
@@ -37,7 +40,8 @@ liana_status liana__weight_source_open(const char *path, liana__weight_source *s
     LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
- * "encoder", and "dense" in any nested model, if it is in one only. */
+ * "encoder", and "dense" in any nested model, if it is in one only. In a TensorFlow checkpoint the name may be the end of
+ * a longer one, of one layer only. */
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
 /* Reads one array as f32. */
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,

@@ -212,6 +212,20 @@ static liana_status mark_kept(liana__checkpoint_image *image, const char *folder
     return path ? liana__file_replace(path, "", 0, error) : liana__fail_memory(error, "a checkpoint");
 }
 
+/* Another process that has saved the same removes the outer folder when it is empty, so it may go before the inner one
+ * is made. */
+static liana_status make_both(const char *folder, const char *unfinished, const char *written, liana__error *error)
+{
+    enum { MOST_TRIES = 1000 };
+    liana_status status = LIANA_OK;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        status = liana__folder_make_in(unfinished, error);
+        if (status == LIANA_OK) status = liana__folder_make_in(written, error);
+        if (status == LIANA_OK || !liana__folder_exists(folder)) break;
+    }
+    return status;
+}
+
 static liana_status write_parts(liana__checkpoint_image *image, const char *folder, const char *unfinished,
                                 const char *written, liana__error *error)
 {
@@ -222,8 +236,7 @@ static liana_status write_parts(liana__checkpoint_image *image, const char *fold
     /* Each in the one before it: a run folder may be taken away at any moment, and must not be made again. It would
      * hold an end without a beginning. */
     LIANA_TRY(liana__folder_make_in(folder, error));
-    LIANA_TRY(liana__folder_make_in(unfinished, error));
-    LIANA_TRY(liana__folder_make_in(written, error));
+    LIANA_TRY(make_both(folder, unfinished, written, error));
     LIANA_TRY(write_variables(image, variables_path, &checksum, error));
     if (image->kept) LIANA_TRY(mark_kept(image, written, error));
     return write_state(image, state_path, checksum, error);

@@ -8,8 +8,15 @@
 /* As many bytes as it looks at, at most. */
 enum { LIANA__SNIFF_BYTES = 1024 };
 
+/* What is never read: a pickle is a program. */
+#define LIANA__SNIFF_TORCH "a PyTorch file (pickle)"
+#define LIANA__SNIFF_PICKLE "a pickle of Python"
+
 /* The kind of thing that the first bytes look like: "a JPEG image", "an HDF5 file", "a web page (HTML)", "text", ...;
  * NULL if nothing known. Never reads beyond `size`. The string is static. */
 const char *liana__sniff(const uint8_t *bytes, size_t size);
+
+/* How to make weights of a pickle that liana__sniff has named; NULL if it has named something else. */
+const char *liana__sniff_way(const char *looks);
 
 #endif

@@ -20,6 +20,7 @@ typedef struct liana__warm_result {
     size_t num_skipped;
     size_t num_unused;   /* weights of the file, without what an optimizer keeps */
     const char *file;    /* the local file that was read; in the arena, as is the listing */
+    const char *note;    /* what the file leaves open, in a sentence; else NULL */
     const char *listing; /* CSV: what,weight,in_file,shape; the first is "matched", "skipped" or "unused" */
 } liana__warm_result;
 

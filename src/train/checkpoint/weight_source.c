@@ -2,6 +2,8 @@
 #include "train/checkpoint/weight_source.h"
 
 #include "base/file.h"
+#include "base/format.h"
+#include "base/scoped.h"
 #include "base/text.h"
 #include "formats/sniff.h"
 
@@ -153,6 +155,58 @@ static liana_status list_safetensors(liana__weight_source *source, liana__error 
     return LIANA_OK;
 }
 
+/* A weight for each that a tensor can be. */
+static bool add_tensor(liana__weight_source *source, const liana__safetensors_tensor *tensor, size_t most)
+{
+    liana__arena *arena = &source->arena;
+    liana__torch_weight can_be[LIANA__TORCH_MOST_WEIGHTS];
+    const int count = liana__torch_weights(tensor, can_be);
+    const liana__source_layer wanted = {.name = liana__torch_module(tensor, arena)};
+    for (int i = 0; wanted.name && i < count; i++) {
+        const liana__source_weight weight = {
+            .short_name = can_be[i].short_name,
+            .rank = can_be[i].rank,
+            .shape = liana__arena_copy(arena, can_be[i].shape, sizeof can_be[i].shape),
+            .entry = tensor,
+            .is_transposed = can_be[i].is_transposed,
+        };
+        if (!weight.shape || !add_weight(source, &wanted, &weight, most)) return false;
+    }
+    return !arena->failed;
+}
+
+/* The Normalization before a network that reads images which are normalised already. */
+static bool add_imagenet(liana__weight_source *source)
+{
+    static const int64_t shape[] = {3};
+    static const float mean[] = {0.485f, 0.456f, 0.406f}, count[] = {0};
+    static const float variance[] = {0.229f * 0.229f, 0.224f * 0.224f, 0.225f * 0.225f};
+    const liana__source_layer wanted = {.name = "normalization"};
+    const liana__source_weight weights[] = {{.short_name = "mean", .rank = 1, .shape = shape, .values = mean},
+                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = variance},
+                                            {.short_name = "count", .shape = shape, .values = count}};
+    bool good = true;
+    for (size_t i = 0; i < 3; i++) good = good && add_weight(source, &wanted, &weights[i], 3);
+    return good;
+}
+
+static liana_status list_modules(liana__weight_source *source, liana__error *error)
+{
+    const liana__safetensors_contents *contents = &source->safetensors.contents;
+    const size_t most = LIANA__TORCH_MOST_WEIGHTS * contents->num_tensors;
+    source->has_modules = true;
+    source->network = liana__torch_find_network(&source->safetensors);
+    if (source->network) {
+        LIANA_TRY(liana__torch_check_variant(source->network, source->path, &source->is_known, error));
+    }
+    LIANA_TRY(make_room(source, contents->num_tensors + 1, error));
+    for (size_t i = 0; i < contents->num_tensors; i++) {
+        if (!add_tensor(source, &contents->tensors[i], most)) return liana__fail_memory(error, source->path);
+    }
+    if (!source->network || !source->network->has_imagenet || add_imagenet(source)) return LIANA_OK;
+    return liana__fail_memory(error, source->path);
+}
+
 /* ---- TensorFlow ---- */
 
 /* A variable and the layer in its name. */
@@ -226,7 +280,8 @@ static liana_status open_file(const char *path, bool is_hdf5, liana__weight_sour
     LIANA_TRY(liana__safetensors_open(path, &source->safetensors, error));
     source->is_safetensors = true;
     source->by_name = true;
-    return list_safetensors(source, error);
+    const bool has_modules = liana__torch_has_names(&source->safetensors.contents);
+    return (has_modules ? list_modules : list_safetensors)(source, error);
 }
 
 static liana_status open_any(const char *path, liana__weight_source *source, liana__error *error)
@@ -241,6 +296,8 @@ static liana_status open_any(const char *path, liana__weight_source *source, lia
     /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
     bool is_safetensors = size > 8 && head[8] == '{';
     const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
+    const char *way = liana__sniff_way(looks);
+    if (way) return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: found %s; %s", path, looks, way);
     if (!is_hdf5 && !is_safetensors) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "%s: expected weights as Keras HDF5, safetensors or a "
@@ -321,23 +378,84 @@ static const liana__source_layer *find_in_scopes(const liana__weight_source *sou
     return found;
 }
 
+static const liana__source_layer *find_in_network(const liana__weight_source *source, const char *name)
+{
+    char module[128];
+    const liana__torch_network *network = source->network;
+    if (!network || !network->find_module || !network->find_module(name, module, sizeof module)) return NULL;
+    return find_layer(source, NULL, module);
+}
+
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
 {
     const liana__source_layer *found = find_layer(source, NULL, layer);
     if (!found) found = find_inside(source, layer);
     if (!found) found = find_in_any_model(source, layer);
-    return found ? found : find_in_scopes(source, layer);
+    if (!found) found = find_in_scopes(source, layer);
+    return found ? found : find_in_network(source, layer);
+}
+
+liana__difference_text liana__weight_source_difference(const liana__weight_source *source)
+{
+    liana__difference_text difference = {""};
+    const liana__torch_network *network = source->network;
+    if (network && network->difference) {
+        liana__format(difference.text, sizeof difference.text,
+                      "; the file has the names of the %s, which %s: its weights would compute something else here",
+                      network->name, network->difference);
+    }
+    return difference;
+}
+
+const char *liana__weight_source_note(const liana__weight_source *source)
+{
+    return source->network && !source->is_known ? source->network->note : NULL;
+}
+
+/* A tensor as f32, in its own layout. */
+static liana_status read_tensor(const liana__weight_source *source, const liana__safetensors_tensor *tensor,
+                                float *values, liana__error *error)
+{
+    static const liana__number_kind kinds[LIANA__SAFETENSORS_NUM_DTYPES] = {
+        [LIANA__SAFETENSORS_F64] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_F32] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_F16] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_BF16] = LIANA__NUMBER_BFLOAT,
+    };
+    if (tensor->dtype == LIANA__SAFETENSORS_F32) {
+        return liana__safetensors_read(&source->safetensors, tensor, values, error);
+    }
+    if (kinds[tensor->dtype] == LIANA__NUMBER_NONE) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32, F16, BF16 or F64",
+                           source->path, tensor->name, liana__safetensors_dtype_name(tensor->dtype));
+    }
+    LIANA__SCOPED_MEMORY void *bytes = NULL;
+    LIANA_TRY(liana__safetensors_take(&source->safetensors, tensor, &bytes, error));
+    const size_t size = liana__safetensors_dtype_size(tensor->dtype);
+    liana__widen(kinds[tensor->dtype], size, bytes, tensor->size / size, values);
+    return LIANA_OK;
+}
+
+static liana_status read_transposed(const liana__weight_source *source, const liana__safetensors_tensor *tensor,
+                                    float *values, liana__error *error)
+{
+    const size_t count = tensor->size / liana__safetensors_dtype_size(tensor->dtype);
+    LIANA__SCOPED_MEMORY float *own = malloc((count + 1) * sizeof *own);
+    if (!own) return liana__fail_memory(error, tensor->name);
+    LIANA_TRY(read_tensor(source, tensor, own, error));
+    liana__torch_transpose(tensor, own, values);
+    return LIANA_OK;
 }
 
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
                                        float *values, liana__error *error)
 {
+    if (weight->values) {
+        const size_t count = weight->rank ? (size_t)weight->shape[0] : 1;
+        memcpy(values, weight->values, count * sizeof *values);
+        return LIANA_OK;
+    }
     if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
     if (source->has_scopes) return liana__tf_checkpoint_read(&source->tensorflow, weight->entry, values, error);
-    const liana__safetensors_tensor *tensor = weight->entry;
-    if (tensor->dtype != LIANA__SAFETENSORS_F32) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32", source->path,
-                           tensor->name, liana__safetensors_dtype_name(tensor->dtype));
-    }
-    return liana__safetensors_read(&source->safetensors, tensor, values, error);
+    return (weight->is_transposed ? read_transposed : read_tensor)(source, weight->entry, values, error);
 }

@@ -158,7 +158,7 @@ static liana_status fail_faults(const liana__weight_source *source, const liana_
         }
         if (!source->num_layers) liana__text_add(&text, "no layers");
         add_rest(&text, source->num_layers);
-        liana__text_add(&text, ")");
+        liana__text_add(&text, ")%s", liana__weight_source_difference(source).text);
     }
     if (found->num_different) {
         liana__text_add(&text, "%s%s", found->num_missing ? "; " : "",
@@ -247,10 +247,12 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     liana__text_free(&all.different);
     if (status == LIANA_OK && report->num_layers == 0) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)",
+                           "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)%s",
                            source->path, source->num_layers ? source->layers[0].name : "there are none",
-                           liana__model_name(model), missing.count ? missing.items[0] : "no layers with weights");
+                           liana__model_name(model), missing.count ? missing.items[0] : "no layers with weights",
+                           liana__weight_source_difference(source).text);
     }
+    report->note = liana__weight_source_note(source);
     return status;
 }
 

@@ -10,10 +10,12 @@ typedef struct liana__weights_report {
     size_t num_weights;
     liana__strings missing; /* layers of the model with weights that are not in the file */
     liana__strings unused;  /* layers of the file that the model does not have */
+    const char *note;       /* what the file leaves open, in a sentence; else NULL */
 } liana__weights_report;
 
 /* Reads a Keras HDF5 file (.h5: of weights, or of a whole model, also if its layers are in a model inside the model) or
- * a safetensors file ("layer/weight" as in liana's checkpoints). The path may be a URL. The first bytes tell the
+ * a safetensors file ("layer/weight" as in liana's checkpoints; or PyTorch's names and layouts) or a TensorFlow
+ * checkpoint. The path may be a URL. The first bytes tell the
  * format.
  *
  * Layers are matched by name. Within a layer, HDF5 weights are matched by their order (their names differ between

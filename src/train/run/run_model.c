@@ -329,6 +329,7 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
                         "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
                         report.missing.count);
+        if (report.note) liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, path), report.note);
     }
     return LIANA_OK;
 }
@@ -353,5 +354,9 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
         "warm_start.csv)",
         liana__path_shown(&run->arena, liana__remote_name(result.file)), result.num_matched, result.num_skipped,
         result.num_unused);
+    if (result.note) {
+        liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, liana__remote_name(result.file)),
+                        result.note);
+    }
     return LIANA_OK;
 }

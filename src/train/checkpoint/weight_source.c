@@ -252,11 +252,17 @@ static liana_status list_tensorflow(liana__weight_source *source, liana__error *
         const liana__tf_variable *variable = sorted[i].variable;
         const liana__source_layer wanted = {.name = sorted[i].layer};
         if (!layer || strcmp(layer->name, wanted.name) != 0) layer = add_layer(source, &wanted);
-        const liana__source_weight weight = {.short_name = short_name_of(variable->name),
-                                             .rank = variable->rank,
-                                             .shape = variable->shape,
-                                             .entry = variable};
-        if (!add_to_layer(source, layer, &weight, count)) return liana__fail_memory(error, source->path);
+        liana__source_weight weight = {.short_name = short_name_of(variable->name),
+                                       .rank = variable->rank,
+                                       .shape = variable->shape,
+                                       .entry = variable};
+        bool good = add_to_layer(source, layer, &weight, 2 * count);
+        /* Keras 3 calls the kernel of a DepthwiseConv2D so. */
+        if (good && weight.rank == 4 && strcmp(weight.short_name, "kernel") == 0) {
+            weight.short_name = "depthwise_kernel";
+            good = add_to_layer(source, layer, &weight, 2 * count);
+        }
+        if (!good) return liana__fail_memory(error, source->path);
     }
     return LIANA_OK;
 }

@@ -254,49 +254,40 @@ static void test_pickles_are_never_read(void **state)
 
 /* ---- networks of torchvision and timm ---- */
 
-static const char *network_folder(void)
+/* Runs a script of this folder by a peer's Python, and returns the folder that it has filled. */
+static const char *run_script(const char *python, const char *modules, const char *script)
 {
-    static char folder[2100], command[9000];
-    char torch[2048], networks[2048];
-    const char *named = liana__test_peer("torch");
-    if (!named) return NULL;
-    snprintf(torch, sizeof torch, "%s", named);
-    named = liana__test_peer("networks");
-    if (!named) return NULL;
-    snprintf(networks, sizeof networks, "%s", named);
-    snprintf(folder, sizeof folder, "%s", liana__test_path("networks"));
+    static char folder[2100];
+    char command[9000];
+    snprintf(folder, sizeof folder, "%s", liana__test_path("written"));
     assert_ok(liana__folder_make(folder, &error), &error);
     snprintf(command, sizeof command,
-             "PYTHONPATH='%s' '%s/bin/python' -W ignore '" LIANA_SOURCE_DIR
-             "/tests/train/checkpoint/torch_networks.py' '%s'",
-             networks, torch, folder);
+             "PYTHONPATH='%s' '%s/bin/python' -W ignore '" LIANA_SOURCE_DIR "/tests/train/checkpoint/%s' '%s' >&2",
+             modules, python, script, folder);
     const int status = system(command);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("torch_networks.py failed");
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s failed", script);
     return folder;
 }
 
-static void assert_answers(const char *folder, const char *name, int64_t size)
+/* The model with these values makes of FOLDER/NAME.input what is in FOLDER/NAME.output. */
+static void assert_answers(const char *folder, const char *name, float *const *values)
 {
     char path[4096], *input, *output;
     size_t input_size, output_size;
     liana__device *device;
-    snprintf(path, sizeof path, "%s/%s.safetensors", folder, name);
-    done(liana_model_status(model));
-    float **values = liana__test_weights(model, 1);
-    assert_ok(liana__weights_load(model, path, model->num_layers, values, &arena, &report, &error), &error);
-    assert_int_equal(report.missing.count, 0);
-    assert_int_equal(report.unused.count, 0);
     snprintf(path, sizeof path, "%s/%s.input", folder, name);
     assert_ok(liana__file_read(path, 1 << 28, &input, &input_size, &error), &error);
     snprintf(path, sizeof path, "%s/%s.output", folder, name);
     assert_ok(liana__file_read(path, 1 << 28, &output, &output_size, &error), &error);
-    assert_int_equal(input_size, 2 * size * size * 3 * (int64_t)sizeof(float));
+    liana_shape shape = liana__model_input_shape(model);
+    shape.dims[0] = 2;
+    assert_int_equal(input_size, (size_t)liana_shape_size(&shape) * sizeof(float));
+    assert_int_equal(output_size, 20 * sizeof(float));
     assert_ok(liana__device_open(context, "cpu", &device, &error), &error);
     float **results = liana__test_model_run(device, model, values, (const float *)input, 2);
     const float *expected = (const float *)output, *found = results[model->num_layers - 1];
     for (size_t i = 0; i < 20; i++) assert_near(found[i], expected[i], 1e-4, i);
     liana__test_free_arrays(results, model->num_layers);
-    liana__test_free_arrays(values, model->num_weights);
     liana__device_close(device);
     free(input);
     free(output);
@@ -304,6 +295,7 @@ static void assert_answers(const char *folder, const char *name, int64_t size)
 
 static void assert_network(const char *folder, const char *name, const char *architecture, int64_t size)
 {
+    char path[4096];
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
     liana__value *options = liana__value_map(&arena), *shape = liana__value_list(&arena);
@@ -311,7 +303,13 @@ static void assert_network(const char *folder, const char *name, const char *arc
     liana__value_set(&arena, options, "input_shape", shape);
     liana__value_set(&arena, options, "classes", liana__value_int(&arena, 10));
     done(liana__architecture_add(model, LIANA_HERE, liana__architecture_find(architecture, NULL), options, "model"));
-    assert_answers(folder, name, size);
+    float **values = liana__test_weights(model, 1);
+    snprintf(path, sizeof path, "%s/%s.safetensors", folder, name);
+    assert_ok(liana__weights_load(model, path, model->num_layers, values, &arena, &report, &error), &error);
+    assert_int_equal(report.missing.count, 0);
+    assert_int_equal(report.unused.count, 0);
+    assert_answers(folder, name, values);
+    liana__test_free_arrays(values, model->num_weights);
 }
 
 static void refuse_network(const char *folder, const char *name, const char *architecture, const char *said)
@@ -332,8 +330,13 @@ static void refuse_network(const char *folder, const char *name, const char *arc
 static void test_networks(void **state)
 {
     (void)state;
-    const char *folder = network_folder();
-    if (!folder) skip();
+    char torch[2048];
+    const char *found = liana__test_peer("torch");
+    if (!found) skip();
+    snprintf(torch, sizeof torch, "%s", found);
+    found = liana__test_peer("networks");
+    if (!found) skip();
+    const char *folder = run_script(torch, found, "torch_networks.py");
     assert_network(folder, "densenet121", "DenseNet121", 64);
     assert_network(folder, "densenet121_old", "DenseNet121", 64);
     assert_network(folder, "densenet169_timm", "DenseNet169", 64);
@@ -354,6 +357,48 @@ static void test_networks(void **state)
     refuse_network(folder, "old.pt", "DenseNet121", "can run any program");
 }
 
+/* ---- a model of Keras, saved in all ways ---- */
+
+static void test_checkpoints_of_tensorflow(void **state)
+{
+    (void)state;
+    const char *found = liana__test_peer("tensorflow");
+    if (!found) skip();
+    const char *folder = run_script(found, "", "tensorflow_checkpoints.py");
+    liana_mobilenet(model, .input_shape = LIANA_INTS(64, 64, 3), .alpha = 0.25, .classes = 10);
+    done(liana_model_status(model));
+    const char *const names[] = {"objects", "objects/ckpt-1", "exported", "saved", "saved/variables/variables.index"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        float **values = liana__test_weights(model, 1);
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_ok(liana__weights_load(model, path, model->num_layers, values, &arena, &report, &error), &error);
+        assert_int_equal(report.missing.count, 0);
+        /* The state of a Dropout's random numbers is a variable too. */
+        for (size_t k = 0; k < report.unused.count; k++) assert_says(report.unused.items[k], "seed_generator");
+        assert_answers(folder, "keras", values);
+        liana__test_free_arrays(values, model->num_weights);
+    }
+    /* The names of slim's MobileNet, as the documents say. */
+    snprintf(path, sizeof path, "%s/slim", folder);
+    const liana_warm_start_options options = {
+        .from = path,
+        .map = {{"conv1/kernel", "MobilenetV1/Conv2d_0/weights"},
+                {"conv_dw_*/depthwise_kernel", "MobilenetV1/Conv2d_*_depthwise/depthwise_weights"},
+                {"conv_pw_*/kernel", "MobilenetV1/Conv2d_*_pointwise/weights"},
+                {"conv1_bn", "MobilenetV1/Conv2d_0/BatchNorm"},
+                {"conv_dw_*_bn", "MobilenetV1/Conv2d_*_depthwise/BatchNorm"},
+                {"conv_pw_*_bn", "MobilenetV1/Conv2d_*_pointwise/BatchNorm"},
+                {"conv_preds/kernel", "MobilenetV1/Logits/Conv2d_1c_1x1/weights"},
+                {"conv_preds/bias", "MobilenetV1/Logits/Conv2d_1c_1x1/biases"}},
+    };
+    liana_warm_report told;
+    done(liana_model_warm_start(model, &options, &told));
+    assert_int_equal(told.matched, 137);
+    assert_int_equal(told.unused, 0);
+    assert_answers(folder, "keras", model->values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +409,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_half_precision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pickles_are_never_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_networks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpoints_of_tensorflow, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

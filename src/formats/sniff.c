@@ -121,11 +121,16 @@ const char *liana__sniff(const uint8_t *bytes, size_t size)
     return looks_like_zlib(bytes, size) ? "a zlib stream" : NULL;
 }
 
-const char *liana__sniff_way(const char *looks)
+liana_status liana__refuse_pickle(const char *looks, const char *path, liana__error *error)
 {
-    if (!looks || (strcmp(looks, LIANA__SNIFF_TORCH) != 0 && strcmp(looks, LIANA__SNIFF_PICKLE) != 0)) return NULL;
-    return "a pickle can run any program, so it is not read; in Python save it as safetensors:\n"
-           "import torch, safetensors.torch\n"
-           "state = torch.load('x.pth', map_location='cpu', weights_only=True)\n"
-           "safetensors.torch.save_file({k: v.contiguous() for k, v in state.items()}, 'x.safetensors')";
+    if (!looks || (strcmp(looks, LIANA__SNIFF_TORCH) != 0 && strcmp(looks, LIANA__SNIFF_PICKLE) != 0)) return LIANA_OK;
+    const char *dot = strrchr(path, '.');
+    const int stem = (int)(dot && !strchr(dot, '/') ? (size_t)(dot - path) : strlen(path));
+    return liana__fail(
+        error, LIANA_UNIMPLEMENTED,
+        "'%s' is %s, which can run any program when it is read, so it is not read; save it as "
+        "safetensors, in Python: import torch, safetensors.torch; state = torch.load('%s', "
+        "map_location='cpu', weights_only=True); safetensors.torch.save_file({k: v.contiguous().clone() for k, "
+        "v in state.items()}, '%.*s.safetensors')",
+        path, looks, path, stem, path);
 }

@@ -2,6 +2,8 @@
 #ifndef LIANA_FORMATS_SNIFF_H
 #define LIANA_FORMATS_SNIFF_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +18,7 @@ enum { LIANA__SNIFF_BYTES = 1024 };
  * NULL if nothing known. Never reads beyond `size`. The string is static. */
 const char *liana__sniff(const uint8_t *bytes, size_t size);
 
-/* How to make weights of a pickle that liana__sniff has named; NULL if it has named something else. */
-const char *liana__sniff_way(const char *looks);
+/* Fails with UNIMPLEMENTED if liana__sniff has named a pickle: says how to make weights of it. */
+liana_status liana__refuse_pickle(const char *looks, const char *path, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -147,9 +147,7 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     liana__inspect kind = choose(path, head, size);
     const char *looks = liana__sniff(head, size);
     if (kind) return kind(path, report, arena, error);
-    if (liana__sniff_way(looks)) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "'%s' is %s; %s", path, looks, liana__sniff_way(looks));
-    }
+    LIANA_TRY(liana__refuse_pickle(looks, path, error));
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, safetensors, IDX, JPEG and "
                        "PNG files, TensorFlow checkpoints and checkpoint folders",

@@ -103,7 +103,8 @@ static void describe_tensorflow(const liana__tf_checkpoint *file, liana__value *
         liana__findings_shape(arena, row, "shape", variable->shape, variable->rank);
         liana__findings_text(arena, row, "key", variable->key);
         liana__value_add(arena, rows, row);
-        const bool is_weight = !variable->is_state && !variable->is_copy && variable->kind != LIANA__NUMBER_NONE;
+        const bool is_real = variable->kind == LIANA__NUMBER_FLOAT || variable->kind == LIANA__NUMBER_BFLOAT;
+        const bool is_weight = is_real && !variable->is_state && !variable->is_copy;
         if (is_weight) parameters += (int64_t)variable->num_elements;
     }
     liana__findings_int(arena, report, "parameters", parameters);

@@ -302,8 +302,7 @@ static liana_status open_any(const char *path, liana__weight_source *source, lia
     /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
     bool is_safetensors = size > 8 && head[8] == '{';
     const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
-    const char *way = liana__sniff_way(looks);
-    if (way) return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: found %s; %s", path, looks, way);
+    LIANA_TRY(liana__refuse_pickle(looks, path, error));
     if (!is_hdf5 && !is_safetensors) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "%s: expected weights as Keras HDF5, safetensors or a "

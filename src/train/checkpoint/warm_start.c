@@ -312,7 +312,8 @@ static liana_status read_values(const warm_run *own, float *const *values, liana
         const pairing *pair = &own->pairs[i];
         result->num_skipped += pair->skipped;
         if (pair->skipped) continue;
-        LIANA_TRY(liana__weights_read_one(own->source, pair->weight, &own->model->weights[i], values[i], own->error));
+        LIANA_TRY(liana__weights_read_one(own->source, pair->weight, own->model, &own->model->weights[i], values[i],
+                                          own->error));
         result->num_matched++;
     }
     if (result->num_matched || !own->model->num_weights) return LIANA_OK;

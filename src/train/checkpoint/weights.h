@@ -34,6 +34,7 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
 /* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a
  * value that is not finite. */
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
-                                     const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
+                                     const liana_model *model, const liana__weight *weight, float *values,
+                                     liana__error *error) LIANA_MUST_USE;
 
 #endif

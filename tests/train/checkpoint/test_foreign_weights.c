@@ -198,6 +198,40 @@ static void test_layouts_of_modules(void **state)
     }
 }
 
+/* Input [2, 3, 2]: PyTorch has it as [channel, y, x], and its flattened value c * 6 + y * 3 + x is (y * 3 + x) * 2 + c
+ * here. */
+static void test_order_behind_flatten(void **state)
+{
+    (void)state;
+    const liana__safetensors_tensor tensors[] = {
+        tensor("norm.weight", 1, 12, 0, 0, 0),       tensor("norm.bias", 1, 12, 0, 0, 0),
+        tensor("norm.running_mean", 1, 12, 0, 0, 0), tensor("norm.running_var", 1, 12, 0, 0, 0),
+        tensor("fc.weight", 2, 4, 12, 0, 0),         tensor("fc.bias", 1, 4, 0, 0, 0),
+        tensor("last.weight", 2, 12, 4, 0, 0),       tensor("last.bias", 1, 12, 0, 0, 0),
+    };
+    const liana__safetensors_contents file = {.tensors = tensors, .num_tensors = sizeof tensors / sizeof *tensors};
+    const char *path = liana__test_path("flat.safetensors");
+    assert_ok(liana__safetensors_write(path, &file, false, NULL, &error), &error);
+    liana_input(model, .shape = LIANA_INTS(2, 3, 2));
+    liana_flatten(model);
+    liana_batch_normalization(model, .name = "norm");
+    liana_dropout(model, .rate = 0.5);
+    liana_dense(model, .units = 4, .name = "fc");
+    liana_dense(model, .units = 12, .name = "last");
+    done(liana_model_load_weights(model, path, false));
+    for (int c = 0; c < 2; c++) {
+        for (int place = 0; place < 6; place++) {
+            const int here = place * 2 + c, there = c * 6 + place;
+            assert_compare(weight_of("norm/moving_mean")[here], ==, there, c, place);
+            for (int k = 0; k < 4; k++) {
+                assert_compare(weight_of("fc/kernel")[here * 4 + k], ==, k * 12 + there, c, place, k);
+            }
+        }
+    }
+    for (int i = 0; i < 12; i++) assert_compare(weight_of("last/bias")[i], ==, i);
+    for (int i = 0; i < 4; i++) assert_compare(weight_of("fc/bias")[i], ==, i);
+}
+
 static void test_half_precision(void **state)
 {
     (void)state;
@@ -406,6 +440,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_warm_start_by_flat_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_weights_of_a_saved_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layouts_of_modules, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_order_behind_flatten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_half_precision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pickles_are_never_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_networks, set_up, tear_down),

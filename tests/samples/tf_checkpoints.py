@@ -49,15 +49,16 @@ def write_flat(path):
 
 
 class Dense(tf.Module):
-    def __init__(self, scope, first):
+    def __init__(self, scope, first, second):
         super().__init__()
         self.kernel = tf.Variable(numbers(first, 3, 2), name=scope + "/kernel")
-        self.bias = tf.Variable(numbers(first + 1, 2), name=scope + "/bias")
+        self.bias = tf.Variable(numbers(second, 2), name=scope + "/bias")
 
 
 def write_objects(path):
-    """TensorFlow 2's names. Two layers have the same name, so that it says nothing."""
-    layers = [Dense("one", 1), Dense("model/two", 3), Dense("same", 5), Dense("same", 7)]
+    """TensorFlow 2's names. Two layers have the same name, so that it says nothing,
+    and the same bias."""
+    layers = [Dense("one", 1, 2), Dense("model/two", 3, 4), Dense("same", 5, 6), Dense("same", 7, 6)]
     optimizer = tf.Module()
     optimizer.slots = [tf.Variable(numbers(9, 2), name="one/momentum")]
     tf.train.Checkpoint(layers=layers, optimizer=optimizer).write(path)

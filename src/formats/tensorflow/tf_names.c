@@ -95,10 +95,27 @@ static const char *name_of(const liana__tf_variable *variable, const renaming *l
     return found && !variable->is_state ? found->name : path_of(variable, arena);
 }
 
+/* The length of the name of what a variable belongs to: "sequential/dense" of "sequential/dense/kernel". */
+static size_t owner_length(const liana__tf_variable *variable)
+{
+    const char *slash = strrchr(variable->name, '/');
+    return slash ? (size_t)(slash - variable->name) : 0;
+}
+
+static bool same_owner(const liana__tf_variable *a, const liana__tf_variable *b)
+{
+    const size_t length = owner_length(a);
+    return length == owner_length(b) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* By owners, then by names, then by keys. */
 static int compare_variables(const void *a, const void *b)
 {
     const liana__tf_variable *const *one = a, *const *other = b;
-    const int order = strcmp((*one)->name, (*other)->name);
+    const size_t length = owner_length(*one), other_length = owner_length(*other);
+    int order = strncmp((*one)->name, (*other)->name, length < other_length ? length : other_length);
+    if (order == 0) order = (length > other_length) - (length < other_length);
+    if (order == 0) order = strcmp((*one)->name, (*other)->name);
     return order ? order : strcmp((*one)->key, (*other)->key);
 }
 
@@ -110,17 +127,18 @@ static bool same_values(const liana__tf_variable *a, const liana__tf_variable *b
 }
 
 /* Variables of one name are copies of each other (a SavedModel of Keras 3 has all twice), or those of two models: then
- * the name says nothing, and each has its path. */
+ * the names of that owner say nothing, and each variable has its path. */
 static liana_status settle_names(liana__tf_variable **sorted, size_t count, liana__arena *arena, liana__error *error)
 {
     size_t end;
     for (size_t begin = 0; begin < count; begin = end) {
         bool same = true;
-        for (end = begin + 1; end < count && strcmp(sorted[begin]->name, sorted[end]->name) == 0; end++) {
-            same = same && same_values(sorted[begin], sorted[end]);
+        for (end = begin + 1; end < count && same_owner(sorted[begin], sorted[end]); end++) {
+            sorted[end]->is_copy = strcmp(sorted[end - 1]->name, sorted[end]->name) == 0;
+            same = same && (!sorted[end]->is_copy || same_values(sorted[end - 1], sorted[end]));
         }
-        for (size_t i = begin + 1; i < end && same; i++) sorted[i]->is_copy = true;
         for (size_t i = begin; i < end && !same; i++) {
+            sorted[i]->is_copy = false;
             sorted[i]->name = path_of(sorted[i], arena);
             if (!sorted[i]->name) return liana__fail_memory(error, "a graph of objects");
         }

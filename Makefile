@@ -1,4 +1,4 @@
-# The short way in; CMake does the work. `make help` lists the targets.
+# Short names for the common tasks; CMake builds. `make help` lists the targets.
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -21,7 +21,7 @@ CONFIGURE = cmake -S . -B $(1) $(if $(wildcard $(1)/CMakeCache.txt),,$(GENERATOR
 	$(CMAKE_OPTIONS) $(2) --log-level=WARNING -Wno-dev >/dev/null
 COMPILE = cmake --build $(1) --parallel $(JOBS)
 INSTALL = cmake --install $(1) --strip
-# Debian's packages. What is there costs nothing.
+# Debian's packages. Packages that are there cost nothing.
 PACKAGES = scripts/install-packages.sh
 PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
@@ -167,10 +167,10 @@ install: ## install into $(DESTDIR)$(PREFIX)
 	$(call COMPILE,$(BUILD)) --target liana_product
 	DESTDIR=$(DESTDIR) $(call INSTALL,$(BUILD))
 
-uninstall: ## remove what the last `make install` installed (with the same DESTDIR)
+uninstall: ## remove the files of the last `make install` (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
-clean: ## remove what was built
+clean: ## remove everything built
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -18,8 +18,8 @@
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
 #   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
 #
-# On two cores a round of everything takes about 40 minutes, and half an hour more the first time, when PyTorch 2 and JAX
-# compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
+# On two cores a round of everything takes about 40 minutes, and half an hour more the first time, when PyTorch 2 and
+# JAX compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
 #
 # train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
 # 16, with Adam. -converged is such a step late in training (bench_step.c). The others train from files: flowers-jpeg
@@ -27,9 +27,10 @@
 # the first step). start-NAME is a whole process that trains one step, from its start to its end.
 #
 # Peers are measured in precisions, memory layouts and ways to compile that their users choose from; in further rounds
-# only in what came out best. bench_peers.sh has them. Of PyTorch 1.13 'tuned' is what experts do on top: malloc keeps its
-# pages (as jemalloc does in PyTorch's tuning guide), and inference goes through torch.jit; today's are all tuned so.
-# Reports: BUILD/bench/records.jsonl, table.txt, table.json, plot.png, plot.svg. What is not there is left out, and said.
+# only in what came out best. bench_peers.sh has them. Of PyTorch 1.13 'tuned' is what experts do on top: malloc keeps
+# its pages (as jemalloc does in PyTorch's tuning guide), and inference goes through torch.jit; today's are all tuned
+# so. Reports: BUILD/bench/records.jsonl, table.txt, table.json, plot.png, plot.svg. Missing parts are left out, and
+# named.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}

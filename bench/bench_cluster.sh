@@ -1,6 +1,6 @@
 #!/bin/sh
-# What two processes of one thread give, beside one process of two threads: bench/bench_cluster.sh [BUILD]. Nothing else
-# should run.
+# Two processes of one thread against one process of two threads: bench/bench_cluster.sh [BUILD]. Nothing else should
+# run.
 #
 #   NETWORKS="MobileNetV2 flowers ResNet50"   flowers is MobileNetV2 0.35 on JPEGs of 192 x 192; tiny tries the script
 #   WAYS="process mirrored mpi zmq unmirrored encrypted one pytorch ddp pytorch_one"
@@ -17,8 +17,9 @@
 #   START=flowers     whose start is measured; none: nobody's
 #   PRECISION=float32 what liana computes in; PyTorch computes in float32
 #
-# One line for each network and way: images per second, from the lowest to the highest, and the share of `process`, which is
-# the median of the rounds' shares. The last lines are the start of four workers, from the command to the end of the first step.
+# One line for each network and way: images per second, from the lowest to the highest, and the share of `process`,
+# which is the median of the rounds' shares. The last lines are the start of four workers, from the command to the end
+# of the first step.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=build

@@ -1,4 +1,4 @@
-/* What the input pipeline delivers, beside what bare libjpeg-turbo decodes: for bench_data.sh.
+/* The speed of the input pipeline, against bare libjpeg-turbo's decoding: for bench_data.sh.
  *
  *   bench_data PATTERN FOLDER [ROUNDS]
  *
@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/recorder.h"
 #include "data/augment/augment.h"
+#include "data/loader/loader.h"
 #include "data/source/source_open.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
@@ -132,7 +133,6 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
 {
     liana__arena arena = {0};
     liana__augment *augment = NULL;
-    liana__augmenter augmenter;
     liana__image_cache_file_options file = {.folder = b->folder, .name = "bench", .settings = ""};
     liana__loader_options options = plain_options(b);
     if (cached) options.cache_file = &file;
@@ -141,8 +141,7 @@ static double run_loader(bench *b, const char *augment_list, bool cached, consum
         liana_image_shape shape = {b->height, b->width, 3};
         demand(b, liana__yaml_parse(augment_list, strlen(augment_list), "list", &arena, &list, &b->error));
         demand(b, liana__augment_create(b->context, list, "augment", &shape, &augment, &b->error));
-        augmenter = liana__augmenter_of(augment);
-        options.augmenter = &augmenter;
+        options.augment = augment;
     }
     liana__loader *loader;
     demand(b, liana__loader_create(b->source, &options, &loader, &b->error));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The input pipeline beside bare libjpeg-turbo and PyTorch's DataLoader, in one run: `make bench-data`. Nothing else
+# The input pipeline against bare libjpeg-turbo and PyTorch's DataLoader, in one run: `make bench-data`. Nothing else
 # should run.
 #
 #   bench/bench_data.sh [BUILD]   what is measured is BUILD/bench_data (default: build)

@@ -7,11 +7,11 @@
 #   CONFIG=examples/mnist.yaml     what is trained, with a constant learning rate
 #   LIANA_TEST_DATA=               where mnist/ is (default: ../shared/data beside the source tree)
 #
-# Late in training most gradients are next to nothing. What an optimizer keeps of them decays until it is denormal, which
-# takes some 80,000 steps of Adam, and processors calculate with denormal numbers many times slower. One line for each
-# precision says images/s of the first and of the last ten epochs (medians), and the second as a multiple of the first.
-# On two cores that takes about ten minutes.
-# Reports: BUILD/bench-long/PRECISION.json, liana's timing.json. `bench_step mnist --converged` has such a state at once.
+# Late in training most gradients are next to nothing. The optimizer's values for them decay until they are denormal,
+# which takes some 80,000 steps of Adam, and processors calculate with denormal numbers many times slower. One line for
+# each precision says images/s of the first and of the last ten epochs (medians), and the second as a multiple of the
+# first. On two cores that takes about ten minutes. Reports: BUILD/bench-long/PRECISION.json, liana's timing.json.
+# `bench_step mnist --converged` has such a state at once.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}

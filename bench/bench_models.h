@@ -7,7 +7,7 @@
 #include <liana/dataset.h>
 #include <liana/model.h>
 
-/* What a network is trained on unless the command line says otherwise. */
+/* A network's training settings unless the command line says otherwise. */
 typedef struct bench_model {
     const char *name;
     int64_t batch_size;

@@ -1,4 +1,4 @@
-# The peers that bench.sh measures beside liana: read by it with `.`, not run alone. It sets here, build, out, records,
+# The peers that bench.sh measures against liana: read by it with `.`, not run alone. It sets here, build, out, records,
 # round, rounds, workload, steps, seconds and threads.
 #
 # A peer has a name for PEERS, a program as records and tables call it, a Python and a script.
@@ -6,8 +6,7 @@
 #   pytorch2    PyTorch 2                    LIANA_PEERS/torch    pytorch_peer.py
 #   jax         JAX                          LIANA_PEERS/jax      jax_peer.py
 #   tensorflow  TensorFlow with Keras        LIANA_PEERS/tensorflow    keras_peer.py
-# shellcheck shell=sh
-# shellcheck disable=SC2154
+# shellcheck shell=sh shellcheck disable=SC2154
 known_peers="pytorch1 pytorch2 jax tensorflow"
 peers_dir=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 # Whether the processor has instructions for bf16.
@@ -84,13 +83,13 @@ peer() {
         set -- MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184 "$@"
         ;;
     esac
-    # What was compiled in an earlier run is compiled no more, but where a process's start is measured.
+    # Programs that were compiled in an earlier run are not compiled again, but where a process's start is measured.
     case "$peer_name $workload" in
     *" start-"*) ;;
     pytorch2*) set -- TORCHINDUCTOR_CACHE_DIR="$peers_dir/cache/torch" "$@" ;;
     jax*) set -- JAX_COMPILATION_CACHE_DIR="$peers_dir/cache/jax" "$@" ;;
     esac
-    # What it cannot do, or not in time, is part of the result.
+    # Failures and time limits are part of the result.
     "$build/bench_run" --limit "$limit" "$records" "$workload" "$program" "$variant" "$round" - env "$@" || true
 }
 
@@ -113,7 +112,7 @@ old_pytorch() {
             --seconds "$least"
     done
     case $workload in infer*) ;; *) return 0 ;; esac
-    # What torch.jit makes is ready after a few calls.
+    # torch.jit's program is ready after a few calls.
     peer pytorch1 "tuned fp32 contiguous torch.jit" "$@" --frozen --layout contiguous --steps "$count" --warmup 2 \
         --seconds "$least"
     peer pytorch1 "tuned bf16 channels_last torch.jit" "$@" --frozen --precision bf16 --steps "$count" --warmup 2 \
@@ -198,7 +197,7 @@ peers_files() {
     peer tensorflow "bf16 graph" flowers "$@" --precision mixed_bfloat16 --steps 12 --warmup 2 --seconds "$seconds"
 }
 
-# peers_start MODEL INPUT: one step, in what starts fastest.
+# peers_start MODEL INPUT: one step, in the program that starts fastest.
 peers_start() {
     for name in pytorch1 pytorch2 jax tensorflow; do
         variant="fp32 eager"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# What an update through liana costs on the PJRT plugin for CPUs, beside the same plugin running the StableHLO that JAX
-# exports for the equivalent update, and beside JAX itself.
+# The cost of an update through liana on the PJRT plugin for CPUs, against the same plugin running the StableHLO that
+# JAX exports for the equivalent update, and against JAX itself.
 #   bench/bench_pjrt.sh [MODEL ...]     default MobileNetV2 ResNet50, at 96 pixels, batches of 8
-# BUILD=build  SIZE=96  BATCH=8  SECONDS_EACH=20  ROUNDS=2
-# The first two run in one process, in turn, so that both have the same machine: the ratio is the median over pairs. JAX has
-# a process of its own. Compile times are of the plugin alone; the last one is a start from liana's programs on disk.
+# BUILD=build SIZE=96 BATCH=8 SECONDS_EACH=20 ROUNDS=2 The first two run in one process, in turn, so that both have the
+# same machine: the ratio is the median over pairs. JAX has a process of its own. Compile times are of the plugin alone;
+# the last one is a start from liana's programs on disk.
 set -eu
 here=$(dirname "$0")
 build=${BUILD:-$here/../build}

@@ -12,7 +12,7 @@ enum {
     MARGIN = 28,
     LABEL = 190, /* the names of the rows */
     BARS = 310,  /* where bars may go */
-    TEXT = 190,  /* what is written beside them */
+    TEXT = 190,  /* the text next to them */
     GUTTER = 36,
     HEADER = 92,
     FOOTER = 30,
@@ -25,7 +25,7 @@ enum {
 };
 static const double scale = 2;
 
-/* What one bar is of, and how it looks; in the order in which they are drawn. */
+/* The subject of one bar, and its looks; in the order in which they are drawn. */
 typedef enum bench_bar {
     OLD_PYTORCH,
     PYTORCH,
@@ -77,8 +77,8 @@ static int bars_of(const bench_row *row)
     return count;
 }
 
-/* What all bars of a row are measured against: the best of today's peers, where there is none the older one, and
- * liana itself where there is no peer at all. */
+/* The unit of all bars of a row: the best of today's peers, where there is none the older one, and liana itself where
+ * there is no peer at all. */
 static const bench_series *unit_of(const bench_row *row)
 {
     if (row->today) return row->today;

@@ -1,4 +1,4 @@
-/* What liana's own matrix products are worth beside oneDNN's: every kernel that can compute a node, in alternation on
+/* The speed of liana's own matrix products against oneDNN's: every kernel that can compute a node, in alternation on
  * the same data, on one core.
  *
  *   bench_products [--bf16] [--peak GFLOPS] [--layer N] SET BATCH [forward|input|kernel]...

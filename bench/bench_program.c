@@ -1,5 +1,5 @@
-/* What a call costs beside its arithmetic: a compiled graph of ten small ops, the same in public with a feed and a fetch,
- * small ops whose values are asked for at once, and an evaluation of one example.
+/* The cost of a call without its arithmetic: a compiled graph of ten small ops, the same in public with a feed and a
+ * fetch, small ops whose values are asked for at once, and an evaluation of one example.
  *
  *     bench_program [RUNS]    default 200000
  *

@@ -11,7 +11,7 @@
 
 enum { MOST_RECORDS = 64 << 20 }; /* bytes */
 
-/* What a workload's name says: the panel, and what is read from its records. */
+/* The meaning of a workload's name: the panel, and the values of its records. */
 static const struct {
     const char *prefix; /* of the workload; "" fits all */
     const char *key, *title;
@@ -144,7 +144,7 @@ static liana_status add_record(bench_records *records, const liana__value *recor
         return liana__fail(error, LIANA_INVALID_DATA, "a record without workload, program or variant");
     }
     if (!liana__starts_with(workload, kinds[kind].prefix)) return LIANA_OK;
-    /* A kind without a prefix takes what no other does. */
+    /* A kind without a prefix takes the workloads that no other does. */
     for (size_t i = 0; !*kinds[kind].prefix && i < kind; i++) {
         if (liana__starts_with(workload, kinds[i].prefix)) return LIANA_OK;
     }
@@ -160,7 +160,8 @@ static liana_status add_record(bench_records *records, const liana__value *recor
     return added && !records->arena.failed ? LIANA_OK : liana__fail_memory(error, "the records");
 }
 
-/* --- What the values say ----------------------------------------------------------------------------------------- */
+/* --- The meaning of values
+ * ----------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {

@@ -14,7 +14,7 @@ typedef enum bench_unit {
     BENCH_MEBIBYTES,
 } bench_unit;
 
-/* What liana is measured beside, in the order of the columns. */
+/* The peers of liana, in the order of the columns. */
 typedef enum bench_peer {
     BENCH_PYTORCH_1,       /* Debian's PyTorch 1.13 as it is installed */
     BENCH_PYTORCH_1_TUNED, /* the same with malloc and torch.jit set up by hand: variants "tuned ..." */
@@ -26,7 +26,7 @@ typedef enum bench_peer {
 
 typedef struct bench_series {
     const char *program; /* "liana", or one that bench_peer_program names */
-    const char *version; /* what the program says of itself; NULL if it says nothing */
+    const char *version; /* the program's own version; NULL if it does not say */
     const char *variant; /* "float32", "mixed_bfloat16", "float32 avx2"; a peer's setting */
     const char *error;   /* why there is no value; NULL if there is one */
     double *values;      /* by round */
@@ -36,7 +36,7 @@ typedef struct bench_series {
 
 typedef struct bench_row {
     const char *workload; /* bench.sh's name */
-    const char *label;    /* what people read */
+    const char *label;    /* its name for people */
     bench_series *series;
     size_t count, capacity;
     const bench_series *best[BENCH_NUM_PEERS]; /* each peer in its best variant; NULL where it was not measured */
@@ -65,7 +65,7 @@ liana_status bench_records_read(const char *path, bench_records *records, liana_
 void bench_records_free(bench_records *records);
 
 const char *bench_unit_name(bench_unit unit);
-/* What records call the peer, and what its column is called. */
+/* The peer's name in records, and the name of its column. */
 const char *bench_peer_program(bench_peer peer);
 const char *bench_peer_title(bench_peer peer);
 /* Whether a series is one of this peer's. */

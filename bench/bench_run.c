@@ -1,14 +1,13 @@
-/* Runs one command, says how long it took and how much memory it needed at most, and keeps what it reported. For
- * bench.sh.
+/* Runs one command, measures its time and its largest memory, and keeps its report. For bench.sh.
  *
  *   bench_run [--limit SECONDS] RECORDS WORKLOAD PROGRAM VARIANT ROUND RESULT COMMAND...
  *
  * Appends one line of JSON to the file RECORDS: workload, program, variant, round; seconds from the process's start to
  * its end; peak_memory, the largest resident set in bytes (of the process, or of the largest process it waited for);
- * result, what the command reported: the JSON in the file RESULT, or in its last line of output where RESULT is '-';
- * version, that of the report if it has one; error, the last line that it said instead if it failed. A command that
+ * result, the command's report: the JSON in the file RESULT, or in its last line of output where RESULT is '-';
+ * version, that of the report if it has one; error, the last line of its messages instead if it failed. A command that
  * takes longer than the limit is ended with all that it started, and has failed. Status 1 if the command failed, 2 if
- * nothing could be recorded. What the command says lies beside RECORDS, in run.out and run.err. */
+ * nothing could be recorded. The command's output lies next to RECORDS, in run.out and run.err. */
 #include "base/context.h"
 #include "base/file.h"
 #include "formats/json.h"
@@ -50,7 +49,7 @@ static bool redirect(const char *path, int target)
     return file >= 0 && dup2(file, target) >= 0 && close(file) == 0;
 }
 
-/* The command's group of processes, and the signal that ended it: what a handler may know. */
+/* The command's group of processes, and the signal that ended it, for a handler. */
 static volatile sig_atomic_t running;
 static volatile sig_atomic_t ended_by;
 

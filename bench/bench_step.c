@@ -1,18 +1,18 @@
-/* What one step costs without input: images per second of whole updates (shards, their sum, the optimizer) or of
- * inference, on one batch that is always there. For bench.sh, beside pytorch_peer.py --input synthetic.
+/* The speed of one step without input: images per second of whole updates (shards, their sum, the optimizer) or of
+ * inference, on one batch that is always there. For bench.sh, with pytorch_peer.py --input synthetic.
  *
  *   bench_step MODEL [--infer | --converged] [--precision float32|mixed_bfloat16] [--batch N] [--microbatch N]
  *                    [--image-size N] [--classes N] [--steps N] [--warmup N] [--seconds S] [--memory MIB]
  *                    [--device NAME [--against FILE]]
  *
  * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
- * --seconds (2) have passed. --converged measures what training is like after many epochs: the batch is learned first,
- * and the optimizer's slots hold denormal numbers, which the report counts. --memory is what training may take, as
- * train.memory. --against runs a program of StableHLO (jax_peer.py --export) on the same device in turn with the steps:
- * the report then also has its seconds, and the median of what a step takes of the run just before it.
- * The report is one JSON line. peak_memory is of the whole process, in bytes. compile_seconds is the time from the model to
- * programs that are ready: graphs, their text, the compiler or the programs on disk. LIANA_THREADS and LIANA_MAX_ISA say
- * what is measured. */
+ * --seconds (2) have passed. --converged measures training as it is after many epochs: the batch is learned first, and
+ * the optimizer's slots hold denormal numbers, which the report counts. --memory limits training, as train.memory.
+ * --against runs a program of StableHLO (jax_peer.py --export) on the same device in turn with the steps: the report
+ * then also has its seconds, and the median of a step's time divided by that of the run just before it. The report is
+ * one JSON line. peak_memory is of the whole process, in bytes. compile_seconds is the time from the model to programs
+ * that are ready: graphs, their text, the compiler or the programs on disk. LIANA_THREADS and LIANA_MAX_ISA choose the
+ * threads and the instruction set. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/random.h"
@@ -57,8 +57,8 @@ typedef struct bench {
     long long denormals;     /* of the optimizer's slots, then */
 } bench;
 
-/* Noise; of one channel only in a disc that holds a fifth of the image, as ink does of a digit's: kernels that leave
- * out what is 0 would else have more or less to do than in training. */
+/* Noise; of one channel only in a disc that holds a fifth of the image, as the ink of a digit: kernels that leave out
+ * zeros would else have more or less to do than in training. */
 static void draw_image(const bench_model *what, liana__philox_key key, size_t image, uint8_t *pixels)
 {
     const int64_t size = what->height * what->width * what->channels;
@@ -159,7 +159,7 @@ static liana_status run_step(bench *b, int step, liana__error *error)
 
 /* --- A converged state -------------------------------------------------------------------------------------------- */
 
-/* f(value of m, value of v) for each pair of Adam's slots; what it changes is written back. */
+/* f(value of m, value of v) for each pair of Adam's slots; changed values are written back. */
 static liana_status change_slots(bench *b, void (*change)(bench *b, float *m, float *v), liana__error *error)
 {
     static const char prefix[] = "optimizer/Adam/m/";

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a second core gives, and what the machine lets it give: bench/bench_threads.sh [BUILD] WORKLOAD... Nothing else
-# should run.
+# The gain of a second core, and the machine's limit: bench/bench_threads.sh [BUILD] WORKLOAD... Nothing else should
+# run.
 #
 #   WORKLOAD    a model of bench_step and its options in one word: "ResNet50 --precision mixed_bfloat16"
 #   ROUNDS=3    turns of the three; the median counts

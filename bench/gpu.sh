@@ -1,5 +1,5 @@
 #!/bin/sh
-# What liana reaches on an accelerator, beside JAX on the same one: bench/gpu.sh [MODEL ...]
+# liana's speed on an accelerator, against JAX on the same one: bench/gpu.sh [MODEL ...]
 #   DEVICE=gpu      as train.device; 'pjrt:cpu?cpu_device_count=1' tries the script without an accelerator
 #   BATCH=256  SIZE=224  SECONDS_EACH=10  ROUNDS=3  PRECISION=mixed_bfloat16 (or float32)
 #   JAX_PYTHON=     a Python with JAX for this accelerator (default: scripts/install-peers.sh's)
@@ -8,9 +8,9 @@
 #   FLOWERS_MORE=   more settings for it: FLOWERS_MORE=data.train.take=320 is a short one
 #   MNIST=          a small network, trained with 1 and with STEPS=16 updates in an execution (default: examples/mnist.yaml);
 #   MNIST_MORE=     more settings for it: MNIST_MORE=data.train.take=2000 is a short one
-# Models: default ResNet50 EfficientNetB0 MobileNetV2. A line for each: images per second, medians of the rounds, which are
-# measured in turn. Then MNIST's images per second in its second epoch, and the share of an epoch of FLOWERS that waits for its
-# input. What is missing is left out, and named.
+# Models: default ResNet50 EfficientNetB0 MobileNetV2. A line for each: images per second, medians of the rounds, which
+# are measured in turn. Then MNIST's images per second in its second epoch, and the share of an epoch of FLOWERS that
+# waits for its input. Missing parts are left out, and named.
 set -eu
 here=$(dirname "$0")
 build=${BUILD:-$here/../build}

@@ -2,12 +2,12 @@
  *
  *   plot_scaling OUT.svg|OUT.png NAME=FILE...
  *
- * Each FILE holds what `liana plan --json` printed. One panel shows the examples a second of each worker, by the number of
- * workers, as a share of what one worker does alone; the other one the share of the exchange in a step. Prints the rows of
- * a table with some of the same numbers. */
+ * Each FILE is the output of `liana plan --json`. One panel shows the examples a second of each worker, by the number
+ * of workers, as a share of one worker's alone. The other panel shows the share of the exchange in a step. Prints the
+ * rows of a table with some of the same numbers. */
 #include "base/file.h"
 #include "formats/json.h"
-#include "report/figure.h"
+#include "report/pictures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,7 +32,7 @@ except ImportError as missing:
     peer_common.missing("pytorch_peer.py", missing, "scripts/install-packages.sh --bench or scripts/install-peers.sh "
                         "install what it needs")
 import pytorch_networks
-# PIL is imported where it is used: what does not need it does not wait for it.
+# PIL is imported where it is used: code that does not need it does not wait for it.
 
 MODERN = int(torch.__version__.split(".")[0]) >= 2
 
@@ -152,7 +152,7 @@ def synthetic_batches(batch_size, shape, classes, layout, one_for_each):
         yield images, labels
 
 
-# ---- what is measured ----
+# ---- measurements ----
 
 def batches_for(options, task):
     if options.input == "synthetic":

@@ -103,8 +103,8 @@ liana_status stablehlo_program_run(stablehlo_program *own, double *seconds, lian
 {
     const liana__pjrt_plugin *plugin = &own->device->client->plugin;
     const double begin = liana__clock_seconds();
-    LIANA_TRY(liana__pjrt_program_run(own->program, own->device->handle, own->handles, own->num_arguments, own->results,
-                                      error));
+    LIANA_TRY(liana__pjrt_program_run(own->program, own->device->handle, &own->handles, own->num_arguments,
+                                      &own->results, error));
     liana__pjrt_download_args args = {.buffer = own->results[own->program->num_results - 1]};
     LIANA_TRY(liana__pjrt_call(plugin, LIANA__PJRT_BUFFER_TO_HOST_BUFFER, &args, error));
     void *data = malloc(args.size);

@@ -1,5 +1,5 @@
 /* stablehlo_program.h - a program that somebody else has written as StableHLO (jax_peer.py --export), on a device of a
- * plugin. Arguments that it donates to a result are what that result was, from execution to execution, as weights are in a
+ * plugin. Arguments that it donates to a result are the former result, from execution to execution, as weights are in a
  * training. */
 #ifndef LIANA_BENCH_STABLEHLO_PROGRAM_H
 #define LIANA_BENCH_STABLEHLO_PROGRAM_H

@@ -1,4 +1,4 @@
-# What `make bench` runs beside the liana command. Tests keep it running; nothing is measured there.
+# The programs that `make bench` runs together with the liana command. Tests keep it running; nothing is measured there.
 add_executable(bench_step ${PROJECT_SOURCE_DIR}/bench/bench_step.c ${PROJECT_SOURCE_DIR}/bench/bench_models.c
   ${PROJECT_SOURCE_DIR}/bench/stablehlo_program.c)
 add_executable(bench_kernels ${PROJECT_SOURCE_DIR}/bench/bench_kernels.c)

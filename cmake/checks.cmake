@@ -41,6 +41,7 @@ liana_add_check(shaped_network tests/checks/test_shaped_network.sh ${PROJECT_BIN
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
 liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
+liana_add_check(named_files tests/checks/test_named_files.sh)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(docs_commands_with_plugin tests/docs/test_docs.sh ${PROJECT_BINARY_DIR} --plugin)
 # A sanitizer asks other questions.
@@ -68,9 +69,9 @@ if(NOT LIANA_SANITIZE)
   set_tests_properties(install_shared PROPERTIES DEPENDS builds_without_options)
 endif()
 
-# What takes long begins first, so that no core is idle at the end. Beside the two builds, which take both cores, run tests
-# that mostly wait (for leases, heartbeats and deaths); later one of those between others that compute. A finished run tells
-# CTest how long each takes, and it orders them by that.
+# Long tests begin first, so that no core is idle at the end. During the two builds, which take both cores, run tests
+# that mostly wait (for leases, heartbeats and deaths); later one of those between others that compute. A finished run
+# tells CTest how long each takes, and it orders them by that.
 set(LIANA_LONG_TESTS builds_with_clang builds_without_options test_rejoin test_deaths test_free_deaths
   small_processors test_ops test_cluster_signals docs_commands test_team test_remote_takeover
   test_resume test_model_zoo test_lease mpi test_recompute_segments test_cluster_refused

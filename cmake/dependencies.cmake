@@ -5,7 +5,7 @@ find_package(ZLIB REQUIRED)
 # liana_find_package(JPEG libjpeg REQUIRED|QUIET): the target PkgConfig::JPEG. JPEG_FOUND says whether it is there.
 # pkg_check_modules makes include folders of a package's -isystem options when it first sees the package. Any later
 # configuration has it from the cache, with the folders missing or in another place, and everything is compiled again.
-# So the target gets what is in ..._CFLAGS, which has all options each time.
+# So the target gets the options of ..._CFLAGS, which are complete each time.
 function(liana_find_package stem package need)
   pkg_check_modules(${stem} ${need} IMPORTED_TARGET ${package})
   if(NOT ${stem}_FOUND)

@@ -1,7 +1,7 @@
 # Fuzz targets (libFuzzer): each tests/fuzz/fuzz_*.c is a program that feeds a reader with what libFuzzer invents.
 #   cmake -G Ninja -B build-fuzz -S . -DCMAKE_C_COMPILER=clang -DLIANA_FUZZ=ON && ninja -C build-fuzz liana_fuzz
 #   build-fuzz/fuzz_tfrecord -max_total_time=60 CORPUS_FOLDER tests/fuzz/corpus/fuzz_tfrecord
-# tests/fuzz/corpus holds a few small valid files to start from, and what earlier runs found; tests replay them.
+# tests/fuzz/corpus holds a few small valid files to start from, and the findings of earlier runs; tests replay them.
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "LIANA_FUZZ needs clang: libFuzzer is a part of it (-DCMAKE_C_COMPILER=clang)")
 endif()
@@ -13,7 +13,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(NOT LIANA_HAS_FUZZER)
   message(FATAL_ERROR "clang's libFuzzer is not installed; scripts/install-packages.sh --fuzz installs it")
 endif()
-# pointer-overflow would stop at NULL + 0, the place of an empty workspace; address finds what is read or written there.
+# pointer-overflow would stop at NULL + 0, the place of an empty workspace; address finds reads and writes there.
 target_compile_options(liana_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer)
 target_link_options(liana_options INTERFACE -fsanitize=address,undefined)
@@ -29,7 +29,7 @@ if(NOT LIANA_REMOTE)
   list(FILTER LIANA_FUZZ_HELPERS EXCLUDE REGEX "/try_remote\\.c$")
   list(FILTER LIANA_FUZZ_SOURCES EXCLUDE REGEX "/fuzz_(listing|credentials)\\.c$")
 endif()
-# clang links its sanitizers into programs only, so that a shared library cannot be built beside them.
+# clang links its sanitizers into programs only, so that a shared library cannot be built with them.
 add_custom_target(liana_fuzz)
 foreach(source ${LIANA_FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)

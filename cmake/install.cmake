@@ -1,8 +1,8 @@
-# What `make install` puts where, and how other programs find it: liana.pc for pkg-config, LianaConfig.cmake for CMake.
-# Both find their files from where they lie themselves, so an installed tree may be moved.
+# The files of `make install`, and how other programs find the library: liana.pc for pkg-config, LianaConfig.cmake for
+# CMake. Both find their files from where they lie themselves, so an installed tree may be moved.
 include(CMakePackageConfigHelpers)
 
-# What `make` builds: everything that is installed, and no tests.
+# `make` builds everything that is installed, and no tests.
 add_custom_target(liana_product DEPENDS liana liana_manual)
 install(TARGETS liana RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(LIANA_SHARED)
@@ -25,7 +25,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTAL
 install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The manual page is what the command says of itself.
+# The manual page is the command's own help.
 set(LIANA_MANUAL ${PROJECT_BINARY_DIR}/generated/liana.1)
 add_custom_command(OUTPUT ${LIANA_MANUAL}
   COMMAND ${PROJECT_SOURCE_DIR}/scripts/manual.sh $<TARGET_FILE:liana> > ${LIANA_MANUAL}
@@ -37,8 +37,8 @@ install(FILES scripts/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
   WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
 
-# What a program that links libliana.a must link as well, each in its shared form: Debian has no archive of oneDNN.
-# Written as libraries, not as packages: the packages' development files are needed by who links libliana.a only.
+# Libraries that a program with libliana.a must link as well, each in its shared form: Debian has no archive of oneDNN.
+# Written as libraries, not as packages: only programs that link libliana.a need the packages' development files.
 set(LIANA_NEEDED_LIBS)
 foreach(package JPEG PNG EXIF JANSSON FYAML PROTOBUF_C UTF8PROC)
   list(APPEND LIANA_NEEDED_LIBS ${${package}_LDFLAGS})

@@ -66,7 +66,7 @@ else()
   list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/distribute/transport/zmq_missing.c)
 endif()
 
-# What every part of liana is compiled with.
+# The compiler's options for every part of liana.
 add_library(liana_options INTERFACE)
 target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${PROJECT_VERSION}"
   $<$<BOOL:${LIANA_HDF5}>:LIANA_HAVE_HDF5> $<$<BOOL:${LIANA_X86}>:LIANA_X86>
@@ -121,11 +121,11 @@ if(LIANA_SHARED)
   endif()
 endif()
 if(LIANA_SHARED)
-  # Plugins call the library that has loaded them, so the command links the shared one. The command calls what the
-  # library hides: its code lies in the library too, and the program is a main that calls it.
+  # Plugins call the library that has loaded them, so the command links the shared one. The command calls functions that
+  # the library hides: its code lies in the library too, and the program is a main that calls it.
   target_sources(liana_shared PRIVATE $<TARGET_OBJECTS:liana_cli_objects>)
   if(LIANA_SANITIZE)
-    # A sanitizer's library must come first in the program that loads what it is built into.
+    # A sanitizer's library must come first in the program that loads a library built with it.
     target_link_options(liana PRIVATE -fsanitize=${LIANA_SANITIZE})
   endif()
   target_link_libraries(liana PRIVATE liana_shared)

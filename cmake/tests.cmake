@@ -22,7 +22,7 @@ if(LIANA_SANITIZE)
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/harness/tsan.supp:die_after_fork=0")
 endif()
-# `make test` needs nothing but Debian: what needs a peer (harness/peers.h) is left to the tests with the label peers.
+# `make test` needs nothing but Debian: tests that need a peer (harness/peers.h) have the label peers and run apart.
 set(LIANA_TEST_ENVIRONMENT ${LIANA_PEERS_ENVIRONMENT} "LIANA_PEERS=")
 # The PJRT plugin that counts and fails on purpose; it hands calls to a real one.
 add_library(liana_counting_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/modules/counting_plugin.c)
@@ -41,8 +41,7 @@ target_link_libraries(liana_ahead_plugin PRIVATE liana_options)
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/training/test_tile_plan.c
   APPEND PROPERTY COMPILE_DEFINITIONS LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
 add_dependencies(liana_test_harness liana_ahead_plugin)
-# Tests without arithmetic on arrays and images: what they do depends on no instruction set. `make test-levels` runs them
-# once.
+# Tests without arithmetic on arrays and images: they depend on no instruction set. `make test-levels` runs them once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json
     listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tfrecord
     tfrecord_blocks value yaml)
@@ -108,7 +107,7 @@ foreach(source ${LIANA_FUZZ_SOURCES})
   endif()
 endforeach()
 
-# The examples in C; tests/install builds them against what is installed as well.
+# The examples in C; tests/install builds them against the installed library as well.
 foreach(example mnist datasets line values custom_loop replicas free_workers gan class_picture estimator towers)
   add_executable(example_${example} ${PROJECT_SOURCE_DIR}/examples/${example}.c)
   target_link_libraries(example_${example} PRIVATE liana_internal m)

@@ -1,5 +1,5 @@
-/* What a class looks like to a model: an image that is changed, by gradients, until the model is sure of it. After
- * `make install`:
+/* A class as a model sees it: an image that is changed, by gradients, until the model is sure of it. After `make
+ * install`:
  *
  *     cc class_picture.c -o class_picture $(pkg-config --cflags --libs liana)
  *     ./class_picture MODEL CLASS [UPDATES]

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A shard: up to 32 examples, computed together. liana adds up what all shards give, in one order. */
+/* A shard: up to 32 examples, computed together. liana adds the sums of all shards, in one order. */
 static void build_shard(liana_shard *shard, void *model)
 {
     liana_tensor image = liana_shard_input(shard, "image"), label = liana_shard_input(shard, "label"), output;

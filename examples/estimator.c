@@ -1,5 +1,5 @@
 /* An estimator: one function builds the model for training, evaluation and prediction. The program trains and evaluates
- * in turn, predicts, exports, and runs what it has exported. After `make install`:
+ * in turn, predicts, exports, and runs its export. After `make install`:
  *     cc estimator.c -o estimator $(pkg-config --cflags --libs liana)
  *     ./estimator [STEPS]
  * in a folder with MNIST's four files. It writes digits-run/ and digits-export/; with more STEPS it goes on. */
@@ -49,7 +49,7 @@ static void on_evaluation(void *user, int64_t step, const liana_results *results
     printf("step %d: loss %.4f, accuracy %.4f\n", (int)step, results->loss, results->metrics[0]);
 }
 
-/* What was exported is a graph and its variables: a program runs it. */
+/* The export is a graph and its variables: a program runs it. */
 static void run_export(liana_context *context, const uint8_t image[PIXELS], float probabilities[TEN])
 {
     liana_device *device;

@@ -36,7 +36,7 @@ static liana_status give_batch(void *user, int64_t step, liana_step_input *batch
     return LIANA_OK;
 }
 
-/* A schedule counts updates, whoever computed them. */
+/* A schedule counts updates of all workers. */
 static liana_status give_rate(void *user, int64_t update, liana_setting *scalars)
 {
     (void)user;

@@ -44,7 +44,7 @@ static void build_shard(liana_shard *shard, void *user)
     liana_shard_gradients(shard, liana_shard_sum(shard, "loss", squares), &weight, 1);
 }
 
-/* What each replica computes of each of its shards. */
+/* The graph that each replica computes for each of its shards. */
 static void build_measure(liana_graph *graph, void *user)
 {
     liana_tensor weight;

@@ -69,7 +69,7 @@ static liana_status build(liana_graph *graph, const places *where)
     return liana_graph_status(graph);
 }
 
-/* Rows that never repeat, and what is to be learned of them. */
+/* Rows that never repeat, and their targets. */
 static void fill(int update, int tower, float *x, float *y)
 {
     for (int row = 0; row < ROWS; row++) {

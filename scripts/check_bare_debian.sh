@@ -1,16 +1,16 @@
 #!/bin/bash
-# Proves that a fresh clone works on a bare Debian 12: makes one with debootstrap (as root), copies the last commit into it, and
-# runs there what README.md tells a newcomer to run. What lies on this machine cannot help. make check-bare
+# Proves that a fresh clone works on a bare Debian 12: makes one with debootstrap (as root), copies the last commit into
+# it, and runs there what README.md tells a newcomer to run. Nothing else of this machine can help. make check-bare
 #   scripts/check_bare_debian.sh [--keep] [--folder DIR] [STATE...]
 #
 #   debian   make demo, make test: Debian's packages alone, PyPI and npm out of reach, and no test data: a newcomer's machine
 #   again    the same two once more in the same tree, where nothing may be compiled
 #   peers    make demo, make test, make check-peers in a Debian that is as bare as the first one, with PyPI, npm and the data
 #
-# Default: debian again peers, about an hour on two cores. `again` alone needs a folder that was kept. --keep leaves the Debians
-# for a look inside. --folder says where to make them (default: a new folder in /var/tmp; about 5 GB each). Debian's mirror,
-# trusted certificates, and the folders of wheels that pip looks into are this machine's own. Times and loads stand at the end:
-# they mean something only where nothing else runs.
+# Default: debian again peers, about an hour on two cores. `again` alone needs a folder that was kept. --keep leaves the
+# Debians for a look inside. --folder says where to make them (default: a new folder in /var/tmp; about 5 GB each).
+# Debian's mirror, trusted certificates, and the folders of wheels that pip looks into are this machine's own. Times and
+# loads stand at the end: they mean something only where nothing else runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,7 +53,8 @@ finish() {
     if [ -z "$keep" ]; then rm -rf "$folder/base" "$folder/debian" "$folder/peers"; fi
 }
 trap finish EXIT
-# The network may lead through a proxy with its own certificate: pip and npm in there trust what they trust out here.
+# The network may lead through a proxy with its own certificate: pip and npm in there trust the certificates of this
+# machine.
 certificates=/etc/ssl/certs/ca-certificates.crt
 # Folders of wheels, which stand for a registry's CPU build of PyTorch.
 wheels=
@@ -61,7 +62,7 @@ for place in ${PIP_FIND_LINKS:-$(python3 -m pip config get global.find-links 2>/
     if [ -d "$place" ]; then wheels="$wheels $place"; fi
 done
 
-# bare NAME: a Debian with nothing but what debootstrap gives, and the clone beside the data
+# bare NAME: a Debian with only the packages of debootstrap, and the clone next to the data
 bare() {
     if [ ! -e "$folder/base/etc/debian_version" ]; then
         debootstrap --variant=minbase bookworm "$folder/base" "$mirror" >"$folder/debootstrap.log" ||
@@ -111,7 +112,7 @@ try() {
     status=0
     inside "$2" "$3" >"$log" 2>&1 || status=$?
     took=$(($(date +%s) - start))
-    # What was skipped, and ctest's closing lines.
+    # The skipped tests, and ctest's closing lines.
     if [ $status -eq 0 ] && grep -q 'tests passed' "$log"; then
         awk '/^(Skipped:|Left to |[0-9]+% tests passed)/ { shows = 1 } shows' "$log"
     else

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks what keeps the house in order: which room may include which, that files do not include each other in circles,
-# what public headers may include, where a library may be named, how long files and functions may be, how many stems a
-# folder may have, that tests lie as the source does and print what they compare, that each file says first what it is,
-# and that no path of somebody's machine is in the tree.
-# A stem is a module: x.c, x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
+# Checks the order of the house: which room may include which, that files do not include each other in circles, which
+# headers a public header may include, where a library may be named, how long files, functions and lines of comments may
+# be, how many stems a folder may have, that tests lie as the source does and print both operands of a comparison, that
+# each file opens with a description, and that no path of somebody's machine is in the tree. A stem is a module: x.c,
+# x.h, x_internal.h, x.avx2.c and x.part.kernels.h are one.
 #   scripts/check_includes.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/..}
@@ -23,13 +23,13 @@ if [ -n "$machine_paths" ]; then
     exit 1
 fi
 
-printf '%s\n' "$files" | awk '
+printf '%s\n' "$files" | LC_ALL=C awk '
 function fail(text) {
     print text > "/dev/stderr"
     failures++
 }
 
-# The one table of the rule: each room, and the rooms it stands on. What those stand on may be included as well.
+# The one table of the rule: each room, and the rooms it stands on. The rooms below these may be included as well.
 function rules(    lines, count, i, parts) {
     count = split( \
         "base:;" \
@@ -80,7 +80,7 @@ function rules(    lines, count, i, parts) {
     }
 }
 function add(room, below) { allowed[room, below] = 1 }
-# The table is in the order of building, so what lies below each direct neighbour is complete already.
+# The table is in the order of building, so the rooms below each direct neighbour are complete already.
 function reach(room, neighbours,    names, count, i, below) {
     count = split(neighbours, names, / +/)
     for (i = 1; i <= count; i++) {
@@ -135,7 +135,7 @@ function check_include(file, line, text,    quoted, header, room, target, place)
         fail(file ": src/" room " is no room of the house; add it to the table in scripts/check_includes.sh")
         return
     }
-    # Samples of ops are tests that lie beside what they test.
+    # Samples of ops are tests that lie in the folder of the op.
     if (file ~ /\.samples\.c$/ && target == "harness") return
     if (header !~ /\//)
         fail(file ":" line ": includes \"" header "\"; write the room as well: \"" room "/" header "\"")
@@ -173,8 +173,8 @@ function check_place_of_test(file,    room) {
         fail(file ": tests/" room " is like no room of src; src/x is tested in tests/x")
 }
 
-# A comparison that fails prints both operands, which assert_true(a < b) cannot: harness/compare.h has what can. An
-# assertion may go on in further lines, up to its semicolon.
+# A comparison that fails prints both operands, which assert_true(a < b) cannot: harness/compare.h has assertions that
+# do. An assertion may go on in further lines, up to its semicolon.
 function check_assertion(file, line, text,    call) {
     if (assertion == "") {
         if (!match(text, /assert_(true|false|null|non_null)\(/)) return
@@ -193,8 +193,7 @@ function check_assertion(file, line, text,    call) {
              "tests/harness/compare.h has assertions that do")
 }
 
-# Circles that are known: those within this folder.
-# Samples are tests of an op, and may include what is made of it.
+# Samples are tests of an op, and may include any user of the op.
 function note_edge(file, text,    from, to) {
     if (file !~ /^src\// || file ~ /\.samples\.c$/ || text !~ /^[ \t]*#[ \t]*include[ \t]*"[^"]*\/[^"]*\.h"/) return
     sub(/^[^"]*"/, "", text)
@@ -206,7 +205,7 @@ function note_edge(file, text,    from, to) {
     edges_from[from] = edges_from[from] " " to
 }
 
-# The first step from a stem to one that is left; what is left are stems from which every way goes on.
+# The first step from a stem to one that is left; stems are left from which every way goes on.
 function next_stem(stem,    names, count, i) {
     count = split(edges_from[stem], names, / +/)
     for (i = 1; i <= count; i++) if (names[i] in left && (stem, names[i]) in edge_file) return names[i]
@@ -221,7 +220,7 @@ function drop_ends(    stem, dropped) {
         }
     } while (dropped)
 }
-# Names a circle, and takes one step out of it, until there is none.
+# Names a circle, and takes one step out of it, until no circle is left.
 function check_circles(    stem, at, text, order, seen, i) {
     for (stem in edges_from) left[stem] = 1
     drop_ends()
@@ -256,19 +255,44 @@ function check_function(file, line, text,    name) {
     body = 0
 }
 
+# clang-format breaks code at 120 columns and leaves comments as they are. A line of a comment begins, ends or goes on
+# with one. Columns are characters, not bytes.
+function check_comment(file, line, text,    columns, commented) {
+    if (length(text) <= 120 && text !~ /\*\/|\/\*/) return
+    commented = in_comment
+    columns = text
+    gsub(/[\200-\277]/, "", columns)
+    gsub(/"([^"\\]|\\.)*"|\047(\\.|[^\\])\047/, "", text)
+    while (match(text, in_comment ? "[*]/" : "/[*/]")) {
+        commented = 1
+        if (substr(text, RSTART, 2) == "//") break
+        in_comment = !in_comment
+        text = substr(text, RSTART + 2)
+    }
+    if (commented && length(columns) > 120)
+        fail(file ":" line ": a line of a comment has " length(columns) " columns; at most 120")
+}
+
 BEGIN { rules() }
 {
     file = $0
     sub(/^\.\//, "", file)
+    if (file ~ /\.def$/) {
+        line = in_comment = 0
+        while ((getline text < file) > 0) check_comment(file, ++line, text)
+        close(file)
+        next
+    }
     if (file !~ /\.[ch]$/) next
     in_source = file ~ /^src\//
     in_tests = file ~ /^tests\//
-    line = body = 0
+    line = body = in_comment = 0
     assertion = ""
     while ((getline text < file) > 0) {
         line++
         if (line == 1 && text !~ /^(\/\*|\/\/) *[A-Za-z0-9]/)
             fail(file ":1: opens with no comment that says what it is")
+        check_comment(file, line, text)
         if (in_source) check_function(file, line, text)
         if (in_tests) check_assertion(file, line, text)
         if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue

@@ -1,18 +1,19 @@
 #!/bin/sh
 # Checks the lists (*.def) that register ops, layers, models, ... : every file has its row, every row its file and a
-# test. A row is MACRO(stem, name, ...) or MACRO(stem): `stem` is the file STEM.c or the folder STEM/ beside the list
-# (or below the folder that is called as the list without its s: data/sources.def and data/source/), `name` what users
-# write. A family may have several rows for one file. Where stems name subfolders (conv/conv2d) all files below the list
-# need a row; a stem may also lie in another room (plan/slice_batch). Two sentences in the comment of a list are read:
+# test. A row is MACRO(stem, name, ...) or MACRO(stem): `stem` is the file STEM.c or the folder STEM/ in the folder of
+# the list (or below the folder that is called as the list without its s: data/sources.def and data/source/), `name` is
+# the users' word. A family may have several rows for one file. Where stems name subfolders (conv/conv2d) all files
+# below the list need a row; a stem may also lie in another room (plan/slice_batch). Two sentences in the comment of a
+# list are read:
 #   "Without a row: a, b."     files that are the room's own machinery
 #   "Rows name no files."      a list of something else
-# A test of a row is STEM.samples.c beside the file where the folder has samples (generated tests run them), elsewhere
-# the name as a word in a file below tests/ (MaxPooling2D and liana_max_pooling2d are max_pooling2d).
+# A test of a row is STEM.samples.c in the file's folder where the folder has samples (generated tests run them),
+# elsewhere the name as a word in a file below tests/ (MaxPooling2D and liana_max_pooling2d are max_pooling2d).
 #   scripts/check_registry.sh [ROOT]
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 
-# Everything that tests say, once; what only the harness says tests nothing.
+# All words of the tests, once; words of the harness alone test nothing.
 spoken=$(mktemp)
 trap 'rm -f "$spoken"' EXIT
 find tests -type f -not -path 'tests/harness/*' -not -path 'tests/checks/*' -exec cat {} + >"$spoken" 2>/dev/null || true
@@ -38,7 +39,7 @@ function fail(text) {
     failures++
 }
 
-# Reads a list: its rows, and what its comment says.
+# Reads a list: its rows, and the facts in its comment.
 function read_list(path,    text, comment, row, names, count, i, parts) {
     while ((getline text < path) > 0) {
         if (text ~ /^[A-Z_0-9]+\(/) {

@@ -1,17 +1,15 @@
 #!/bin/sh
-# Compares what two commits produce, to the byte: graphs, weights, histories, predictions, configurations, messages.
+# Compares the outputs of two commits, to the byte: graphs, weights, histories, predictions, configurations, messages.
 #   scripts/compare_commits.sh [--base COMMIT] [--build FOLDER] [--folder FOLDER] [--anew] [--jobs N] [SECTION|CASE ...]
 #   scripts/compare_commits.sh --list | --numbers | --speed [ROUNDS [WORD OF A ROW ...]]
-# --base     the commit that today's tree is compared with (default: the commit before one engine was made of many)
-# --build    the build of today's tree (default: build); the base is built with the same options
-# --folder   where the base's copy, its build and all results lie (default: compare/ in the build); they are kept, and
+# --base the commit that today's tree is compared with (default: the commit before one engine was made of many) --build
+# the build of today's tree (default: build); the base is built with the same options --folder where the base's copy,
+# its build and all results lie (default: compare/ in the build); they are kept, and
 #            used again
-# --anew     runs the base's cases again
-# --list     lists sections and cases
-# --numbers  prints numbers of both trees instead: lines of code, public functions, rooms, circles
-# --speed    measures both instead, in turn (nothing else should run)
-# Exit status: 0 all is the same, 1 something differs. The cases are in scripts/compare/cases/, what may differ in
-# scripts/compare/masks.txt (times) and allowed.txt (what was asked for).
+# --anew runs the base's cases again --list lists sections and cases --numbers prints numbers of both trees instead:
+# lines of code, public functions, rooms, circles --speed measures both instead, in turn (nothing else should run) Exit
+# status: 0 all is the same, 1 something differs. The cases are in scripts/compare/cases/, permitted differences in
+# scripts/compare/masks.txt (times) and allowed.txt (changes that were asked for).
 set -eu
 tree=$(cd "$(dirname "$0")/.." && pwd)
 tools=$tree/scripts/compare
@@ -68,7 +66,7 @@ if [ ! -d "$base_tree" ]; then
     git -C "$base_tree.new" checkout --quiet --detach "$commit"
     mv "$base_tree.new" "$base_tree"
 fi
-# Data beside the tree are beside the copy too.
+# Data next to the tree are next to the copy too.
 [ ! -d "$tree/../shared" ] || ln -sfn "$(cd "$tree/../shared" && pwd)" "$folder/shared"
 [ $mode != numbers ] || exec python3 "$tools/count.py" "$base_tree" "$tree"
 
@@ -83,7 +81,7 @@ if [ ! -f "$base_build/build.ninja" ] && [ ! -f "$base_build/Makefile" ]; then
         --log-level=WARNING -Wno-dev >/dev/null
 fi
 
-# ---- what is needed of both ----
+# ---- files of both that are needed ----
 
 # Test programs are needed where nothing is chosen, or they are.
 tests=no

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make demo: from a fresh machine to a trained classifier. Installs what is missing, builds, draws a labelled data set
-# of flowers, trains on it, and draws what the classifier says of flowers that it has never seen.
+# make demo: from a fresh machine to a trained classifier. Installs missing packages, builds, draws a labelled data set
+# of flowers, trains on it, and draws the classifier's answers for flowers that it has never seen.
 set -eu
 cd "$(dirname "$0")/.."
 

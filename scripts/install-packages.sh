@@ -5,8 +5,8 @@
 #   scripts/install-packages.sh --peers    and what scripts/install-peers.sh needs (make check-peers, make bench)
 #   scripts/install-packages.sh --fuzz     and what `make fuzz` needs
 #   scripts/install-packages.sh --bench    and the peer of Debian's that `make bench` measures against
-# It says what cannot be installed, without root and sudo, or without the network. The status is 1 if liana cannot be built
-# then. Else it is 0: what the options ask for is missing, and the tests that need it are skipped.
+# It says what cannot be installed, without root and sudo, or without the network. The status is 1 if liana cannot be
+# built then. Else it is 0: packages that the options ask for are missing, and the tests that need them are skipped.
 set -eu
 
 build="gcc libc6-dev make cmake ninja-build pkg-config
@@ -48,7 +48,7 @@ for option in "$@"; do
     esac
 done
 
-# CMake says what it does not find.
+# CMake names the packages that it does not find.
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "scripts/install-packages.sh: this is not a Debian system; these packages are needed, under names of its own:" $wanted >&2
     exit 0

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what liana is compared with, in fixed versions (tests/peers/): make check-peers and make bench use it.
+# Installs the peers that liana is compared with, in fixed versions (tests/peers/): make check-peers and make bench use
+# them.
 #
 #   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow plugin tfjs; default: all. What is there is
 #                                         not fetched again.
@@ -14,10 +15,10 @@
 #   LIANA_PEERS=~/.cache/liana-peers   where they go, about 4 GiB in all ($XDG_CACHE_HOME/liana-peers if that is set)
 #   PYTHON=python3                     a Python of at least 3.11 with its venv module (scripts/install-packages.sh --peers)
 #
-# pip and npm take the packages from where they are set up to. PyPI's own torch brings CUDA along, some GiB that nothing here
-# uses, so the list asks for the CPU build by its name: pip finds it where PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL names a place
-# that has it, and takes no other. torch.compile needs g++.
-# A peer that cannot be had is named at the end with the reason, and the status is 1; the others are there.
+# pip and npm take the packages from where they are set up to. PyPI's own torch brings CUDA along, some GiB that nothing
+# here uses, so the list asks for the CPU build by its name: pip finds it where PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL
+# names a place that has it, and takes no other. torch.compile needs g++. A peer that cannot be had is named at the end
+# with the reason, and the status is 1; the others are there.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 lists=$source/tests/peers
@@ -45,7 +46,7 @@ if command -v flock >/dev/null; then
     flock 9
 fi
 
-# What a peer is made of. One that was made of other things is made anew.
+# The packages of a peer. One that was made of other things is made anew.
 wanted() {
     if [ "$1" = tfjs ]; then
         cksum <"$lists/package-lock.json"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the manual page liana(1) to standard output, from what the command says of itself.
+# Writes the manual page liana(1) to standard output, from the command's own help.
 #   scripts/manual.sh COMMAND
 set -eu
 liana=$1

@@ -201,7 +201,7 @@ static const liana_initializer_type spread_initializer = {
     .fill = spread_fill,
 };
 
-/* ---- callback: ends a training whose loss is good enough for some epochs; what it counts is state ---- */
+/* ---- callback: ends a training whose loss is good enough for some epochs; its counter is state ---- */
 
 typedef struct good_enough_options {
     double below;

@@ -14,7 +14,7 @@
  *                                           .num_callbacks = 1});
  *
  * In a training of several processes each process runs the callbacks, with the same values, and must come to the same
- * decisions. What depends on a clock goes through liana_fit_clock_decision; files are written where
+ * decisions. Decisions that depend on a clock go through liana_fit_clock_decision; files are written where
  * liana_fit_info(context).is_chief. */
 #ifndef LIANA_CALLBACK_H
 #define LIANA_CALLBACK_H
@@ -27,7 +27,7 @@ extern "C" {
 
 /* A running training, as callbacks see it. Valid during the call. */
 typedef struct liana_fit_context liana_fit_context;
-/* What a callback keeps in checkpoints. Valid during the call. */
+/* The state that a callback keeps in checkpoints. Valid during the call. */
 typedef struct liana_callback_state liana_callback_state;
 
 /* A status other than LIANA_OK ends liana_fit with this status. */
@@ -45,9 +45,9 @@ typedef struct liana_callback {
     liana_callback_function *step_end; /* an update is done, or a group of them (steps_per_execution) */
     liana_callback_function *validation_begin;
     liana_callback_function *validation_end;
-    /* What of the callback is state. `save` stores it by name (liana_callback_state_put); it runs at each checkpoint
-     * and before each validation. `load` takes it back when a training goes on from a checkpoint. A validation that was
-     * interrupted is done again, so state should change in other events. */
+    /* The part of the callback that is state. `save` stores it by name (liana_callback_state_put); it runs at each
+     * checkpoint and before each validation. `load` takes it back when a training goes on from a checkpoint. A
+     * validation that was interrupted is done again, so state should change in other events. */
     void (*save)(void *user, liana_callback_state *state);
     liana_status (*load)(void *user, const liana_callback_state *state);
     void *user;
@@ -96,7 +96,7 @@ LIANA_API int64_t liana_fit_variable_size(const liana_fit_context *context, cons
 LIANA_API LIANA_MUST_USE liana_status liana_fit_variable_read(const liana_fit_context *context, const char *name,
                                                               float *values);
 
-/* ---- what a callback may ask for ---- */
+/* ---- requests of a callback ---- */
 
 /* Ends the training well: liana_fit returns LIANA_OK. At a step after this update, else after this epoch. The reason is
  * copied; NULL: none. It is told to on_note with the callback's name. */
@@ -106,7 +106,7 @@ LIANA_API void liana_fit_request_checkpoint(liana_fit_context *context);
 /* Sets the factor that the schedule's rate is multiplied by. Errors: INVALID_ARGUMENT if it is not a finite number
  * above 0. */
 LIANA_API LIANA_MUST_USE liana_status liana_fit_set_rate_factor(liana_fit_context *context, double factor);
-/* A decision that depends on a clock: `own` is what this process would decide; returns what the chief decides for all.
+/* A decision that depends on a clock. `own` is this process's own decision; returns the chief's, which counts for all.
  * All processes must ask at the same event. */
 LIANA_API bool liana_fit_clock_decision(const liana_fit_context *context, bool own);
 /* Stores a message for the failure that the callback returns; NULL: the name of the status. Returns `status`. */

@@ -1,7 +1,7 @@
 /* cluster.h - the processes of a program: which one of them this is.
  *
  * For programs that `liana launch`, mpirun, srun, a launcher with TF_CONFIG, or torchrun and its like have started
- * (docs/cluster.md). What processes tell each other is in replicas.h and step.h. */
+ * (docs/cluster.md). replicas.h and step.h have the exchange between processes. */
 #ifndef LIANA_CLUSTER_H
 #define LIANA_CLUSTER_H
 
@@ -20,9 +20,9 @@ typedef enum liana_task_type {
     LIANA_TASK_EVALUATOR,        /* no member of the cluster: it follows checkpoints */
 } liana_task_type;
 
-/* Who this process is. Type and index are those of TensorFlow's cluster resolvers (task_type, task_id): of TF_CONFIG
- * the task's own; elsewhere, and alone, all workers are "worker", from 0 on. So whether this is the chief is said by
- * is_chief, not by the type. */
+/* The place of this process in a cluster. Type and index are those of TensorFlow's cluster resolvers (task_type,
+ * task_id): of TF_CONFIG the task's own; elsewhere, and alone, all workers are "worker", from 0 on. So whether this is
+ * the chief is said by is_chief, not by the type. */
 typedef struct liana_cluster_facts {
     int64_t num_processes; /* workers and parameter servers; without evaluators */
     int64_t num_workers;   /* with the chief */
@@ -34,12 +34,12 @@ typedef struct liana_cluster_facts {
     /* The first worker; after its death another one. It alone should write files that all would write. Alone: true. */
     bool is_chief;
     bool is_joined;     /* the processes have met: a strategy of several processes is in use */
-    const char *source; /* what says so: "TF_CONFIG", "mpirun"; NULL: nothing does. Valid as long as the context */
+    const char *source; /* the source of these facts: "TF_CONFIG", "mpirun"; NULL: none. Valid as long as the context */
 } liana_cluster_facts;
 
-/* Finds out who this process is, from the cluster that the context has joined, or else from the environment. It waits
- * for nobody. Errors: INVALID_CONFIG (the environment contradicts itself, or cannot be read: with what was found and
- * expected), OUT_OF_MEMORY. */
+/* Finds this process's place, from the cluster that the context has joined, or else from the environment. It waits for
+ * nobody. Errors: INVALID_CONFIG (the environment contradicts itself, or cannot be read; the message has the value
+ * found and the value expected), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_cluster_find(liana_context *context, liana_cluster_facts *facts);
 
 /* "chief", "worker", "ps", "evaluator": as in TF_CONFIG. Static; NULL for another number. */

@@ -7,10 +7,10 @@
  *     ... build a model, fit it, save it ...
  *     if (liana_context_status(context) != LIANA_OK) fprintf(stderr, "%s\n", liana_context_message(context));
  *
- * What may be NULL in a call is said where the function is declared. Anything else that is NULL is no crash: a function
- * with a status returns INVALID_ARGUMENT, one that makes an object returns NULL, others return 0, NULL or false, or do
- * nothing. The message names the function and the argument, if another argument leads to a context. Members of option
- * structs may be NULL where their comment says what NULL means. */
+ * Each declaration says which arguments may be NULL. Anything else that is NULL is no crash: a function with a status
+ * returns INVALID_ARGUMENT, one that makes an object returns NULL, others return 0, NULL or false, or do nothing. The
+ * message names the function and the argument, if another argument leads to a context. Members of option structs may be
+ * NULL where their comment gives NULL a meaning. */
 #ifndef LIANA_CONTEXT_H
 #define LIANA_CONTEXT_H
 
@@ -40,9 +40,9 @@ typedef struct liana_context_options {
      * context's graphs and models count. Freeing and asking go on as usual, and so do calls within a callback. false:
      * every call does its work, and the program looks at each status. */
     bool sticky_errors;
-    /* Whether files may name code that then runs in this process: plugins, and PJRT plugins by their paths. What the
-     * program names itself (liana_load_plugin, the name of a device) needs no permission, nor does a PJRT plugin that
-     * is found by its kind, such as "gpu". false: such a file is refused, or its plugins are not loaded. */
+    /* Whether files may name code that then runs in this process: plugins, and PJRT plugins by their paths. Names that
+     * the program gives itself (liana_load_plugin, the name of a device) need no permission. Nor does a PJRT plugin
+     * that is found by its kind, such as "gpu". false: such a file is refused, or its plugins are not loaded. */
     bool allow_plugins;
 } liana_context_options;
 

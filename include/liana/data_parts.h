@@ -22,17 +22,18 @@ struct liana__source_options;
 
 /* ---- stages ---- */
 
-/* A stage of datasets. One of a program has `map` or `keep`, or both: data.train.map and data.train.filter, and what
- * liana_dataset_configure reads, name it. It has no options. */
+/* A stage of datasets. One of a program has `map` or `keep`, or both. data.train.map, data.train.filter and the
+ * configuration of liana_dataset_configure name it. It has no options. */
 typedef struct liana_stage_type {
     liana_part part;
     liana_map_function map;     /* makes an element of each */
     liana_filter_function keep; /* says which stay */
     void *user;                 /* passed to the two */
-    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both of
-     * `read` and `begin` with `next`. Elements may borrow from the reader or the cursor until its next element.
+    /* The rest is of liana's own stages, whose makers are functions of dataset.h. A stage has `apply`, or one or both
+     * of `read` (or `trace`) and `begin` with `next`. Elements may borrow from the reader or the cursor until its next
+     * element.
      *
-     * close: releases what the stage holds outside of the arena. NULL: nothing. */
+     * close: releases all that the stage holds outside of the arena. NULL: nothing. */
     void (*close)(liana_dataset *dataset);
     /* Bytes used while it is open: an index of files, blocks of them that are kept. Without those of caches and of
      * tensors, which the program decides about. NULL: none. */
@@ -49,11 +50,11 @@ typedef struct liana_stage_type {
      * gives the element cursor->index, or LIANA_END_OF_DATA; then it is not called again. */
     liana_status (*begin)(struct liana__cursor *cursor, uint64_t start, struct liana__error *error);
     liana_status (*next)(struct liana__cursor *cursor, liana_element *element, struct liana__error *error);
-    /* The origin of element *index: the number of the input, and the index there. NULL: not known (or the same, with
-     * apply). */
+    /* The origin of element *index: the number of the input, and the index there. Without `read`, the element is read
+     * from there. NULL: not known (or the same, with apply). */
     size_t (*trace)(const liana_dataset *dataset, uint64_t *index);
     /* Elements depend on the inputs, the stage's names and components, on the first options_size bytes of dataset->own
-     * (options without gaps), and on what `describe` adds (settings, the state of files; NULL: nothing). */
+     * (options without gaps), and on the facts that `describe` adds (settings, the state of files; NULL: nothing). */
     size_t options_size;
     void (*describe)(const liana_dataset *dataset, struct liana__fingerprint *settings,
                      struct liana__fingerprint *sources);
@@ -63,7 +64,7 @@ typedef struct liana_stage_type {
     size_t (*reader_bytes)(const struct liana__reader *reader); /* bytes that reader->own has grown to; NULL: none */
     size_t cursor_size;
     void (*cursor_free)(struct liana__cursor *cursor);
-    bool works; /* one element is so much work that several threads make elements ahead */
+    bool works; /* an element takes so long that several threads make elements ahead */
 } liana_stage_type;
 
 /* ---- augmentations ---- */
@@ -103,7 +104,7 @@ typedef struct liana_image_shape {
     int channels; /* 1 or 3: red, green, blue */
 } liana_image_shape;
 
-/* What an augmentation prepares before the first image. */
+/* Values that an augmentation prepares before the first image. */
 typedef struct liana_augment_setup {
     liana_check *check; /* its options; refusals go through liana_option_refuse */
     liana_image_shape in;
@@ -173,7 +174,7 @@ typedef struct liana_augmentation_type {
     bool draws_chance; /* it draws with the probability itself */
     bool is_decoding;  /* if it is the first of a list, images are decoded in its size, and it is done */
     bool uses_means;   /* `colour` needs the image's means */
-    /* Sets the sizes, and refuses what the table of options cannot. NULL: nothing to prepare. */
+    /* Sets the sizes, and refuses options that the table cannot refuse. NULL: nothing to prepare. */
     liana_status (*prepare)(liana_augment_setup *setup);
     /* Mappings of stages in a row are multiplied, and the image is sampled once. So are changes of colour. */
     void (*mapping)(const liana_augment_call *call, liana_point_mapping *mapping);
@@ -193,12 +194,12 @@ typedef struct liana_source_opening {
     const char *const *paths; /* [num_paths], local; valid during the call */
     size_t num_paths;
     char *message; /* [LIANA_SOURCE_MESSAGE]: why it fails, with the file's name */
-    /* Filled in. What the pointers lead to must stay valid until the source is closed. */
+    /* Filled in. All that the pointers lead to must stay valid until the source is closed. */
     void *handle;
     uint64_t num_records;
     bool has_labels;
     bool has_images;
-    const liana_component *components; /* besides image, label and id, with static shapes and no strings */
+    const liana_component *components; /* in addition to image, label and id, with static shapes and no strings */
     size_t num_components;             /* at most LIANA_MAX_COMPONENTS */
     /* The rest is liana's. */
     const struct liana_source_type *type;
@@ -249,7 +250,7 @@ typedef struct liana_source_type {
     void (*close)(void *handle); /* NULL: nothing to close */
     liana_status (*read)(void *handle, liana_source_record *record);
     size_t scratch_size;
-    void (*scratch_free)(void *scratch); /* what the scratch memory refers to; NULL: nothing */
+    void (*scratch_free)(void *scratch); /* frees all that the scratch memory refers to; may be NULL */
     /* Whether `open` takes folders. Otherwise it gets the files in them that it recognises. */
     bool takes_folders;
     /* Whether its files are only used if they are named themselves. A list is in the folder of the files that it lists,
@@ -257,7 +258,7 @@ typedef struct liana_source_type {
     bool named_only;
     /* NULL: the first path and the index. */
     liana_record_address (*address)(const void *handle, uint64_t index);
-    /* Visits each file that is read besides those in record addresses: files that are examples, or that hold labels.
+    /* Visits each file that is read and that no record address names: files that are examples, or that hold labels.
      * NULL: all paths but the first. */
     void (*visit_files)(const void *handle, liana_file_visitor *visit, void *user);
     /* The label of a record as it is stored, -1 if it has none. NULL: it must be read. */
@@ -275,8 +276,8 @@ typedef struct liana_source_type {
     size_t num_buffers;
     size_t (*scratch_bytes)(const void *scratch);
     void (*scratch_bound)(void *scratch, struct liana__memory_share *share);
-    /* Called before reading: this many bytes are for elements made ahead or kept, besides `memory`. NULL: it keeps
-     * none. */
+    /* Called before reading: this many bytes, in addition to `memory`, are for elements made ahead or kept. NULL: it
+     * keeps none. */
     void (*take_memory)(void *handle, size_t bytes);
 } liana_source_type;
 

@@ -115,7 +115,7 @@ LIANA_API void liana_dataset_close(liana_dataset *dataset);
 
 enum { LIANA_INFINITE = -1, LIANA_UNKNOWN = -2 };
 
-/* What is known of a dataset before its elements are made. */
+/* Facts of a dataset that are known before its elements are made. */
 typedef struct liana_dataset_facts {
     int64_t num_examples; /* elements; LIANA_INFINITE or LIANA_UNKNOWN */
     int64_t batch_size;   /* of the batches that the elements are; 0: they are single */
@@ -142,10 +142,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_dataset_image_shape(const liana_data
  * - `id`: a string, empty if there is none. */
 
 /* The rows of CSV or TSV tables. A column is s64 if all its cells are whole numbers, f32 if all are numbers, else a
- * string; or what options->columns says. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
+ * string; options->columns may say otherwise. A column `label` (or `class`, `class_name`, `target`) of whole numbers or
  * names is the class label: `label` (s64), as in files of images. A column `id` or `image_id` is the `id`. An empty
- * cell is an error, unless `columns` says what it stands for; messages name file, line and column. `options` may be
- * NULL. Random-access. */
+ * cell is an error, unless `columns` gives a value for it; messages name file, line and column. `options` may be NULL.
+ * Random-access. */
 LIANA_API liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern,
                                            const liana_dataset_options *options);
 
@@ -318,8 +318,8 @@ LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset, const liana
  * decode_images) do so without it. */
 LIANA_API liana_dataset *liana_dataset_prefetch(liana_dataset *dataset);
 
-/* Sets the range of pixel values of `image` at a model's input. Default: LIANA_SCALE_AUTO, or what the dataset was
- * opened with. NULL is allowed. */
+/* Sets the range of pixel values of `image` at a model's input. Default: LIANA_SCALE_AUTO, or the scale of the options
+ * that opened the dataset. NULL is allowed. */
 LIANA_API void liana_dataset_set_scale(liana_dataset *dataset, liana_scale scale);
 
 /* ---- iterators: the elements of a dataset, one after the other ----

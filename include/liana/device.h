@@ -1,4 +1,4 @@
-/* device.h - devices: what programs run on, which ones there are, and which parts of a graph are on which. */
+/* device.h - devices: they run programs. Which ones there are, and which parts of a graph run on which. */
 #ifndef LIANA_DEVICE_H
 #define LIANA_DEVICE_H
 
@@ -33,7 +33,7 @@ LIANA_API const char *liana_device_name(const liana_device *device);
 
 /* ---- which devices there are ----
  *
- * Of this machine, and of servers. It is what `liana devices` prints.
+ * Of this machine, and of servers. `liana devices` prints it.
  *
  *     const liana_device_facts *facts;
  *     liana_device_list_create(context, NULL, &list);
@@ -45,7 +45,7 @@ LIANA_API const char *liana_device_name(const liana_device *device);
 /* A device, or a kind of devices that is missing. Texts are valid as long as the list, and NULL where nothing is
  * known. */
 typedef struct liana_device_facts {
-    const char *name;     /* as for liana_device_open: "cpu", "gpu:1"; of what is missing "gpu", "/job:worker/task:1" */
+    const char *name;     /* as for liana_device_open: "cpu", "gpu:1"; for missing ones "gpu", "/job:worker/task:1" */
     const char *kind;     /* "NVIDIA H200"; of a CPU its instruction set, "avx512" */
     const char *platform; /* "cpu", "cuda", "tpu" */
     int64_t memory;       /* bytes, of a server's CPU those for all its clients; -1: not known */
@@ -61,12 +61,12 @@ typedef struct liana_device_facts {
 
 typedef struct liana_device_list liana_device_list;
 
-/* Lists devices. `name` NULL: the CPU, then GPUs, TPUs and the devices of PJRT's plugin for CPUs, with what is missing
- * and why, then those of the servers that liana_connect_to_cluster or TF_CONFIG names. Else what one name means,
- * whatever number it has: "cpu", "gpu", "pjrt:/path/plugin.so", "pjrt:cpu?cpu_device_count=8", "/job:worker/task:1",
- * "host:port/cpu:0". GPUs and TPUs are opened to be looked at, without taking their memory, and closed again; a plugin
- * that the context uses already is asked as it is. Errors: OUT_OF_MEMORY, INVALID_CONFIG (TF_CONFIG cannot be read); of
- * one name those of liana_device_open: that it is missing is an error then. */
+/* Lists devices. `name` NULL: the CPU, then GPUs, TPUs and the devices of PJRT's plugin for CPUs, with the missing ones
+ * and the reasons, then those of the servers that liana_connect_to_cluster or TF_CONFIG names. Other values of `name`:
+ * all devices of this name, with any number: "cpu", "gpu", "pjrt:/path/plugin.so", "pjrt:cpu?cpu_device_count=8",
+ * "/job:worker/task:1", "host:port/cpu:0". GPUs and TPUs are opened to be looked at, without taking their memory, and
+ * closed again; a plugin that the context uses already is asked as it is. Errors: OUT_OF_MEMORY, INVALID_CONFIG
+ * (TF_CONFIG cannot be read); of one name those of liana_device_open: that it is missing is an error then. */
 LIANA_API LIANA_MUST_USE liana_status liana_device_list_create(liana_context *context, const char *name,
                                                                liana_device_list **list);
 /* NULL is allowed. */

@@ -54,7 +54,7 @@ LIANA_API liana_tensor liana_feature_at(liana_location here, const liana_feature
 
 typedef enum liana_mode_kind { LIANA_MODE_TRAIN, LIANA_MODE_EVALUATE, LIANA_MODE_PREDICT } liana_mode_kind;
 
-/* What the model is built for. */
+/* The use that the model is built for. */
 typedef struct liana_estimator_mode {
     liana_mode_kind kind;
     /* For liana_model_call and liana_layer_call. With it the estimator knows the models: their variables begin with the
@@ -68,7 +68,7 @@ typedef struct liana_prediction {
     liana_tensor tensor; /* [size, ...] of any dtype */
 } liana_prediction;
 
-/* A metric: one of liana's accumulators of an output and a target, or a mean of what the examples give. */
+/* A metric: one of liana's accumulators of an output and a target, or a mean of values by example. */
 typedef struct liana_estimator_metric {
     const char *name;            /* in results; NULL: that of `metric` */
     liana_metric metric;         /* its members `output` and `as` are not read; without a name: "accuracy" */
@@ -77,7 +77,7 @@ typedef struct liana_estimator_metric {
     liana_tensor mask;           /* as that of the loss; invalid: every element counts */
 } liana_estimator_metric;
 
-/* What a model function returns. Zeros are the defaults; the first entry without a tensor ends a list. */
+/* The results of a model function. Zeros are the defaults; the first entry without a tensor ends a list. */
 typedef struct liana_estimator_spec {
     /* In training and evaluation: floats [size, ...], the loss of each example, or of each element of an example. liana
      * takes the mean over all elements of the batch, however it is cut. */
@@ -112,8 +112,8 @@ typedef liana_estimator_spec liana_model_function(const liana_features *features
 
 /* How and where it runs. Zeros are the defaults. */
 typedef struct liana_run_config {
-    /* A folder for checkpoints (checkpoints/step-...). What is trained goes on from the newest one; evaluate, predict
-     * and export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call
+    /* A folder for checkpoints (checkpoints/step-...). Training goes on from the newest one; evaluate, predict and
+     * export read it. It may be gs://bucket/folder or s3://bucket/folder: checkpoints are fetched at the first call
      * that needs them, and sent while training goes on. One estimator or fit of a machine at a time works with a URL.
      * NULL: a temporary folder, which is removed with the estimator; several processes that train together need a
      * folder that all of them reach. */
@@ -134,7 +134,7 @@ typedef struct liana_run_config {
     liana_recompute recompute;
     int64_t memory;      /* MiB, for recompute; as for liana_fit */
     int64_t data_memory; /* MiB for reading and decoding; 0: 1024 */
-    /* What is done about numbers that are not finite; as for liana_fit. The folder is one of this machine. */
+    /* The policy for numbers that are not finite; as for liana_fit. The folder is one of this machine. */
     liana_on_bad_numbers on_bad_numbers;
     int64_t max_bad_numbers;   /* 0: 10 */
     double bad_numbers_factor; /* 0: 0.5 */
@@ -252,10 +252,10 @@ typedef struct liana_export_spec {
     int64_t batch_size;          /* examples of each run of the graph; 0: 1 */
 } liana_export_spec;
 
-/* Writes what predicts: folder/graph.liana and folder/variables.safetensors. The graph (liana_graph_load) has the
- * features as inputs and the predictions as outputs, by name; images are u8 and enter by their scale within the graph.
- * A program runs it with the variables of the other file. The folder may be gs://bucket/folder or s3://bucket/folder;
- * the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
+/* Writes the graph of predictions and its variables: folder/graph.liana and folder/variables.safetensors. The graph
+ * (liana_graph_load) has the features as inputs and the predictions as outputs, by name; images are u8 and enter by
+ * their scale within the graph. A program runs it with the variables of the other file. The folder may be
+ * gs://bucket/folder or s3://bucket/folder; the graph is sent last. Errors: as liana_estimator_predict; IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_estimator_export(liana_estimator *estimator, const char *folder,
                                                              const liana_export_spec *spec);
 

@@ -1,4 +1,4 @@
-/* graph.h - graphs with static shapes: what devices run.
+/* graph.h - graphs with static shapes: the programs of devices.
  *
  * A graph is built with expressions: `y = liana_op_relu(liana_op_add(x, b))` (ops.h). A tensor is a handle to the
  * result of one node. It is passed by value, and is valid as long as its graph. Shapes and dtypes are inferred and
@@ -128,7 +128,7 @@ typedef enum liana_graph_list {
 typedef struct liana_graph_item {
     liana_tensor tensor; /* of an assignment: the variable */
     const char *name;    /* the output's; of the others that of the tensor, or NULL */
-    liana_tensor value;  /* of an assignment: what the variable is set to; else invalid */
+    liana_tensor value;  /* of an assignment: the new value of the variable; else invalid */
 } liana_graph_item;
 
 LIANA_API size_t liana_graph_count(const liana_graph *graph, liana_graph_list list);
@@ -147,7 +147,7 @@ typedef struct liana_tensor_facts {
 
 /* Zeros: the tensor is invalid. Pointers are valid as long as the graph. */
 LIANA_API liana_tensor_facts liana_tensor_info(liana_tensor tensor);
-/* What the node reads. */
+/* An input of the node. */
 LIANA_API liana_tensor liana_tensor_input(liana_tensor tensor, size_t index);
 
 typedef enum liana_attribute_kind {

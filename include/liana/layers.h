@@ -461,7 +461,7 @@ typedef struct liana_nested_options {
 /* Returns the nested model's first output. The builder liana_nested(m, .nested = encoder) expands to this. Errors, with
  * the outer model: a model within itself, one of another context or with an error, inputs of other shapes or dtypes. */
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
-/* Another output of a nested model; `nested` is what liana_nested returned. An invalid layer if there is none. */
+/* Another output of a nested model; `nested` is the result of liana_nested. An invalid layer if there is none. */
 LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
 
 #if defined(__cplusplus)

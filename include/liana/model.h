@@ -120,8 +120,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_set_training(liana_model *mode
  * values (0.99; 0.999 in MobileNetV2) need thousands of updates. Errors: INVALID_ARGUMENT. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum);
 
-/* The precision in which liana_evaluate and liana_predict compute. It is what was set last, or what liana_fit trained
- * in, or for a model from a run folder what the run was trained in; else LIANA_FLOAT32. */
+/* The precision in which liana_evaluate and liana_predict compute. It is the last one that was set, or the one that
+ * liana_fit trained in, or for a model from a run folder that of the run; else LIANA_FLOAT32. */
 LIANA_API liana_precision liana_model_precision(const liana_model *model);
 LIANA_API void liana_model_set_precision(liana_model *model, liana_precision precision);
 
@@ -130,7 +130,7 @@ LIANA_API void liana_model_set_precision(liana_model *model, liana_precision pre
 LIANA_API liana_preprocessing liana_model_preprocessing(const liana_model *model);
 /* Sets the preprocessing. A model accepts only data with its classes: set other names before fitting it to other
  * classes. Zeros make it forget everything. Errors: INVALID_ARGUMENT (an unknown liana_scale, or a number of names that
- * differs from the number of outputs), OUT_OF_MEMORY; the model then keeps what it knew. */
+ * differs from the number of outputs), OUT_OF_MEMORY; the model then stays as it was. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_preprocessing(liana_model *model,
                                                                     const liana_preprocessing *preprocessing);
 
@@ -141,7 +141,7 @@ LIANA_API char *liana_model_summary(const liana_model *model);
 /* ---- calling on tensors ----
  *
  * A call adds the layers to a graph. Weights are variables of the graph with the weights' names, so two calls share
- * them. Values of variables are the program's (see liana_model_weight for what there is).
+ * them. The program owns the values of variables (see liana_model_weight for the list).
  *
  *     liana_tensor y;
  *     liana_call_effects effects;
@@ -154,7 +154,7 @@ LIANA_API char *liana_model_summary(const liana_model *model);
 /* How a model or layer is called. Zeros are the defaults: not for training. */
 typedef struct liana_call_mode {
     bool training;          /* dropout drops, batch normalisation uses the batch's statistics */
-    liana_tensor positions; /* u64 [batch]: what dropout draws by (liana_op_dropout); only in training */
+    liana_tensor positions; /* u64 [batch]: dropout draws by these numbers (liana_op_dropout); only in training */
     liana_tensor present;   /* f32 [batch]: 1, or 0 for examples left out of batch statistics; invalid: none is */
     uint64_t seed;          /* of dropout; two calls of a model in one graph draw alike unless their seeds differ */
     liana_dtype dtype;      /* of the weights if no input is a float; LIANA_F32 (0) or another float dtype */
@@ -167,7 +167,7 @@ typedef struct liana_call_mode {
 typedef struct liana_variable_update {
     liana_tensor variable;
     liana_tensor value;
-    /* What the value is made of, for updates from several shards (step.h): average * momentum + statistic * (1 -
+    /* The terms of the value, for updates from several shards (step.h): average * momentum + statistic * (1 -
      * momentum). If `about` is a variable, the statistic is a second moment about its old value; the square of (the
      * statistic of `about` - its old value) is subtracted first. */
     liana_tensor statistic;
@@ -206,11 +206,11 @@ LIANA_API liana_tensor liana_layer_call_at(liana_location here, liana_layer laye
  * that the graph does not have are left out: call the model first. */
 LIANA_API size_t liana_model_variables(const liana_model *model, const liana_graph *graph, liana_tensor *variables);
 
-/* liana_model_penalty(model, graph): what the regularizers of a model's weights add to the loss, as a scalar of the
- * graph, f32; 0 if there are none. A weight counts if training changes it (Keras 3's rule). Variables of weights that
- * the graph does not have are added. With a loss that is the mean over the whole batch, add it to the loss (Keras's
- * model.losses); in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of weights
- * by itself. */
+/* liana_model_penalty(model, graph): the sum that the regularizers of a model's weights add to the loss, as a scalar of
+ * the graph, f32; 0 without regularizers. A weight counts if training changes it (Keras 3's rule). Variables of weights
+ * that the graph does not have are added. With a loss that is the mean over the whole batch, add it to the loss
+ * (Keras's model.losses); in a step, give it to liana_update_add_loss. liana_apply_gradients applies the constraints of
+ * weights by itself. */
 #define liana_model_penalty(model, graph) liana_model_penalty_at(LIANA_HERE, model, graph)
 LIANA_API liana_tensor liana_model_penalty_at(liana_location here, const liana_model *model, liana_graph *graph);
 

@@ -66,9 +66,9 @@ typedef struct liana_metric_values {
  *     liana_tensor each = liana_loss_of(output, label, &(liana_loss){.name = "huber"});
  *     liana_tensor mean = liana_op_reduce_mean(each, LIANA_ALL_AXES, false);
  *
- * `output` is [batch, ..., n] of a float dtype: what a model gives. `target` is either classes, of an integer dtype and
- * [batch, ...] (indices along the last axis of `output`, from 0; nothing checks that they are in range), or values, of
- * any dtype but bool and the shape of `output`. A loss or metric that takes only one of them says so.
+ * `output` is [batch, ..., n] of a float dtype: an output of the model. `target` is either classes, of an integer dtype
+ * and [batch, ...] (indices along the last axis of `output`, from 0; nothing checks that they are in range), or values,
+ * of any dtype but bool and the shape of `output`. A loss or metric that takes only one of them says so.
  *
  * Probabilities that a softmax or sigmoid of the same graph has made are traced back to the logits, as liana_fit does:
  * then the loss is accurate for any margin. Other probabilities are clipped to [1e-7, 1 - 1e-7]. Whether `output` are
@@ -83,10 +83,10 @@ typedef struct liana_metric_values {
 LIANA_API liana_tensor liana_loss_of_at(liana_location here, liana_tensor output, liana_tensor target,
                                         const liana_loss *loss);
 
-/* liana_metric_of(output, target, metric): what each element adds to a metric, f32 [batch, ...] without the last axis:
- * the metric is the mean. `metric` NULL, or without a name: "accuracy". `output` are predictions, no logits. Metrics
- * that are no means (precision, recall, auc and others) are INVALID_CONFIG. The members `output` and `as` are not
- * read. */
+/* liana_metric_of(output, target, metric): the share of each element in a metric, f32 [batch, ...] without the last
+ * axis: the metric is the mean. `metric` NULL, or without a name: "accuracy". `output` are predictions, no logits.
+ * Metrics that are no means (precision, recall, auc and others) are INVALID_CONFIG. The members `output` and `as` are
+ * not read. */
 #define liana_metric_of(output, target, ...) liana_metric_of_at(LIANA_HERE, output, target, __VA_ARGS__)
 LIANA_API liana_tensor liana_metric_of_at(liana_location here, liana_tensor output, liana_tensor target,
                                           const liana_metric *metric);

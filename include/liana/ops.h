@@ -375,7 +375,7 @@ LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph,
 
 /* ---- parts of tensors, written as numpy writes them ---- */
 
-/* What numpy's x[text] is: liana_index(x, "1:-1, ::2, None"). Between commas stand, one for each axis from the first:
+/* numpy's x[text]: liana_index(x, "1:-1, ::2, None"). Between commas stand, one for each axis from the first:
  *
  *     3, -1         one element, from the end if negative; the axis is removed
  *     begin:end:step  a range; each part may be left out, negative ones count from the end, a negative step goes
@@ -384,8 +384,8 @@ LIANA_API liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph,
  *     ...            as many whole axes as are left over; once
  *
  * Axes behind the last one that is named are whole. Gradients flow to x. Errors: INVALID_ARGUMENT with the text, the
- * place in it and the axis: what cannot be read, too many axes, an element beyond the axis, a step of 0, and a range
- * without elements (liana has no empty tensors). */
+ * place in it and the axis: text that cannot be read, too many axes, an element beyond the axis, a step of 0, and a
+ * range without elements (liana has no empty tensors). */
 #define liana_index(x, text) liana_index_at(LIANA_HERE, x, text)
 LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const char *text);
 

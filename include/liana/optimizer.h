@@ -40,18 +40,18 @@ typedef struct liana_optimizer_options {
  * against gradients[i], which has its shape. Adds the optimizer's slots to the graph as variables that begin at zero
  * ("optimizer/Adam/m/VARIABLE"), and the number of updates, s64 ("optimizer/TARGET/iteration"). All assignments belong
  * to the target. `options` may be NULL. Errors stay with the graph: INVALID_CONFIG (an unknown optimizer or setting,
- * with the nearest one; a schedule, which needs `rate`), INVALID_ARGUMENT (what is not a variable, has another type
- * than its gradient, or is assigned to already). */
+ * with the nearest one; a schedule, which needs `rate`), INVALID_ARGUMENT (a tensor that is no variable, that has
+ * another type than its gradient, or that is assigned to already). */
 #define liana_apply_gradients(variables, gradients, ...) \
     liana_apply_gradients_at(LIANA_HERE, variables, gradients, __VA_ARGS__)
 LIANA_API void liana_apply_gradients_at(liana_location here, const liana_tensor *variables,
                                         const liana_tensor *gradients, size_t count,
                                         const liana_optimizer_options *options);
 
-/* liana_graph_constraint(variable, "max_norm(2, axis=0)"): what liana_apply_gradients makes of the new value of a f32
- * variable, in the words of layers' options (`liana list constraints`). liana_model_call does this for the weights
- * whose layers have constraints. A later one replaces it. Returns the variable. Errors stay with the graph:
- * INVALID_ARGUMENT (not a variable), INVALID_CONFIG (no such constraint, or one that does not fit the shape). */
+/* liana_graph_constraint(variable, "max_norm(2, axis=0)"): changes the new value of an f32 variable, as
+ * liana_apply_gradients does, in the words of layers' options (`liana list constraints`). liana_model_call does this
+ * for the weights whose layers have constraints. A later one replaces it. Returns the variable. Errors stay with the
+ * graph: INVALID_ARGUMENT (not a variable), INVALID_CONFIG (no such constraint, or one that does not fit the shape). */
 #define liana_graph_constraint(variable, constraint) liana_graph_constraint_at(LIANA_HERE, variable, constraint)
 LIANA_API liana_tensor liana_graph_constraint_at(liana_location here, liana_tensor variable, const char *constraint);
 

@@ -1,5 +1,5 @@
-/* options.h - tables that say what is in a struct of options. From such a table liana reads options from YAML, writes,
- * checks, compares and lists them, and suggests the nearest name for an unknown one.
+/* options.h - tables that describe the members of a struct of options. From such a table liana reads options from YAML,
+ * writes, checks, compares and lists them, and suggests the nearest name for an unknown one.
  *
  *     typedef struct power_options {
  *         double exponent;
@@ -80,8 +80,8 @@ typedef struct liana_options {
     const liana_option *items;
 } liana_options;
 
-/* A row for a member that is called as the option is; its kind is what comes behind LIANA_OPTION_. Further members of
- * the row may follow. */
+/* A row for a member that has the option's name; its kind follows LIANA_OPTION_. Further members of the row may
+ * follow. */
 #define LIANA_OPTION_ROW(type, member, option_kind, ...)                                                   \
     {                                                                                                      \
         .name = #member, .kind = LIANA_OPTION_##option_kind, .offset = offsetof(type, member), __VA_ARGS__ \

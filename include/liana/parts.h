@@ -1,6 +1,6 @@
-/* parts.h - what layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers, schedules,
- * callbacks are; those of data are in data_parts.h. Those that liana brings are structs of these types, and so are those of your own,
- * which a program or a plugin registers. Write one if `liana list` does not have what you need.
+/* parts.h - the contracts of layers, activations, regularisers, constraints, initialisers, losses, metrics, optimizers,
+ * schedules and callbacks; data_parts.h has those of data. liana's own parts are structs of these types. So are those
+ * that a program or a plugin registers. Write one if `liana list` does not have the part that you need.
  *
  *     typedef struct power_options {
  *         double exponent;
@@ -48,7 +48,7 @@ struct liana__weight;
 /* The version of the structs below. It grows when a struct changes its meaning; new members at the end do not count. */
 enum { LIANA_PARTS_VERSION = 3 };
 
-/* ---- what all parts have ---- */
+/* ---- common to all parts ---- */
 
 typedef enum liana_part_kind {
     LIANA_PART_LAYER = 1,
@@ -71,13 +71,13 @@ typedef struct liana_check {
     void *options; /* may be completed in place: defaults that depend on other options */
     /* The rest is liana's. */
     const liana_context *context;
-    const struct liana__value *map; /* what they were read from */
+    const struct liana__value *map; /* the map that they were read from */
     const char *where;              /* its dotted key */
     struct liana__error *error;
 } liana_check;
 
-/* Refuses an option (NULL: the part) with a message as of printf: what was found, what was expected. The message names
- * its place, "config.yaml:3:9: train.loss.exponent: ...". Returns INVALID_CONFIG. */
+/* Refuses an option (NULL: the part) with a message as of printf: the value found and the value expected. The message
+ * names its place, "config.yaml:3:9: train.loss.exponent: ...". Returns INVALID_CONFIG. */
 LIANA_API liana_status liana_option_refuse(liana_check *check, const char *option, const char *format, ...)
     LIANA_PRINTF(3, 4);
 
@@ -92,7 +92,7 @@ typedef struct liana_part {
     const char *doc;                        /* one sentence; NULL: none */
     const char *aliases[LIANA_MAX_ALIASES]; /* further names; up to the first NULL */
     liana_options options;                  /* zeros: there are none */
-    /* Checks what the table of options cannot. Errors: of liana_option_refuse. NULL: nothing to check. */
+    /* Checks options that the table cannot check. Errors: of liana_option_refuse. NULL: nothing to check. */
     liana_status (*check)(liana_check *check);
 } liana_part;
 
@@ -109,10 +109,10 @@ typedef struct liana_part {
 /* Registers a part. Its struct, its texts and its table of options are copied. Its functions must stay valid until the
  * context is destroyed. Register before anything names the part. Errors: INVALID_ARGUMENT (a struct of another size or
  * version, a name that is taken or that no configuration can hold, a missing function, a row of the table that cannot
- * be), OUT_OF_MEMORY; the message names the part, and who has its name. */
+ * be), OUT_OF_MEMORY; the message names the part, and the part that has its name. */
 LIANA_API LIANA_MUST_USE liana_status liana_register(liana_context *context, const liana_part *part);
 
-/* What makes predictions of logits. */
+/* The function that makes predictions of logits. */
 typedef enum liana_logits_kind {
     LIANA_LOGITS_NONE,    /* the predictions are any numbers */
     LIANA_LOGITS_SOFTMAX, /* softmax over the last axis: probabilities of classes, with sum 1 */
@@ -121,7 +121,7 @@ typedef enum liana_logits_kind {
 
 /* ---- layers ---- */
 
-/* What a layer knows when it declares its weights. */
+/* Facts for a layer that declares its weights. */
 typedef struct liana_layer_build {
     const void *options;
     const liana_shape *inputs; /* with a batch of 1 */
@@ -156,7 +156,7 @@ typedef struct liana_layer_update {
     size_t mean; /* if it is a variance: the weight that is the moving average of the mean, which has an update too */
 } liana_layer_update;
 
-/* What a layer builds its graph of. */
+/* Facts for a layer that builds its graph. */
 typedef struct liana_layer_call {
     liana_location here; /* where the layer was written, for liana_op_..._at */
     const void *options;
@@ -183,15 +183,15 @@ typedef struct liana_layer_call {
     size_t num_updates;
 } liana_layer_call;
 
-/* What becomes of the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch, steps] for
- * values [batch, steps, ...]. The rules are those of Keras 3. */
+/* The effect of a layer on the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch,
+ * steps] for values [batch, steps, ...]. The rules are those of Keras 3. */
 typedef enum liana_masking {
     LIANA_MASKING_DROPPED, /* the result has none */
     LIANA_MASKING_KEPT,    /* the input's; of several: or, and none if an input has none */
     LIANA_MASKING_OWN,     /* the layer reads `masks`, and sets `mask` */
 } liana_masking;
 
-/* What a layer does to numbers that add up to 1 along the last axis, such as probabilities of classes. */
+/* The effect of a layer on numbers that add up to 1 along the last axis, such as probabilities of classes. */
 typedef enum liana_sums {
     LIANA_SUMS_CHANGED,
     LIANA_SUMS_KEPT,                  /* keeps them: gives means over places */
@@ -247,7 +247,7 @@ typedef enum liana_target_kind {
     LIANA_TARGET_VALUES = 2,  /* the output's shape and dtype */
 } liana_target_kind;
 
-/* What an output is compared with. */
+/* The target of an output. */
 typedef struct liana_target {
     liana_target_kind kind;
     liana_tensor tensor;
@@ -260,18 +260,19 @@ typedef enum liana_target_range {
     LIANA_RANGE_SHARES, /* the same, and those of an element (the last axis) add up to 1: probabilities of classes */
 } liana_target_range;
 
-/* What a loss compares. Shapes are those of a shard. */
+/* The arguments of a loss. Shapes are those of a shard. */
 typedef struct liana_loss_call {
     const void *options;
-    liana_tensor output; /* [batch, ..., n]: what the model predicts */
-    /* What the loss's activation makes `output` of; id 0: not known. Losses of logits are accurate for any margin. */
+    liana_tensor output; /* [batch, ..., n]: the model's predictions */
+    /* The input of the loss's activation, which gave `output`; id 0: not known. Losses of logits are accurate for any
+     * margin. */
     liana_tensor logits;
     liana_target target;
 } liana_loss_call;
 
 typedef struct liana_loss_type {
     liana_part part;
-    liana_logits_kind activation; /* what outputs must be: such probabilities, or any numbers */
+    liana_logits_kind activation; /* outputs must be such probabilities, or any numbers */
     unsigned targets;             /* LIANA_TARGET_CLASSES, LIANA_TARGET_VALUES: those that it takes */
     liana_target_range range;     /* of targets that are values */
     /* The loss of each element, [batch, ...]: the shape of the output without the last axis, and its dtype. Their mean
@@ -279,11 +280,11 @@ typedef struct liana_loss_type {
     liana_tensor (*elements)(const liana_loss_call *call);
 } liana_loss_type;
 
-/* What a metric measures. Shapes are those of a shard. */
+/* The arguments of a metric. Shapes are those of a shard. */
 typedef struct liana_metric_call {
     const void *options;
     liana_tensor output;          /* f32 [batch, ..., n]: predictions */
-    liana_logits_kind activation; /* what they are, by the output's loss */
+    liana_logits_kind activation; /* their kind, by the output's loss */
     liana_target target;
     liana_tensor weights; /* f32 [batch, ...], without the last axis: how much each element counts; id 0: 1 */
 } liana_metric_call;
@@ -308,9 +309,9 @@ typedef struct liana_metric_type {
     size_t (*sums)(const void *options, const liana_shape *output);
     /* Why options do not fit outputs of this shape; NULL: they do. A NULL function: all do. */
     const char *(*misfit)(const void *options, const liana_shape *output);
-    /* What is worth a note, although the options fit; NULL: nothing is. */
+    /* Returns a doubt that is worth a note, although the options fit; NULL: there is none. */
     const char *(*doubt)(const void *options, const liana_shape *output);
-    /* What a shard adds to the sums: f32 [sums], 0 for examples of weight 0. */
+    /* Builds a shard's share of the sums: f32 [sums], 0 for examples of weight 0. */
     liana_tensor (*add)(const liana_metric_call *call);
     /* The metric, of the sums over all examples. */
     double (*finish)(const void *options, const double *sums, size_t count);
@@ -323,8 +324,8 @@ typedef struct liana_metric_type {
 
 /* ---- optimizers and schedules ---- */
 
-/* Of these slots and rounds LIANA_MAX_OWN_SLOTS and LIANA_MAX_OWN_ROUNDS are the optimizer's; the others are for what
- * every optimizer does. */
+/* Of these slots and rounds LIANA_MAX_OWN_SLOTS and LIANA_MAX_OWN_ROUNDS are the optimizer's; the others are for the
+ * rules that every optimizer has. */
 enum {
     LIANA_MAX_OWN_SLOTS = 4,
     LIANA_MAX_SLOTS = 6,
@@ -380,26 +381,26 @@ typedef struct liana_optimizer_step {
     liana_tensor slots[LIANA_MAX_SLOTS]; /* the slots' old values, in the variable's shape */
     /* Finished sums, f32 scalars, by round and term; see liana_update_reads. */
     liana_tensor sums[LIANA_MAX_SUM_ROUNDS][LIANA_MAX_ROUND_SUMS];
-    /* Set by the optimizer. Beside new_variable one of these may be: what was subtracted from the variable, or added to
-     * it. */
+    /* Set by the optimizer. With new_variable one of these may be set: the amount that was subtracted from the
+     * variable, or added to it. */
     liana_tensor descent, change;
     liana_tensor new_variable;
     liana_tensor new_slots[LIANA_MAX_SLOTS];
 } liana_optimizer_step;
 
-/* What the sums of a round are over: the elements of each variable, or those of all trainable variables. */
+/* The range of a round's sums: the elements of each variable, or those of all trainable variables. */
 typedef enum liana_sum_scope { LIANA_SUM_OF_VARIABLE, LIANA_SUM_OF_ALL } liana_sum_scope;
 
-/* Sums that an update needs at once. `terms` builds, for each sum, what is added up: one f32 number for each element,
- * in the variable's shape. It sees the step without results, and the sums of earlier rounds. */
+/* Sums that an update needs at once. `terms` builds the terms of each sum: one f32 number for each element, in the
+ * variable's shape. It sees the step without results, and the sums of earlier rounds. */
 typedef struct liana_sum_round {
     liana_sum_scope scope;
     size_t num_sums; /* 1 to LIANA_MAX_ROUND_SUMS */
     void (*terms)(const liana_optimizer_step *step, liana_tensor *terms);
 } liana_sum_round;
 
-/* What an update reads beyond an element of the variable, its gradient and its slots. Zeros: nothing, and any cut
- * through a variable gives the same bits. */
+/* Inputs of an update in addition to an element of the variable, its gradient and its slots. Zeros: nothing, and any
+ * cut through a variable gives the same bits. */
 typedef struct liana_update_reads {
     bool whole; /* all elements of the variable, in its shape */
     size_t num_rounds;
@@ -410,7 +411,7 @@ typedef struct liana_update_reads {
 typedef struct liana_optimizer_type {
     liana_part part;
     double default_learning_rate;
-    /* The names of what it keeps for each element; up to the first NULL. */
+    /* The names of the slots that it keeps for each element; up to the first NULL. */
     const char *slots[LIANA_MAX_SLOTS];
     /* How many of them the options need; NULL: all. */
     size_t (*num_slots)(const void *options);
@@ -418,7 +419,7 @@ typedef struct liana_optimizer_type {
     const char *(*slot_name)(const void *options, size_t slot);
     /* The value of a slot's elements before the first update. NULL: 0 for all. */
     double (*slot_begins_at)(const void *options, size_t slot);
-    /* What the update reads with these options. NULL: elements only. */
+    /* The inputs of the update with these options. NULL: elements only. */
     liana_update_reads (*reads)(const void *options);
     /* Whether the update reads step->weight_decay itself, instead of on weights that have decayed already. */
     bool own_weight_decay;
@@ -483,7 +484,7 @@ typedef struct liana_learning_rate {
 } liana_learning_rate;
 
 /* Sums over all weights for a schedule whose rate follows the training: of gradient * direction, and the squares of
- * both. The direction is what the last update subtracted, over its learning rate. */
+ * both. The direction is the last update's subtracted amount, over its learning rate. */
 enum { LIANA_RATE_PRODUCT, LIANA_RATE_GRADIENT, LIANA_RATE_DIRECTION, LIANA_NUM_RATE_SUMS };
 
 /* A learning-rate schedule: a function of the update's number, so a resumed run needs only that number. */
@@ -492,7 +493,7 @@ typedef struct liana_schedule_type {
     /* The rate `step` updates after the warm-up (a fraction of an update only if the warm-up's length is). decay_steps
      * > 0 is the resolved length of the decay. */
     double (*rate)(const void *options, double step, double decay_steps, double initial_learning_rate);
-    /* In place of `rate`, for what needs to know the length of an epoch. */
+    /* In place of `rate`, for schedules that need the length of an epoch. */
     double (*rate_of_run)(const liana_learning_rate *run, double step, double initial_learning_rate);
     /* Of a schedule whose rate follows the training, and is state: the rate of an update, from that of the update
      * before it (at first, `rate`'s) and sums over all weights (LIANA_RATE_PRODUCT...). NULL: a pure function. */
@@ -549,7 +550,7 @@ typedef struct liana_activation_type {
 
 typedef struct liana_regularizer_call {
     const void *options;
-    liana_tensor x;  /* a weight, or what a layer gives */
+    liana_tensor x;  /* a weight, or the output of a layer */
     liana_axes axes; /* which the penalty is summed over. Without axes (count 0) each element is its own sum */
 } liana_regularizer_call;
 
@@ -558,7 +559,7 @@ typedef struct liana_regularizer_type {
     /* The penalty is a sum over elements, each by itself. Then x may be a flat range of a weight, and the regulariser
      * can be an activity_regularizer. Otherwise it is of a whole weight in its shape. */
     bool is_by_element;
-    /* Refuses weights by their shape: returns what is expected, such as "a matrix", or NULL. NULL: takes all. */
+    /* Refuses weights by their shape: returns the expected shape, such as "a matrix", or NULL. NULL: takes all. */
     const char *(*refuse)(const void *options, const liana_shape *shape);
     /* The penalty, of x's dtype: x's shape without the axes; a scalar if it is not by element. */
     liana_tensor (*penalty)(const liana_regularizer_call *call);
@@ -569,13 +570,13 @@ typedef struct liana_constraint_call {
     liana_tensor variable; /* as the optimizer has changed it */
 } liana_constraint_call;
 
-/* A constraint: what becomes of a weight after each update. */
+/* A constraint changes a weight after each update. */
 typedef struct liana_constraint_type {
     liana_part part;
     /* The result of an element depends on this element alone. Then `apply` may be given a flat range of the weight;
      * else it gets the whole weight in its shape. */
     bool is_by_element;
-    /* Refuses what the options cannot be for weights of a shape, with liana_option_refuse. NULL: nothing. */
+    /* Refuses options that weights of a shape cannot have, with liana_option_refuse. NULL: nothing. */
     liana_status (*fits)(liana_check *check, const liana_shape *shape);
     /* The result: of the variable's shape and dtype. */
     liana_tensor (*apply)(const liana_constraint_call *call);
@@ -599,7 +600,7 @@ typedef enum liana_callback_event {
     LIANA_NUM_CALLBACK_EVENTS
 } liana_callback_event;
 
-/* A callback of a training: its type, its options, and what it keeps while it runs. */
+/* A callback of a training: its type, its options, and the values that it keeps while it runs. */
 typedef struct liana_callback_item {
     const struct liana_callback_type *type;
     const void *options;
@@ -615,17 +616,17 @@ typedef liana_status liana_event_function(liana_callback_item *own, liana_fit_co
 typedef struct liana_callback_type {
     liana_part part;
     size_t self_size; /* of self, in bytes */
-    /* What of it is state: saved, restored and compared with the training's. NULL: nothing. `load` gets what `save`
-     * stored, or nothing at all in the first training with this callback. */
+    /* The part of it that is state: saved, restored and compared with the training's. NULL: nothing. `load` gets the
+     * state that `save` stored, or nothing at all in the first training with this callback. */
     void (*save)(const liana_callback_item *own, liana_callback_state *state);
     liana_status (*load)(liana_callback_item *own, const liana_fit_context *context, const liana_callback_state *state);
-    void (*close)(liana_callback_item *own);             /* frees what self refers to; NULL: nothing */
+    void (*close)(liana_callback_item *own);             /* frees all that self refers to; NULL: nothing */
     liana_event_function *on[LIANA_NUM_CALLBACK_EVENTS]; /* NULL: not called */
 } liana_callback_type;
 
 /* ---- plugins ---- */
 
-/* What a plugin says of itself, as the symbol liana_plugin_entry of a shared library. LIANA_PLUGIN defines it. liana
+/* A plugin's description of itself: the symbol liana_plugin_entry of a shared library. LIANA_PLUGIN defines it. liana
  * checks all of it before it calls anything. */
 typedef struct liana_plugin {
     size_t size;      /* sizeof(liana_plugin) */
@@ -650,7 +651,7 @@ typedef struct liana_plugin {
 /* Loads a plugin: a path of a shared library. It stays loaded until the context is destroyed. A second call with the
  * same file does nothing. The program must be linked with the shared libliana, as the plugin is. Errors: NOT_FOUND (no
  * such file), INVALID_ARGUMENT (not a plugin; built for another version; linked with another liana), those of its
- * parts. The file's own code runs in the program: load only what you trust. */
+ * parts. The file's own code runs in the program: load only files that you trust. */
 LIANA_API LIANA_MUST_USE liana_status liana_load_plugin(liana_context *context, const char *path);
 
 #ifdef __cplusplus

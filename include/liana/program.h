@@ -6,9 +6,9 @@
  *     liana_run(program, .feeds = LIANA_FEEDS({"x", LIANA_F32, liana_shape_of(3), x}),
  *                        .fetches = LIANA_FETCHES({.name = "y", .data = y, .size = sizeof y}));
  *
- * A run computes what it is asked for and no more. The first run that asks for a set of results and assignments
- * compiles the part of the graph that they need; later ones with the same set use it again, and nothing is compiled.
- * Results are copied into the caller's memory.
+ * A run computes the results that are asked for and no more. The first run that asks for a set of results and
+ * assignments compiles the part of the graph that they need; later ones with the same set use it again, and nothing is
+ * compiled. Results are copied into the caller's memory.
  *
  * One thread at a time may use a program, its variables and its device. The messages of failures are in the context. */
 #ifndef LIANA_PROGRAM_H
@@ -29,9 +29,9 @@ typedef struct liana_program_options {
 } liana_program_options;
 
 /* Makes a program of a graph, and adds the graph's variables to its set. `options` may be NULL. The graph and the
- * device must outlive the program. The graph may grow afterwards: runs see what is in it. Errors: that of the graph
- * (liana_graph_status); INVALID_ARGUMENT (a variable has another dtype or shape in the set, or there is no device or
- * graph), INVALID_CONFIG (an unknown initialiser), OUT_OF_MEMORY. */
+ * device must outlive the program. The graph may grow afterwards: later runs see its new nodes. Errors: that of the
+ * graph (liana_graph_status); INVALID_ARGUMENT (a variable has another dtype or shape in the set, or there is no device
+ * or graph), INVALID_CONFIG (an unknown initialiser), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_program_create(liana_device *device, const liana_graph *graph,
                                                            const liana_program_options *options,
                                                            liana_program **program);
@@ -44,7 +44,7 @@ LIANA_API liana_variables *liana_program_variables(liana_program *program);
 
 /* A result that is wanted: by name, as liana_graph_tensor finds it, or the tensor itself. */
 typedef struct liana_fetch {
-    const char *name;    /* NULL: `tensor` says what */
+    const char *name;    /* NULL: `tensor` names it */
     liana_tensor tensor; /* used only without a name */
     void *data;          /* receives the result, row-major */
     size_t size;         /* of `data` in bytes: exactly that of the result */
@@ -79,7 +79,7 @@ typedef struct liana_names {
                    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)})
 #endif
 
-/* What a run is to do. Zeros: nothing. */
+/* The work of a run. Zeros: nothing. */
 typedef struct liana_run_options {
     liana_feeds feeds;     /* each input that is needed, once; others may be there as well */
     liana_fetches fetches; /* any results, in any order */
@@ -91,8 +91,8 @@ typedef struct liana_run_options {
 /* Runs once; `options` may be NULL. All results and assigned values are of the variables' values before the run.
  * Without fetches it runs for its assignments alone. Errors: NOT_FOUND (an input, result or assignment that does not
  * exist, with the nearest name); INVALID_ARGUMENT (an input that was not fed, fed twice, or has another dtype or shape;
- * a variable that has no value; a result of another size); those of compiling and of the device. Each names what it is
- * about. After a failure no variable has changed. */
+ * a variable that has no value; a result of another size); those of compiling and of the device. Each names the node or
+ * array concerned. After a failure no variable has changed. */
 LIANA_API LIANA_MUST_USE liana_status liana_program_run(liana_program *program, const liana_run_options *options);
 
 /* The same with the options written as in a call: liana_run(program, .feeds = ..., .fetches = ...). For C. */

@@ -1,8 +1,8 @@
-/* replicas.h - a strategy that a program holds: it runs functions on each replica, and adds up what they give.
+/* replicas.h - a strategy that a program holds: it runs functions on each replica, and adds up their results.
  *
  * A replica is one device of a strategy: of this process (mirrored), or of another process (multi_worker,
- * parameter_server). Values by replica consist of shards: a shard is what is computed at once, a few examples of a
- * batch. Each replica has a range of shards, which may be empty. Sums are added in one fixed tree of the shards. So
+ * parameter_server). Values by replica consist of shards: a shard is the part of a batch that is computed as one, a few
+ * examples. Each replica has a range of shards, which may be empty. Sums are added in one fixed tree of the shards. So
  * results are the same bits for any number of replicas and processes, as long as the shards are the same.
  *
  *     liana_replicas_open(context, &(liana_replicas_options){.strategy = {.name = "mirrored"}}, &replicas);
@@ -18,8 +18,8 @@
  * one. A loop that trains is best written as a step (step.h), with `.replicas`: it computes shards side by side, and
  * cuts the update into slices.
  *
- * One thread at a time may use replicas and what is made with them. Another call meanwhile is an error. The messages of
- * failures are in the context. */
+ * One thread at a time may use replicas and all that is made with them. Another call meanwhile is an error. The
+ * messages of failures are in the context. */
 #ifndef LIANA_REPLICAS_H
 #define LIANA_REPLICAS_H
 
@@ -45,8 +45,8 @@ typedef struct liana_replicas_options {
  * cluster that the environment tells of, and waits for the others. The context must outlive it. Errors: INVALID_CONFIG
  * (no such strategy or device, with the nearest name; a layout that this machine does not have; no cluster; processes
  * with other strategies), UNAVAILABLE and NOT_FOUND of devices, UNAVAILABLE of processes that do not come. From now on
- * the death of a process ends what all do, with UNAVAILABLE, also where `liana train` would go on without it: nobody
- * has the shards that it held. */
+ * the death of a process ends the work of all, with UNAVAILABLE, also where `liana train` would go on without it: no
+ * other process has its shards. */
 LIANA_API LIANA_MUST_USE liana_status liana_replicas_open(liana_context *context, const liana_replicas_options *options,
                                                           liana_replicas **replicas);
 /* Closes them, after all that was made with them. NULL is allowed. */
@@ -57,7 +57,7 @@ LIANA_API void liana_replicas_close(liana_replicas *replicas);
  * Borrowed. NULL: it could not be opened; the message is in the context. */
 LIANA_API liana_replicas *liana_replicas_current(liana_context *context);
 
-/* What is known of replicas. They are numbered from 0 through all processes. A parameter server has none. */
+/* Facts of replicas. They are numbered from 0 through all processes. A parameter server has none. */
 typedef struct liana_replicas_facts {
     int64_t num_in_sync;     /* of all processes */
     int64_t num_local;       /* of this one, ... */
@@ -67,8 +67,8 @@ typedef struct liana_replicas_facts {
 LIANA_API liana_replicas_facts liana_replicas_info(const liana_replicas *replicas);
 
 /* The first device of this process, and the variables on it. Borrowed. The other devices have copies, which follow
- * whatever is written to these. In a cluster each process has the variables; they stay equal as long as they are
- * changed by steps, by liana_replica_program_update, or by all processes in the same way. */
+ * every write to these. In a cluster each process has the variables; they stay equal as long as they are changed by
+ * steps, by liana_replica_program_update, or by all processes in the same way. */
 LIANA_API liana_device *liana_replicas_device(liana_replicas *replicas);
 LIANA_API liana_variables *liana_replicas_variables(liana_replicas *replicas);
 
@@ -101,8 +101,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_per_replica_split(liana_replicas *re
 typedef liana_status (*liana_replica_value_function)(void *user, int64_t replica, int64_t num_replicas, void **data);
 
 /* Values that a function makes of the replica's number: one shard for each replica. It is called for the replicas of
- * this process. The components are numbers of static shape. Errors: INVALID_ARGUMENT (a component that is none), that
- * of the function. */
+ * this process. The components are numbers of static shape. Errors: INVALID_ARGUMENT (an array that is no component),
+ * that of the function. */
 LIANA_API LIANA_MUST_USE liana_status liana_per_replica_from_function(liana_replicas *replicas,
                                                                       const liana_component *components,
                                                                       size_t num_components,
@@ -174,12 +174,12 @@ LIANA_API LIANA_MUST_USE liana_status liana_replica_program_create(liana_replica
 LIANA_API void liana_replica_program_destroy(liana_replica_program *program);
 
 /* Runs the program on each replica, for each of its shards; its variables are added to those of the replicas. `inputs`
- * are values of the same shards (a batch, and what earlier runs made of it); without any, there is one shard for each
+ * are values of the same shards (a batch, and results of earlier runs on it); without any, there is one shard for each
  * replica. Arrays of strings are left out, and so are names that the graph does not read. `results` are new values with
- * the graph's outputs; NULL: only what the run needs is compiled, and its variables are there to be given values.
+ * the graph's outputs; NULL: only the nodes that the run needs are compiled, and its variables can be given values.
  * Errors: that of the graph; INVALID_ARGUMENT (values of other replicas or of other shards, a name twice, a graph
- * without outputs, or with assignments: what replicas changed on their own would differ; a variable without a value),
- * those of the devices. */
+ * without outputs, or with assignments, since replicas that change variables on their own would differ; a variable
+ * without a value), those of the devices. */
 LIANA_API LIANA_MUST_USE liana_status liana_replica_program_run(liana_replica_program *program,
                                                                 liana_per_replica *const *inputs, size_t num_inputs,
                                                                 liana_per_replica **results);

@@ -40,7 +40,7 @@ typedef struct liana_server_options {
  * port is in use), OUT_OF_MEMORY, UNIMPLEMENTED (a build without libzmq). */
 LIANA_API LIANA_MUST_USE liana_status liana_server_create(liana_context *context, const liana_server_options *options,
                                                           liana_server **server);
-/* Waits for what clients have running, frees what they held, and closes. NULL is allowed. */
+/* Waits for running calls of clients, frees the memory that they held, and closes. NULL is allowed. */
 LIANA_API void liana_server_destroy(liana_server *server);
 
 /* Where it listens, with the port that the system has chosen for "host:*". Valid as long as the server. */

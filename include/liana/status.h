@@ -1,8 +1,8 @@
 /* status.h - status codes: how liana's functions report failure.
  *
  * Every function that can fail returns a liana_status. The code gives the kind of failure. The sentence for people is
- * kept in the context: which file, line, record, layer or key; what was found; what was expected; what to do. Read it
- * with liana_context_message().
+ * kept in the context: file, line, record, layer or key; the value found; the value expected; the remedy. Read it with
+ * liana_context_message().
  *
  * Compilers warn where a status is not looked at. A program whose context keeps the first error (sticky_errors of
  * liana_context_options) defines LIANA_STICKY_ERRORS before it includes liana's headers, and they do not. */

@@ -1,7 +1,8 @@
 /* step.h - steps: training loops of your own that are cut, added up and updated as liana_fit does it.
  *
  * A step is two functions. The shard function builds the graph of a shard: a few examples of the batch, their loss, its
- * gradients. The update function builds what happens once for each batch: variables move by the sums over all shards.
+ * gradients. The update function builds the update, which happens once for each batch: variables move by the sums over
+ * all shards.
  *
  *     static void build_shard(liana_shard *shard, void *model)
  *     {
@@ -45,7 +46,7 @@ typedef struct liana_step liana_step;
 
 /* ---- a shard ---- */
 
-/* What a shard function is given. Errors stay with the graph, and end liana_step_create or liana_step_run. */
+/* The arguments of a shard function. Errors stay with the graph, and end liana_step_create or liana_step_run. */
 typedef struct liana_shard {
     liana_graph *graph;
     int64_t size; /* examples */
@@ -62,9 +63,9 @@ typedef struct liana_shard {
 #define liana_shard_input(shard, name) liana_shard_input_at(LIANA_HERE, shard, name)
 LIANA_API liana_tensor liana_shard_input_at(liana_location here, const liana_shard *shard, const char *name);
 
-/* Adds up what the examples give, [size, ...] of a float dtype, and returns the sum over the shard, a scalar of that
- * dtype, without rows that are no examples. The sum over all shards comes to the host under this name. A shard has up
- * to LIANA_MAX_SUMS, the same ones for any size. */
+/* Adds up the values of the examples, [size, ...] of a float dtype, and returns the sum over the shard, a scalar of
+ * that dtype, without rows that are no examples. The sum over all shards comes to the host under this name. A shard has
+ * up to LIANA_MAX_SUMS, the same ones for any size. */
 #define liana_shard_sum(shard, name, each) liana_shard_sum_at(LIANA_HERE, shard, name, each)
 LIANA_API liana_tensor liana_shard_sum_at(liana_location here, liana_shard *shard, const char *name, liana_tensor each);
 
@@ -143,8 +144,8 @@ typedef struct liana_step_options {
     /* Called with a sentence that says why results are not reproducible, or which process is gone. May be NULL. */
     void (*on_note)(void *user, const char *note);
     /* The variables, which must outlive the step. It is made on their device. NULL: a set of the step's own, on
-     * `device` (as in liana_device_open; NULL: "cpu"). What has no value in the step's own set is initialised by the
-     * first run, as by liana_variables_initialize with the step's seed. */
+     * `device` (as in liana_device_open; NULL: "cpu"). The first run initialises variables of the step's own set that
+     * have no value, as liana_variables_initialize does with the step's seed. */
     liana_variables *variables;
     const char *device;
     /* The strategy's first device is the step's. It keeps its threads: a context with fewer threads leaves some for the
@@ -154,10 +155,10 @@ typedef struct liana_step_options {
     liana_replicas *replicas;
 } liana_step_options;
 
-/* Makes a step. It calls both functions, adds their variables to the set, and compiles what full batches need. The
- * variables get values afterwards, as those of a program do: liana_variables_initialize (the optimizer's begin at zero)
- * and liana_model_to_variables. Errors: those of the graphs, and of opening the device; INVALID_ARGUMENT (no shard
- * function, a component of another kind, an update that assigns nothing), OUT_OF_MEMORY. */
+/* Makes a step. It calls both functions, adds their variables to the set, and compiles the programs for full batches.
+ * The variables get values afterwards, as those of a program do: liana_variables_initialize (the optimizer's begin at
+ * zero) and liana_model_to_variables. Errors: those of the graphs, and of opening the device; INVALID_ARGUMENT (no
+ * shard function, a component of another kind, an update that assigns nothing), OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_create(liana_context *context, const liana_step_options *options,
                                                         liana_step **step);
 /* NULL is allowed. */
@@ -165,7 +166,7 @@ LIANA_API void liana_step_destroy(liana_step *step);
 /* The variables of a step: the options', those of its replicas, or its own. Borrowed. */
 LIANA_API liana_variables *liana_step_variables(liana_step *step);
 
-/* What is known of a step. */
+/* Facts of a step. */
 typedef struct liana_step_facts {
     uint64_t position;            /* of the next batch's first example in the run */
     int64_t num_replicas_in_sync; /* devices that compute the shards of a batch */
@@ -185,17 +186,17 @@ typedef struct liana_step_results {
     const char *names[LIANA_MAX_SUMS]; /* valid as long as the step */
 } liana_step_results;
 
-/* What became of one of several steps. The same in all processes. */
+/* The outcome of one of several steps. The same in all processes. */
 typedef struct liana_step_outcome {
-    /* Of the examples whose gradients were used, with the variables that their worker had. What a worker computed that
-     * has died since is not among them. */
+    /* Of the examples whose gradients were used, with the variables that their worker had. Results of a worker that has
+     * died since are not among them. */
     liana_step_results results;
     int64_t used;      /* gradients that the update took: each is of one worker. 0: the step was not done */
     int64_t dropped;   /* gradients that came when the update was over */
     int64_t staleness; /* of an asynchronous update: the updates between fetching the variables and this one */
 } liana_step_outcome;
 
-/* What became of the gradients of several steps, as in history.json. The same in all processes. */
+/* The fate of the gradients of several steps, as in history.json. The same in all processes. */
 typedef struct liana_step_counts {
     int64_t num_done; /* steps. After a failure: those before the failed one, or up to the last pause */
     int64_t computed; /* gradients, each of one worker's share. Those that were sent are used or dropped */
@@ -209,7 +210,7 @@ typedef struct liana_step_counts {
     const char *not_reproducible; /* why; NULL: results are reproducible. Valid as long as the step */
 } liana_step_counts;
 
-/* What a step is run on: one batch, or several of a dataset or of a function. Zeros are the defaults. */
+/* The input of a step: one batch, or several of a dataset or of a function. Zeros are the defaults. */
 typedef struct liana_step_input {
     /* One batch: each component, [count, ...], by name. The first without a name ends them. */
     liana_array arrays[LIANA_MAX_COMPONENTS];
@@ -242,8 +243,8 @@ typedef struct liana_step_input {
      * called where the update is computed. If workers are in step, update and step are the same. */
     liana_status (*give_scalars)(void *user, int64_t update, liana_setting scalars[LIANA_MAX_SETTINGS]);
     void *user;
-    liana_step_outcome *outcomes; /* [num_steps]: set to what became of each step; NULL: not wanted */
-    liana_step_counts *counts;    /* set to what became of all; NULL: not wanted */
+    liana_step_outcome *outcomes; /* [num_steps]: set to the outcome of each step; NULL: not wanted */
+    liana_step_counts *counts;    /* set to the outcome of all; NULL: not wanted */
 } liana_step_input;
 
 /* Runs a step on a batch, or on several, one after the other. `results` (may be NULL) are the sums over all of it.
@@ -257,12 +258,12 @@ typedef struct liana_step_input {
  * (liana_step_set_position). Indices such as labels are not checked.
  *
  * Under parameter servers whose workers are not in step (strategy.h) a program runs several steps in one call. Each
- * worker runs its own steps, and the servers apply what comes. After at most `pause_steps` of the strategy all meet:
- * everybody hears what became of each step, and has the new values of all variables. After a run of one batch all meet,
- * and asynchronous updates are computed by one worker after the other. Of several asynchronous workers none knows the
- * sizes of the others' batches, so positions of examples count each batch since all met last as a full one. A batch by
- * replica is an error there. The variables should be loaded again after a failure. Under any other strategy the results
- * of several batches are those of one run for each, bit for bit. */
+ * worker runs its own steps, and the servers apply the gradients that arrive. After at most `pause_steps` of the
+ * strategy all meet: everybody hears the outcome of each step, and has the new values of all variables. After a run of
+ * one batch all meet, and asynchronous updates are computed by one worker after the other. Of several asynchronous
+ * workers none knows the sizes of the others' batches, so positions of examples count each batch since all met last as
+ * a full one. A batch by replica is an error there. The variables should be loaded again after a failure. Under any
+ * other strategy the results of several batches are those of one run for each, bit for bit. */
 LIANA_API LIANA_MUST_USE liana_status liana_step_run(liana_step *step, const liana_step_input *input,
                                                      liana_step_results *results);
 

@@ -17,7 +17,7 @@ typedef enum liana_thread_binding {
     LIANA_BIND_NODES, /* on one NUMA node; nodes are given in turn */
 } liana_thread_binding;
 
-/* What gradients are sent in from process to process. */
+/* The type in which processes send gradients to each other. */
 typedef enum liana_wire {
     LIANA_WIRE_FLOAT32,
     LIANA_WIRE_BFLOAT16, /* half the bytes; results depend on the number of workers */

@@ -55,7 +55,7 @@ typedef enum liana_recompute {
     LIANA_RECOMPUTE_AUTO, /* nothing if training fits into memory, else the cheapest part that makes it fit */
 } liana_recompute;
 
-/* What happens when a loss, a gradient or a weight is not finite (NaN or infinite). */
+/* The policy for a loss, a gradient or a weight that is not finite (NaN or infinite). */
 typedef enum liana_on_bad_numbers {
     LIANA_ON_BAD_NUMBERS_FAIL,    /* the fit ends with OUT_OF_RANGE */
     LIANA_ON_BAD_NUMBERS_SKIP,    /* the update is left out */
@@ -72,8 +72,8 @@ typedef struct liana_binding {
 typedef struct liana_fit_options {
     const liana_dataset *training; /* of single examples; batches are taken apart, with a note */
     /* Which component of the data is which input of the model, and which is compared with which output; ended by the
-     * first without a component. What is not named is found by its name; for an only input and output also `image` and
-     * `label`, else the first components in their order. */
+     * first without a component. Components that are not named here are found by their names; for an only input and
+     * output also `image` and `label`, else the first components in their order. */
     liana_binding inputs[LIANA_MAX_OUTPUTS];
     liana_binding targets[LIANA_MAX_OUTPUTS];
     const char *example_weight;      /* the component, f32 [], by which an example's loss is multiplied; NULL: none */
@@ -129,9 +129,9 @@ typedef struct liana_fit_options {
     bool deterministic;
     /* The model keeps it (liana_model_precision). With `resume`, AUTO is the precision of the checkpoint. */
     liana_precision precision;
-    /* With `resume`, AUTO with `memory` 0 is what the checkpoint records. */
+    /* With `resume`, AUTO with `memory` 0 is the value that the checkpoint records. */
     liana_recompute recompute;
-    int64_t memory;      /* MiB for training, for LIANA_RECOMPUTE_AUTO; 0: three quarters of what the machine has */
+    int64_t memory;      /* MiB for training, for LIANA_RECOMPUTE_AUTO; 0: three quarters of the machine's memory */
     int64_t data_memory; /* MiB for reading, decoding and batches made ahead; 0: 1024 */
     uint64_t seed;       /* of the data's order and of dropout */
     const char *augment; /* as data.augment in YAML: "[random_flip, ...]"; NULL: none */
@@ -165,14 +165,14 @@ typedef struct liana_fit_options {
     /* Called with a sentence about each thing that was found or chosen, or looks like a mistake: classes without
      * examples, a warm-up that does not end, moving averages that have hardly moved. May be NULL. */
     void (*on_note)(void *user, const char *note);
-    /* What runs at the events of the fit, in this order: callbacks by name as in YAML ("[EarlyStopping: {patience:
-     * 3}]"; `liana list callbacks`; NULL: none), then the program's own. They are borrowed. With `resume`, their state
-     * is loaded. */
+    /* Callbacks, which run at the events of the fit in this order: first those by name as in YAML ("[EarlyStopping:
+     * {patience: 3}]"; `liana list callbacks`; NULL: none), then the program's own. They are borrowed. With `resume`,
+     * their state is loaded. */
     const char *named_callbacks;
     const liana_callback *const *callbacks; /* [num_callbacks] */
     size_t num_callbacks;
-    /* What decides after some updates whether the fit goes on, or back to an earlier state with another learning rate,
-     * as in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
+    /* The control decides after some updates whether the fit goes on, or back to an earlier state with another learning
+     * rate, as in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
     const char *control;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);
@@ -180,9 +180,9 @@ typedef struct liana_fit_options {
 } liana_fit_options;
 
 /* Trains the model, beginning with its current weights. The same options, data and weights give bit-identical weights
- * on any number of threads. After a failure the weights are what they were before. Errors: those of the data (with file
+ * on any number of threads. After a failure the weights are as they were before. Errors: those of the data (with file
  * and record), INVALID_CONFIG (a name or option), INVALID_ARGUMENT, OUT_OF_RANGE (numbers are not finite), CANCELLED,
- * OUT_OF_MEMORY (the message says what would fit). */
+ * OUT_OF_MEMORY (the message says which sizes would fit). */
 LIANA_API LIANA_MUST_USE liana_status liana_fit(liana_model *model, const liana_fit_options *options);
 
 /* Finds the best checkpoint (liana_fit_options.best_checkpoint, or checkpoint.best of a configuration) of a run folder
@@ -216,7 +216,7 @@ typedef struct liana_evaluate_options {
 } liana_evaluate_options;
 
 /* Measures the model; `options` and `results` may be NULL. Errors: those of reading and compiling; of several processes
- * the first one's error in all of them, INVALID_CONFIG with what differs between them; UNAVAILABLE if one is gone. */
+ * the first one's error in all of them, INVALID_CONFIG with the difference between them; UNAVAILABLE if one is gone. */
 LIANA_API LIANA_MUST_USE liana_status liana_evaluate(liana_model *model, const liana_dataset *dataset,
                                                      const liana_evaluate_options *options, liana_results *results);
 
@@ -229,7 +229,7 @@ typedef struct liana_predict_options {
     liana_strategy strategy;                 /* as for liana_evaluate: each process gets all outputs */
 } liana_predict_options;
 
-/* What the model predicts for each example, in the order of the data: outputs [num_examples, values], the values of all
+/* The model's predictions for each example, in the order of the data: outputs [num_examples, values], the values of all
  * its outputs one after the other. Of a model that was fitted from logits these are probabilities. A model that was not
  * fitted needs no loss. A dataset in batches has a row for each example too. Batches of another size may round
  * differently. `options` may be NULL. */
@@ -246,7 +246,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_predict(liana_model *model, const li
 
 /* Zeros are the defaults. */
 typedef struct liana_find_learning_rate_options {
-    /* What is trained on, and how: as for liana_fit. The optimizer's own learning rate is not used. Nothing is
+    /* The data and options of the training, as for liana_fit. The optimizer's own learning rate is not used. Nothing is
      * validated or saved; lengths, validation data, callbacks, checkpoints and on_epoch are not used. */
     liana_fit_options fit;
     double minimum_rate; /* of the first update; 0: 1e-7 */
@@ -259,7 +259,7 @@ typedef struct liana_find_learning_rate_options {
     void *user;
 } liana_find_learning_rate_options;
 
-/* What a sweep found. */
+/* The results of a sweep. */
 typedef struct liana_learning_rate_sweep {
     double suggested; /* the smaller of `steepest` and lowest / 10; NaN: none */
     double steepest;  /* the rate at which the smoothed loss falls fastest by the logarithm of the rate */
@@ -274,8 +274,8 @@ typedef struct liana_learning_rate_sweep {
 } liana_learning_rate_sweep;
 
 /* Makes one update for each of `updates` rates that grow exponentially from minimum_rate to maximum_rate (Smith 2017),
- * until the loss diverges, and suggests a rate. The model stays as it is: its weights, its optimizer's state, and what
- * it has compiled. The same options, data and weights give the same curve on any number of threads.
+ * until the loss diverges, and suggests a rate. The model stays as it is, with its weights, its optimizer's state and
+ * its compiled programs. The same options, data and weights give the same curve on any number of threads.
  *
  * `sweep` is filled in any case; free it with liana_learning_rate_sweep_free. Errors: INVALID_ARGUMENT (a range that
  * makes no sense), those of liana_fit, CANCELLED, and OUT_OF_RANGE: the loss does not fall at any rate; `sweep` then
@@ -303,7 +303,7 @@ LIANA_API void liana_learning_rate_sweep_free(liana_learning_rate_sweep *sweep);
  * state: batches in the order of a fit's first epoch give the bits of that epoch. Results (may be NULL) are those
  * before the update. With parameter servers whose workers are not in step all processes meet after it: of the first
  * gradients' examples, or by one worker after the other. Errors: as liana_fit; OUT_OF_RANGE for a label. After a
- * failure the weights are what they were before. */
+ * failure the weights are as they were before. */
 LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *options,
                                                            const liana_array *arrays, size_t num_arrays,
                                                            liana_results *results);
@@ -311,7 +311,7 @@ LIANA_API LIANA_MUST_USE liana_status liana_train_on_batch(liana_model *model, c
 LIANA_API LIANA_MUST_USE liana_status liana_test_on_batch(liana_model *model, const liana_evaluate_options *options,
                                                           const liana_array *arrays, size_t num_arrays,
                                                           liana_results *results);
-/* What the model predicts, [batch, values] as for liana_predict. */
+/* The model's predictions, [batch, values] as for liana_predict. */
 LIANA_API LIANA_MUST_USE liana_status liana_predict_on_batch(liana_model *model, const liana_array *arrays,
                                                              size_t num_arrays, float *outputs);
 
@@ -346,17 +346,17 @@ LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *mod
                                                           float *input);
 
 /* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its
- * model.json with the newest checkpoint, and what its config.yaml says of images and classes. A checkpoint of a run may
- * be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path
+ * model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A checkpoint of a run
+ * may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path
  * liana_checkpoint_best finds. With liana_context_options.allow_plugins the plugins that config.yaml names are
  * loaded. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
 
 /* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the
  * same index along the last axis. Elements may be batches or not. `component` NULL: the name of the model's input that
- * the layer reads. What the model did to the values before this layer is not done: give the values that the layer gets.
- * Errors, in the model's context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND
- * (no such component), INVALID_DATA (a value that is not finite), those of the data. */
+ * the layer reads. The layers before this one do not run: give the values that the layer gets. Errors, in the model's
+ * context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND (no such component),
+ * INVALID_DATA (a value that is not finite), those of the data. */
 LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset,
                                                         const char *component);
 
@@ -375,21 +375,21 @@ typedef struct liana_warm_name {
     const char *in_file;
 } liana_warm_name;
 
-/* What a model begins with. Zeros are the defaults. */
+/* The source of a model's first weights. Zeros are the defaults. */
 typedef struct liana_warm_start_options {
     /* A run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
      * folder of liana_model_save, a Keras HDF5 or safetensors file, or a TensorFlow checkpoint; or a URL. */
     const char *from;
     liana_warm_name map[LIANA_MAX_WARM_NAMES]; /* the last pattern that matches counts; ended by one without pattern */
     const char *skip[LIANA_MAX_WARM_NAMES];    /* patterns of weights that keep their values; ended by NULL */
-    const char *listing;                       /* a file to write: what became of each weight (CSV); NULL: none */
+    const char *listing;                       /* a file to write: the fate of each weight (CSV); NULL: none */
 } liana_warm_start_options;
 
-/* What liana_model_warm_start found. */
+/* The results of liana_model_warm_start. */
 typedef struct liana_warm_report {
     int64_t matched; /* weights of the model that were read */
     int64_t skipped; /* weights that kept their values */
-    int64_t unused;  /* weights of the file that the model did not take, without what an optimizer keeps */
+    int64_t unused;  /* weights of the file that the model did not take, without an optimizer's slots */
 } liana_warm_report;
 
 /* Gives a model the weights of another one, by name, as model.warm_start of a configuration. *report may be NULL.

@@ -30,7 +30,7 @@ LIANA_API void liana_variables_destroy(liana_variables *variables);
 
 /* ---- listing ---- */
 
-/* What is known of a variable. The texts are valid as long as the set. */
+/* Facts of a variable. The texts are valid as long as the set. */
 typedef struct liana_variable_info {
     const char *name;
     liana_dtype dtype;

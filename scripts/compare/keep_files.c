@@ -1,6 +1,6 @@
-/* A library that is loaded before others (LD_PRELOAD): it keeps what a process puts in its place. liana writes each
- * file under another name and then renames it. Before that happens the file is linked into the folder COMPARE_KEEP,
- * with a number. So all graphs of a process are kept, also where the next one has the same name. */
+/* A library that is loaded before others (LD_PRELOAD): it keeps the files that a process renames to their places. liana
+ * writes each file under another name and then renames it. Before that happens the file is linked into the folder
+ * COMPARE_KEEP, with a number. So all graphs of a process are kept, also where the next one has the same name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ char *getenv(const char *name)
     static atomic_int number;
     char *(*next)(const char *) = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv"), *own = NULL;
     const char *dump = next(name);
-    const char *given = next("COMPARE_DUMP"); /* what the comparison has set; a test may set another folder */
+    const char *given = next("COMPARE_DUMP"); /* the folder of the comparison; a test may set another folder */
     if (!dump || strcmp(name, "LIANA_DUMP") != 0 || !given || strcmp(dump, given) != 0) return (char *)dump;
     if (asprintf(&own, "%s/%d-%d", dump, (int)getpid(), atomic_fetch_add(&number, 1)) < 0) abort();
     return own; /* for as long as the process lives, as with the real one */

@@ -51,7 +51,7 @@ def run(build, command, folder):
     return done.stdout, seconds
 
 
-# How a row's speed is found in (what was printed, seconds).
+# How a row's speed is found in (printed text, seconds).
 def images_per_second(said, _):
     return json.loads(said.splitlines()[-1])["images_per_second_median"]
 

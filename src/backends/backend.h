@@ -1,4 +1,4 @@
-/* backend.h - the device contract: what every device can do, be it a CPU or an accelerator.
+/* backend.h - the device contract: the abilities of every device, be it a CPU or an accelerator.
  *
  * A device is an opened backend. It holds buffers, compiles graphs into executables, and makes replicas (replica.h).
  *
@@ -33,8 +33,8 @@ typedef struct liana__whole_functions liana__whole_functions;
 typedef struct liana__device {
     const liana__backend *backend;
     liana_context *context;
-    /* NULL, or where the device and its callers record what they do. Tracks [0, num_tracks) are the device's, one for
-     * each thing that it does at the same time; track num_tracks is the callers'. Set only while nothing runs. */
+    /* NULL, or the record of the device and its callers. Tracks [0, num_tracks) are the device's, one for each thing
+     * that it does at the same time; track num_tracks is the callers'. Set only while nothing runs. */
     liana__recorder *recorder;
     size_t num_tracks;
     atomic_uint_fast64_t num_versions; /* that were given to buffers */
@@ -42,7 +42,7 @@ typedef struct liana__device {
     /* Bytes that buffers and executions of graphs with a gradient may take together; 0: no limit. Below it, parts of
      * the forward pass are recomputed (plan/recompute.h), which changes no result. */
     size_t memory_limit;
-    char note[512];      /* what is to be said about the choice of this device; "": nothing */
+    char note[512];      /* a note about the choice of this device; "": nothing */
     char opened_as[256]; /* the name that it was opened by, with which more of its kind are opened */
 } liana__device;
 
@@ -53,7 +53,7 @@ typedef struct liana__buffer {
     size_t size; /* bytes */
     /* Unique for each contents on this device: equal versions are equal contents. */
     uint64_t version;
-    /* NULL, or the name of what the buffer was donated to: then it is gone. */
+    /* NULL, or the name of the output that the buffer was donated to: then it is gone. */
     const char *donated_to;
 } liana__buffer;
 
@@ -70,13 +70,13 @@ typedef struct liana__device_request {
 typedef struct liana__executable {
     liana__device *device;
     size_t num_inputs, num_variables, num_outputs;
-    /* Memory that one execution needs beside the buffers, in bytes, for the log and `memory` reports. */
+    /* Memory of one execution in addition to the buffers, in bytes, for the log and `memory` reports. */
     size_t workspace_size;
-    /* What the device's memory limit changed; zeros: nothing. */
+    /* The effect of the device's memory limit; zeros: none. */
     struct {
         size_t num_segments;     /* that run twice */
-        size_t workspace_before; /* what the workspace would have been */
-        double flops;            /* of one execution, of what is computed a second time */
+        size_t workspace_before; /* the workspace without the limit */
+        double flops;            /* of one execution, of the nodes that are computed a second time */
         double flops_before;     /* and of all the rest */
     } recomputed;
 } liana__executable;
@@ -95,7 +95,7 @@ struct liana__backend {
     const char *name;
     const char *doc;
     /* The device wants shards of one static size, in which missing examples are masked. false: it compiles a program
-     * for each size of a shard. Both give what the definition says. */
+     * for each size of a shard. Both follow the definition. */
     bool static_leaves;
     /* Its buffers are those of host.h, and their owners may read and write them in the host's memory. */
     bool in_host_memory;
@@ -125,7 +125,7 @@ struct liana__backend {
     liana_status (*compile)(liana__device *device, const liana_graph *graph, liana__executable **executable,
                             liana__error *error);
     void (*executable_destroy)(liana__executable *executable);
-    /* Optional warm-up (NULL: there is none): does what the first execution would do besides. */
+    /* Optional warm-up (NULL: there is none): does the extra work of a first execution. */
     liana_status (*make_ready)(liana__executable *executable, liana__error *error);
     /* Runs once. One call at a time for a device. Errors: INVALID_ARGUMENT for a buffer that is missing, of another
      * type, or gone. Then no buffer has changed. */
@@ -159,7 +159,8 @@ liana_status liana__device_open_request(liana_context *context, const liana__dev
                                         liana__device **device, liana__error *error) LIANA_MUST_USE;
 void liana__device_close(liana__device *device);
 
-/* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output". Errors: INVALID_ARGUMENT with the names of the program and the node. */
+/* Checks the buffers of an execution against a list of nodes. `what` is "input", "variable" or "output". Errors:
+ * INVALID_ARGUMENT with the names of the program and the node. */
 liana_status liana__check_buffers(const char *program, const char *what, const liana__node *node,
                                   const liana__buffer *buffer, liana__error *error) LIANA_MUST_USE;
 /* ... of all of an execution. `has_outputs`: no output may be NULL. */

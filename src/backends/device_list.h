@@ -1,4 +1,5 @@
-/* device_list.h - facts about devices, collected: `liana devices`, liana_device_list and servers say what is here. */
+/* device_list.h - facts about devices, collected: `liana devices`, liana_device_list and servers list the devices of
+ * this machine. */
 #ifndef LIANA_BACKENDS_DEVICE_LIST_H
 #define LIANA_BACKENDS_DEVICE_LIST_H
 

@@ -28,7 +28,7 @@ enum liana__arrival { LIANA__NOBODY_YET, LIANA__FIRST_WRITES, LIANA__FIRST_WAS_T
  * other when it has done so, also where it failed. */
 bool liana__host_is_first(atomic_int *arrival);
 void liana__host_was_there(atomic_int *arrival);
-/* For the second one: waits for the first, and adds `data`, of the buffer's type, to what that wrote. */
+/* For the second one: waits for the first, and adds `data`, of the buffer's type, to its results. */
 void liana__host_add_second(liana__buffer *buffer, const void *data, atomic_int *arrival);
 
 static inline void *liana__host_data(const liana__buffer *buffer)

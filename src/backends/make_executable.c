@@ -1,4 +1,4 @@
-/* Makes executables of this process. */
+/* Makes executables. */
 #include "backends/make_executable.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 /* Sums of a shard that gives rows. */
 enum { LIANA__MAX_ROW_SUMS = 8 };
 
-/* What a replica computes for a shard. The strings and arrays must outlive the replica. */
+/* The work of a replica for a shard. The strings and arrays must outlive the replica. */
 struct liana__leaf_plan {
     const char *name; /* "training"; names programs in messages and dumps */
     /* Builds the graph of a shard of `size` examples. Its inputs are components by name. Its outputs are the sums (any
@@ -66,10 +66,10 @@ struct liana__leaf_block {
     liana__buffer *const *sums;
 };
 
-/* What computing a batch needs. */
+/* The needs of a batch. */
 struct liana__replica_memory {
     size_t workspace;        /* bytes that shards need while they run, of all that run at the same time */
-    size_t workspace_before; /* what they would need if the device had no memory limit */
+    size_t workspace_before; /* the workspaces without a memory limit of the device */
     size_t num_segments;     /* that one shard recomputes */
     double flops, flops_before;
 };

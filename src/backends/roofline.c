@@ -1,4 +1,4 @@
-/* Measures what this machine can do at most. */
+/* Measures the limits of this machine. */
 #include "backends/roofline.h"
 
 #include "base/memory.h"
@@ -11,14 +11,15 @@
 #include <unistd.h>
 
 enum { REPEATS = 12, SHORTEST_NS = 500000 };
-static const double ENOUGH_SECONDS = 0.08; /* for one measurement: what takes long is not repeated often */
+static const double ENOUGH_SECONDS = 0.08; /* for one measurement: long ones are not repeated often */
 /* Each size is 2^GROWTH times the one before. */
 enum { GROWTH = 2 };
 static const size_t SMALLEST_BUFFER = (size_t)256 << 10, MOST_MEMORY = (size_t)512 << 20;
 static const size_t USUAL_LEVEL3 = (size_t)64 << 20;
 
-/* What the workers do in one measurement. Each is a task; they start together. */
+/* The workers' task in one measurement. Each is a task; they start together. */
 typedef struct workload {
+    liana__arena arena; /* of the lists */
     const liana__roofline_loops *loops;
     const liana__roofline_products *products; /* NULL without units for bf16 */
     float **buffers;                          /* by task; two halves of `count` floats each */
@@ -129,7 +130,7 @@ static void fill_task(void *user, size_t task, int worker)
 
 enum { FLOATS_AT_ONCE = 256 };
 
-/* Bytes per second of all workers together in `bytes` for each: reading alone, or reading and writing; what is faster
+/* Bytes per second of all workers together in `bytes` for each: reading alone, or reading and writing; the faster one
  * is the roof. */
 static double bandwidth_of(workload *work, liana_context *context, size_t bytes)
 {
@@ -183,11 +184,12 @@ static const liana__roofline_products *choose_products(liana__isa isa)
 
 static liana_status allocate(workload *work, size_t size, liana__error *error)
 {
-    work->buffers = calloc(work->num_tasks, sizeof *work->buffers);
-    work->results = calloc(work->num_tasks, sizeof *work->results);
-    work->seconds = calloc(work->num_tasks, sizeof *work->seconds);
-    work->shares = calloc(work->num_tasks, sizeof *work->shares);
-    bool enough = work->buffers && work->results && work->seconds && work->shares;
+    liana__arena *arena = &work->arena;
+    work->buffers = liana__arena_allocate(arena, work->num_tasks * sizeof *work->buffers);
+    work->results = liana__arena_allocate(arena, work->num_tasks * sizeof *work->results);
+    work->seconds = liana__arena_allocate(arena, work->num_tasks * sizeof *work->seconds);
+    work->shares = liana__arena_allocate(arena, work->num_tasks * sizeof *work->shares);
+    bool enough = !arena->failed;
     for (size_t i = 0; enough && i < work->num_tasks; i++) {
         work->buffers[i] = liana__allocate_aligned(size);
         enough = work->buffers[i] != NULL;
@@ -231,10 +233,7 @@ liana_status liana__roofline_measure(liana_context *context, liana__roofline *ro
     liana_status status = allocate(&work, largest, error);
     if (status == LIANA_OK) measure(&work, context, largest, roofline);
     for (size_t i = 0; work.buffers && i < workers; i++) free(work.buffers[i]);
-    free(work.buffers);
-    free(work.results);
-    free(work.seconds);
-    free(work.shares);
+    liana__arena_free(&work.arena);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* roofline.h - what this machine can do at most, measured by loops of our own: nothing is assumed of its clock, its
- * units or its memory.
+/* roofline.h - the limits of this machine, measured by loops of our own: nothing is assumed of its clock, its units or
+ * its memory.
  *
  * A node that does f operations and moves b bytes takes at least max(f / flops, b / bandwidth): Williams, Waterman and
  * Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009. */
@@ -14,7 +14,7 @@
 
 enum { LIANA__ROOFLINE_SIZES = 6 };
 
-/* How fast memory is where a worker moves so much over and over. */
+/* The speed of memory where a worker moves this many bytes over and over. */
 typedef struct liana__bandwidth {
     size_t size; /* bytes of each worker */
     double rate; /* bytes per second, read or read and written, of all workers together */
@@ -25,10 +25,10 @@ typedef struct liana__roofline {
     int num_workers;
     double flops; /* f32 operations per second in chains of multiply-adds */
     /* Operations per second of dot products of bf16, summed in f32. At least `flops`: where units for them are slower,
-     * or are none, a kernel can widen to f32. */
+     * or missing, a kernel can widen to f32. */
     double bf16_flops;
-    /* From what lies within level 2 to what lies far beyond all caches, so that nothing is assumed of their sizes, of
-     * which a virtual machine may tell anything. */
+    /* From sizes within level 2 to sizes far beyond all caches, so that nothing is assumed of the caches, of which a
+     * virtual machine may tell anything. */
     liana__bandwidth memory[LIANA__ROOFLINE_SIZES];
     /* The share of its time that a thread had a core, in the fastest try of that measurement where it was least: below
      * 1 something else ran in all tries, and the machine can do more than was measured. */

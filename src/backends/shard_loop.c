@@ -2,6 +2,7 @@
 #include "backends/shard_loop.h"
 
 #include "backends/shard_programs.h"
+#include "base/scoped.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct shard_inputs {
 } shard_inputs;
 
 typedef struct shard_loop {
+    liana__arena arena; /* of the lists */
     liana__device *device;
     liana__shard_programs programs;
     shard_inputs inputs[2]; /* of the running shard, and of the next one */
@@ -48,9 +50,9 @@ static liana_status create_loop(liana__device *device, const liana__leaf_plan *p
     own->device = device;
     own->programs =
         (liana__shard_programs){.device = device, .plan = *plan, .masked = device->backend->static_leaves, .user = own};
-    own->blocks = calloc(plan->max_leaves, sizeof *own->blocks);
-    own->present = calloc((size_t)plan->leaf_size, sizeof *own->present);
-    if (!own->blocks || !own->present) {
+    own->blocks = liana__arena_allocate(&own->arena, plan->max_leaves * sizeof *own->blocks);
+    own->present = liana__arena_allocate(&own->arena, (size_t)plan->leaf_size * sizeof *own->present);
+    if (own->arena.failed) {
         destroy_loop((liana__replica *)own);
         return liana__fail_memory(error, "a replica");
     }
@@ -101,9 +103,7 @@ static void destroy_loop(liana__replica *replica)
     if (own->add) own->device->backend->executable_destroy(own->add);
     liana_graph_destroy(own->add_graph);
     liana__shard_programs_free(&own->programs);
-    free(own->terms);
-    free(own->blocks);
-    free(own->present);
+    liana__arena_free(&own->arena);
     free(own);
 }
 
@@ -112,7 +112,7 @@ static liana_status make_add(shard_loop *own, liana__error *error)
 {
     const liana_graph *leaf = own->programs.items[0].graph;
     own->num_sums = liana__leaf_num_sums(&own->programs.plan, leaf);
-    own->terms = calloc(2 * own->num_sums + 1, sizeof *own->terms);
+    own->terms = liana__arena_allocate(&own->arena, 2 * own->num_sums * sizeof *own->terms);
     if (!own->terms) return liana__fail_memory(error, "a replica");
     LIANA_TRY(liana_graph_create(own->device->context, &own->add_graph));
     liana_graph *graph = own->add_graph;
@@ -196,13 +196,12 @@ static liana_status give_rows(shard_loop *own, const liana__leaf_batch *batch, l
     if (!rows) return LIANA_OK;
     const liana__leaf *leaf = &batch->leaves[own->computed.leaf];
     const size_t row_size = rows->size / (size_t)rows->shape.dims[0];
-    char *all = malloc(rows->size);
+    LIANA__SCOPED_MEMORY char *all = malloc(rows->size);
     const liana_status status =
         all ? own->device->backend->download(rows, all, error) : liana__fail_memory(error, "the model's outputs");
     if (status == LIANA_OK) {
         memcpy((char *)batch->outputs + (size_t)leaf->begin * row_size, all, (size_t)leaf->size * row_size);
     }
-    free(all);
     drop_rows(own);
     return status;
 }

@@ -46,10 +46,10 @@ liana_status liana__leaf_components(const liana__leaf_plan *plan, const liana_gr
 void liana__shard_programs_free(liana__shard_programs *programs);
 /* NULL if there is none of this size. */
 liana__shard_program *liana__shard_programs_find(const liana__shard_programs *programs, int64_t size);
-/* Compiles what is missing of the shards [first, end) of a batch. Masked: of one size, which stands for all. */
+/* Compiles the missing programs for the shards [first, end) of a batch. Masked: of one size, which stands for all. */
 liana_status liana__shard_programs_prepare(liana__shard_programs *programs, const liana__leaf_batch *batch,
                                            liana__error *error) LIANA_MUST_USE;
-/* What a prepared batch needs, of shards that run one after the other (replica.h). */
+/* The needs of a prepared batch, of shards that run one after the other (replica.h). */
 void liana__shard_programs_memory(const liana__shard_programs *programs, const liana__leaf_batch *batch,
                                   liana__replica_memory *memory);
 /* Finds the buffers that the variables of the needed programs have now. */

@@ -1,5 +1,4 @@
-/* update_functions.h - the graphs of a step's update, as they see them who run them: a strategy, its slices, a
- * device. */
+/* update_functions.h - the graphs of a step's update, as their runners see them: a strategy, its slices, a device. */
 #ifndef LIANA_BACKENDS_UPDATE_FUNCTIONS_H
 #define LIANA_BACKENDS_UPDATE_FUNCTIONS_H
 
@@ -17,15 +16,15 @@ typedef struct liana__update_functions {
     liana_status (*build)(void *user, size_t slice, liana_graph **graph, liana__error *error);
     /* Which sum of a shard an input is: 0, the vector, or 1 + an item of the builder's sums. */
     size_t (*find_sum)(void *user, const char *input);
-    /* Rounds of sums that an update reads beside elements, for clipping by norms and such; mostly there are none. The
-     * graph of a round has the inputs of the update, with the finished sums of the rounds before. Its one output is
-     * what `finish_round` adds up, on the host; that gives the finished sums, which stay until the next update, and
-     * may change the scalars for what comes after. */
+    /* Rounds of sums that an update reads in addition to elements, for clipping by norms and such; mostly 0. The graph
+     * of a round has the inputs of the update, with the finished sums of the rounds before. `finish_round` adds up its
+     * one output on the host; that gives the finished sums, which stay until the next update, and may change the
+     * scalars for the later programs. */
     size_t num_rounds;
     liana_status (*build_round)(void *user, size_t slice, size_t round, liana_graph **graph, liana__error *error);
     liana_status (*finish_round)(void *user, size_t round, const float *chunk_sums, float *scalars,
                                  const float **finished, liana__error *error);
-    /* The same round with a last output that is what it comes to, for updates on a device. */
+    /* The same round with the finished sums as a last output, for updates on a device. */
     liana_status (*build_finished)(void *user, size_t round, liana_graph **graph, liana__error *error);
     /* Cuts it into slices, before their graphs are built. NULL: it cannot be cut. */
     liana_status (*cut)(void *user, size_t num_slices, liana__error *error);

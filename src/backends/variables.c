@@ -1,7 +1,7 @@
 /* Weights and slots on the device, found by name. */
 #include "backends/variables.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 void liana__variables_init(liana__variables *variables, liana__device *device)
 {
@@ -43,12 +43,9 @@ static liana_status make_buffer(liana__device *device, liana_dtype dtype, const 
                                 liana__buffer **buffer, liana__error *error)
 {
     *buffer = NULL;
-    if (data) return device->backend->upload(device, dtype, shape, data, buffer, NULL, error);
-    void *zeros = liana__allocate_zeroed(liana__byte_size(dtype, shape));
-    if (!zeros) return liana__fail_memory(error, "a variable");
-    liana_status status = device->backend->upload(device, dtype, shape, zeros, buffer, NULL, error);
-    free(zeros);
-    return status;
+    LIANA__SCOPED_MEMORY void *zeros = data ? NULL : liana__allocate_zeroed(liana__byte_size(dtype, shape));
+    if (!data && !zeros) return liana__fail_memory(error, "a variable");
+    return device->backend->upload(device, dtype, shape, data ? data : zeros, buffer, NULL, error);
 }
 
 liana_status liana__variables_add_buffer(liana__variables *variables, const char *name, liana__buffer *buffer,
@@ -86,7 +83,7 @@ liana_status liana__variables_bind(const liana__variables *variables, const lian
                                    liana__error *error)
 {
     *out = NULL;
-    size_t *places = calloc(graph->num_variables + 1, sizeof *places);
+    LIANA__SCOPED_MEMORY size_t *places = calloc(graph->num_variables + 1, sizeof *places);
     if (!places) return liana__fail_memory(error, "the variables of a program");
     for (size_t i = 0; i < graph->num_variables; i++) {
         const liana__node *node = graph->variables[i];
@@ -94,12 +91,12 @@ liana_status liana__variables_bind(const liana__variables *variables, const lian
         bool fits = variable && variable->buffer->dtype == node->dtype &&
                     liana_shape_equal(&variable->buffer->shape, &node->shape);
         if (!fits) {
-            free(places);
             return liana__fail(error, LIANA_INTERNAL, "the device has no variable '%s' of type %s", node->name,
                                liana__type_print(node->dtype, &node->shape).text);
         }
         places[i] = (size_t)(variable - variables->items);
     }
     *out = places;
+    places = NULL;
     return LIANA_OK;
 }

@@ -2,9 +2,9 @@
  *
  * A program takes batches that are already on the devices. For each it computes the shards - as many side by side as
  * the memory allows, the others one after the other - adds their sums over shards and devices, looks whether these are
- * finite, and updates the variables. Only what describes the updates comes back. The graphs are those that a replica
- * (replica.h) and an update (distribute/replica_update.h) run one by one. So both ways compute the same, but this one
- * adds in the order that the device likes best: sums agree up to rounding.
+ * finite, and updates the variables. Only the description of the updates comes back. The graphs are those that a
+ * replica (replica.h) and an update (distribute/replica_update.h) run one by one. So both ways compute the same, but
+ * this one adds in the order that the device likes best: sums agree up to rounding.
  *
  * All shards have the static size of the plan. Rows without examples are masked, and so are shards that a batch does
  * not have. One program serves all batches. */
@@ -14,28 +14,29 @@
 #include "backends/replica.h"
 #include "backends/update_functions.h"
 
-/* What is computed. The strings and arrays must outlive what is made of the plan. */
+/* The work of whole updates. The strings and arrays must outlive all that is made of the plan. */
 struct liana__whole_plan {
     const liana__leaf_plan *leaf; /* of training, on the first device */
-    /* Builds the graph of `leaves` masked shards of the plan's size side by side: a shard's graph of leaves * leaf_size
-     * rows. */
+    /* Builds the graph of `leaves` masked shards of the plan's size side by side: a shard's graph of
+     * leaves * leaf_size rows. */
     liana_status (*build_leaves)(void *user, int64_t leaves, liana_graph **graph, liana__error *error);
     bool side_by_side;                     /* false: `leaves` must be 1 */
     const liana__update_functions *update; /* whole */
-    /* Builds the graph of what the weights add to the loss of an example: one output, f32 []. NULL: they add nothing. */
+    /* Builds the graph of the penalty that the weights add to the loss of an example: one output, f32 []. NULL: they
+     * add nothing. */
     liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
     void *user;
     size_t num_scalars; /* of an update, f32 */
     size_t num_losses;  /* elements of the first sum, from the first on, that must be finite */
     size_t most_steps;  /* that one execution does; at least 1 */
-    /* Rows that stay on the devices, in tables of so many; 0: none do. Bit i of in_tables: component i of a batch
+    /* Rows that stay on the devices, in tables of this length; 0: none do. Bit i of in_tables: component i of a batch
      * does. */
     int64_t table_rows;
     uint64_t in_tables;
     liana__variables *variables; /* on the first device; all that the update assigns to is there */
 };
 
-/* What became of an update. */
+/* The outcome of an update. */
 typedef enum liana__whole_status {
     LIANA__WHOLE_DONE,
     LIANA__WHOLE_BAD_SUMS,   /* sums, penalty or scalars are not finite; the variables are as before */
@@ -49,11 +50,12 @@ struct liana__whole_functions {
     liana_status (*create)(liana__device *const *devices, size_t count, const liana__whole_plan *plan,
                            liana__whole **whole, liana__error *error);
     void (*destroy)(liana__whole *whole);
-    /* Puts the rows of a batch into the tables, by its `records`. Before the first launch; rows that are never put there
-     * must not be staged. With `batch` NULL the tables travel: no more rows can be put there. */
+    /* Puts the rows of a batch into the tables, by its `records`. Before the first launch; rows that are never put
+     * there must not be staged. With `batch` NULL the tables travel: no more rows can be put there. */
     liana_status (*keep)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
-    /* Takes the next update's batch. Rows are copied, and begin to travel with the last of most_steps, or with `launch`.
-     * While an execution runs, the next one's may be staged. Of the components in tables only the `records` are. */
+    /* Takes the next update's batch. Rows are copied, and begin to travel with the last of most_steps, or with
+     * `launch`. While an execution runs, the next one's may be staged. Of the components in tables only the `records`
+     * are. */
     liana_status (*stage)(liana__whole *whole, const liana__leaf_batch *batch, liana__error *error);
     /* Begins to execute the staged updates. `scalars` [staged updates, num_scalars] are copied. */
     liana_status (*launch)(liana__whole *whole, const float *scalars, liana__error *error);

@@ -1,4 +1,4 @@
-/* Reads what is chosen by name, with options. */
+/* Reads choices: a name with options. */
 #include "base/choice.h"
 
 liana_status liana__choice_read(const liana__value *value, const char *where, const char *expected, const char **name,

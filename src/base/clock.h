@@ -1,4 +1,4 @@
-/* clock.h - time that only goes forward, whatever is done to the clock on the wall. */
+/* clock.h - time that only goes forward, whatever the clock of the day is set to. */
 #ifndef LIANA_BASE_CLOCK_H
 #define LIANA_BASE_CLOCK_H
 

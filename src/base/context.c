@@ -1,4 +1,4 @@
-/* Creates a context and answers what is asked of it. */
+/* Creates contexts, and gives their settings and messages. */
 #include "base/context.h"
 #include "base/context_end.h"
 

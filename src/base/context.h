@@ -33,8 +33,8 @@ typedef struct liana__registered {
 } liana__registered;
 
 /* Bytes that a node should read and write for a slice of the batch. They should fit into a second-level cache, 1 to 2
- * MB on today's server cores, together with what the neighbouring nodes leave there. Results depend on it in their last
- * bits, so it is no option. */
+ * MB on today's server cores, together with the data that neighbouring nodes leave there. Results depend on it in their
+ * last bits, so it is no option. */
 enum { LIANA__SLICE_BYTES = 1 << 20 };
 
 struct liana_context {
@@ -52,7 +52,7 @@ struct liana_context {
     liana_log_function log;
     void *log_user;
     pthread_mutex_t log_mutex;
-    liana_context *trunk; /* of a branch; NULL: it is none */
+    liana_context *trunk; /* of a branch; NULL: it is no branch */
     liana__registered *registered;
     liana__arena parts;   /* memory of own parts */
     const char *entering; /* the plugin that registers its parts; NULL: none */
@@ -75,7 +75,7 @@ const liana__registered *liana__context_registered(const liana_context *context,
 liana__error *liana__context_error(liana_context *context);
 
 /* The two ends of a public call that does work: liana__context_begin returns the first error if it sticks, and then the
- * call must not be made; else liana__context_end keeps what came of it, and returns `status`. Calls within it (of its
+ * call must not be made; else liana__context_end keeps the call's error, and returns `status`. Calls within it (of its
  * own, or of callbacks) are not looked at: they are its affair. */
 liana_status liana__context_begin(liana_context *context) LIANA_MUST_USE;
 liana_status liana__context_end(liana_context *context, liana_status status);
@@ -85,8 +85,8 @@ liana_status liana__context_end(liana_context *context, liana_status status);
         LIANA_TRY(liana__context_begin(context));           \
         return liana__context_end((context), (expression)); \
     } while (0)
-/* Whether an error sticks outside of calls: then nothing is made. Takes over what was not in a call, such as the error
- * of a graph. */
+/* Whether an error sticks outside of calls: then nothing is made. Takes over errors from outside a call, such as the
+ * error of a graph. */
 bool liana__context_stopped(liana_context *context);
 
 /* Whether lines of this topic are logged. Ask before making an expensive line. */

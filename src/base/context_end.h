@@ -1,4 +1,4 @@
-/* context_end.h - what is to be done when a context is destroyed. */
+/* context_end.h - functions that are called when a context is destroyed. */
 #ifndef LIANA_BASE_CONTEXT_END_H
 #define LIANA_BASE_CONTEXT_END_H
 

@@ -1,4 +1,4 @@
-/* context_plugins.h - what a context has to do with plugins: it keeps them loaded, and may be made before it is
+/* context_plugins.h - the plugins of a context: it keeps them loaded, and may be made before it is
  * started. */
 #ifndef LIANA_BASE_CONTEXT_PLUGINS_H
 #define LIANA_BASE_CONTEXT_PLUGINS_H

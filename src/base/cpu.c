@@ -31,7 +31,7 @@ static const struct {
     {"AuthenticAMD", {25, 25}, {0x10, 0x1f}, 0, true}, /* Zen 4: Genoa, Storm Peak */
     {"AuthenticAMD", {25, 25}, {0x60, 0x7f}, 0, true}, /* Zen 4: Raphael, Phoenix */
     {"AuthenticAMD", {25, 25}, {0xa0, 0xaf}, 0, true}, /* Zen 4c: Bergamo, Siena */
-    {"AuthenticAMD", {26, ANY}, {0, ANY}, 0, true},    /* Zen 5, and what comes after it */
+    {"AuthenticAMD", {26, ANY}, {0, ANY}, 0, true},    /* Zen 5 and later */
     {"GenuineIntel", {6, 6}, {85, 85}, 10, true},      /* Cooper Lake; steppings below are Skylake and Cascade Lake */
     {"GenuineIntel", {6, 6}, {143, 143}, 0, false},    /* Sapphire Rapids */
     {"GenuineIntel", {6, 6}, {207, 207}, 0, false},    /* Emerald Rapids */

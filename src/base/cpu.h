@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Each level includes the levels before it. BASELINE is what the compiler may assume (x86-64: SSE2). */
+/* Each level includes the levels before it. BASELINE is the compiler's assumption (x86-64: SSE2). */
 typedef enum liana__isa {
     LIANA__ISA_BASELINE,
     LIANA__ISA_AVX2,                /* with FMA and F16C */

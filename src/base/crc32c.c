@@ -27,7 +27,7 @@ uint32_t liana__crc32c_extend_portable(uint32_t crc, const void *bytes, size_t s
 #include <wmmintrin.h>
 
 /* The instruction takes 8 bytes in 3 cycles but begins one in each: three neighbouring blocks are done side by side,
- * and the first two checksums are then moved on over what follows them (Gopal et al., "Fast CRC computation for iSCSI
+ * and the first two checksums are then moved on over the later blocks (Gopal et al., "Fast CRC computation for iSCSI
  * polynomial using CRC32 instruction", Intel 2011). */
 enum { LONG_BLOCK = 1024, SHORT_BLOCK = 128 }; /* bytes */
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* RESERVE: descriptors of files that are open at the same time while all others are gone. ENOUGH: more would not be
  * used, and some programs loop over all that there may be. */
@@ -70,13 +71,8 @@ int liana__open(const char *path, int flags, mode_t mode)
 
 DIR *liana__opendir(const char *path)
 {
-    DIR *folder = opendir(path);
-    for (int tries = 0; !folder && is_scarce(tries); tries++) {
-        use_reserve(true);
-        folder = opendir(path);
-        const int reason = errno;
-        use_reserve(false);
-        errno = reason;
-    }
+    int descriptor = liana__open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0);
+    DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (descriptor >= 0 && !folder) close(descriptor);
     return folder;
 }

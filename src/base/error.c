@@ -33,7 +33,7 @@ liana_status liana__fail_list(liana__error *error, liana_status status, const ch
     if (error) {
         error->status = status;
         liana__format_list(error->message, sizeof error->message, format, arguments);
-        /* Whatever it quotes, a message is one line of text. */
+        /* A message is one line of text, whatever text it quotes. */
         liana__escape_controls(error->message, sizeof error->message);
     }
     return status;
@@ -46,6 +46,12 @@ liana_status liana__fail(liana__error *error, liana_status status, const char *f
     liana__fail_list(error, status, format, arguments);
     va_end(arguments);
     return status;
+}
+
+liana_status liana__fail_as(liana__error *error, const liana__error *failure)
+{
+    if (error) *error = *failure;
+    return failure->status;
 }
 
 liana_status liana__fail_within(liana__error *error, const char *format, ...)

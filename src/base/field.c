@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/named.h"
 #include "base/other_names.h"
+#include "base/scoped.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static bool has_range(const liana__field *field)
 /* "a whole number from 1 to 8", "a number of at least 0.0". */
 static void expect_number(const liana__field *field, const char *noun, bool whole, char *buffer, size_t size)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "%s", noun);
     bool low = has_range(field) && isfinite(field->minimum), high = has_range(field) && isfinite(field->maximum);
     const double limits[] = {field->minimum, field->maximum};
@@ -69,7 +70,6 @@ static void expect_number(const liana__field *field, const char *noun, bool whol
         }
     }
     snprintf(buffer, size, "%s", text.data ? text.data : noun);
-    liana__text_free(&text);
 }
 
 static bool in_range(const liana__field *field, double number)
@@ -112,12 +112,11 @@ static liana_status read_float(const liana__field *field, const liana__value *va
 static liana_status read_enum(const liana__field *field, const liana__value *value, const char *where, int *index,
                               liana__error *error)
 {
-    liana__text choices = {0};
+    LIANA__SCOPED(liana__text) choices = {0};
     size_t count = 0;
     for (; field->names[count]; count++) {
         if (value->kind == LIANA__VALUE_STRING && strcmp(value->string, field->names[count]) == 0) {
             *index = (int)count;
-            liana__text_free(&choices);
             return LIANA_OK;
         }
         const char *separator = count == 0 ? "" : field->names[count + 1] ? ", " : " or ";
@@ -126,11 +125,9 @@ static liana_status read_enum(const liana__field *field, const liana__value *val
     const char *nearest =
         value->kind == LIANA__VALUE_STRING ? liana__nearest(value->string, field->names, count) : NULL;
     char found[DESCRIPTION];
-    liana__fail_at(error, &value->place, where, "found %s, expected %s%s",
-                   liana__value_describe(value, found, sizeof found), choices.data ? choices.data : "",
-                   liana__hint(nearest).text);
-    liana__text_free(&choices);
-    return LIANA_INVALID_CONFIG;
+    return liana__fail_at(error, &value->place, where, "found %s, expected %s%s",
+                          liana__value_describe(value, found, sizeof found), choices.data ? choices.data : "",
+                          liana__hint(nearest).text);
 }
 
 static liana_status read_text(const liana__field *field, const liana__value *value, const char *where,
@@ -329,27 +326,24 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
     return LIANA_OK;
 }
 
-/* `besides`: keys that somebody else reads, or NULL. */
+/* `ignored`: keys that another reader takes, or NULL. */
 static liana_status fail_unknown(const liana__fields *fields, const liana__value *map, size_t index, const char *where,
-                                 const char *const *besides, liana__error *error)
+                                 const char *const *ignored, liana__error *error)
 {
     const char *key = map->keys[index];
     liana__nearest_search search = liana__nearest_begin_known(key);
     for (size_t i = 0; i < fields->count; i++) liana__nearest_add_known(&search, fields->items[i].name);
-    for (; besides && *besides; besides++) liana__nearest_add_known(&search, *besides);
+    for (; ignored && *ignored; ignored++) liana__nearest_add_known(&search, *ignored);
     const char *nearest = search.nearest;
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < fields->count; i++) {
         liana__text_add(&known, "%s%s", i ? ", " : "", fields->items[i].name);
     }
-    if (nearest) {
-        liana__fail_at(error, &map->key_places[index], where, "unknown key '%.100s'; did you mean '%s'?", key, nearest);
-    } else {
-        liana__fail_at(error, &map->key_places[index], where, "unknown key '%.100s'; %s%s", key,
-                       fields->count ? "the known keys are " : "there are no keys here", known.data ? known.data : "");
-    }
-    liana__text_free(&known);
-    return LIANA_INVALID_CONFIG;
+    const liana__place *place = &map->key_places[index];
+    if (nearest) return liana__fail_at(error, place, where, "unknown key '%.100s'; did you mean '%s'?", key, nearest);
+    return liana__fail_at(error, place, where, "unknown key '%.100s'; %s%s", key,
+                          fields->count ? "the known keys are " : "there are no keys here",
+                          known.data ? known.data : "");
 }
 
 static liana_status check_keys(const liana__fields *fields, const liana__value *map, const char *where,

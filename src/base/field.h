@@ -42,9 +42,9 @@ liana_status liana__fields_default(const liana__fields *fields, liana__arena *ar
     LIANA_MUST_USE;
 
 /* Fills a struct from a map, with defaults where a key is missing. A NULL map is an empty one. null means "not given"
- * for strings, paths, lists and values (whatever their default is), and all defaults for a section. `ignored` (NULL or
+ * for strings, paths, lists and values (for any default), and all defaults for a section. `ignored` (NULL or
  * NULL-terminated) lists keys that belong to another reader ("name", "class"). Errors: INVALID_CONFIG with file, line,
- * column, the dotted key below `where` ("train", "model.layers[2]"), what was found and what was expected. For an
+ * column, the dotted key below `where` ("train", "model.layers[2]"), the value found and the value expected. For an
  * unknown key the message suggests the nearest known one. */
 liana_status liana__fields_read(const liana__fields *fields, const liana__value *map, const char *where,
                                 const char *const *ignored, liana__arena *arena, void *object, liana__error *error)

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/file_target.h"
+#include "base/scoped.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -172,7 +173,7 @@ static bool copy_from_path(const liana__mapping *mapping, const char *path, size
 void liana__mapping_expect(const liana__mapping *mapping, size_t offset, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGE_SIZE), begin = offset / page * page;
-    /* Advice: what became of it shows when the bytes are read. */
+    /* It is advice: its failure shows when the bytes are read. */
     madvise((void *)(mapping->data + begin), offset + size - begin, MADV_WILLNEED);
 }
 
@@ -254,6 +255,13 @@ liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size,
     return LIANA_OK;
 }
 
+liana_status liana__mapping_read(const liana__mapping *mapping, const char *path, size_t offset, size_t size,
+                                 liana__file_buffer *buffer, liana__error *error)
+{
+    LIANA_TRY(liana__file_buffer_reserve(buffer, size, path, error));
+    return liana__mapping_copy(mapping, path, offset, buffer->bytes, size, error);
+}
+
 /* A file system in user space may give an unchanged file another number each time that it is opened. */
 static bool has_lasting_numbers(int descriptor)
 {
@@ -276,11 +284,6 @@ liana_status liana__file_check_version(const char *path, int descriptor, const l
         "'%s' was %s while it was in use (it had %lld bytes and has %lld now): put the old file back, or "
         "begin again with the new one",
         path, same ? "written to" : "replaced by another file", (long long)before->size, (long long)now.size);
-}
-
-liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
-{
-    return liana__file_read_again(path, NULL, limit, buffer, error);
 }
 
 liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
@@ -310,7 +313,7 @@ liana_status liana__file_read_again(const char *path, const liana__file_version 
 liana_status liana__file_read(const char *path, size_t limit, char **data, size_t *size, liana__error *error)
 {
     liana__file_buffer buffer = {0};
-    liana_status status = liana__file_read_into(path, limit, &buffer, error);
+    liana_status status = liana__file_read_again(path, NULL, limit, &buffer, error);
     if (status != LIANA_OK) {
         free(buffer.bytes);
         buffer.bytes = NULL;
@@ -387,11 +390,9 @@ static void release_writer(liana__file_writer *writer)
 
 static liana_status sync_parent(const char *path, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     char *folder = liana__path_folder(&arena, path);
-    liana_status status = folder ? liana__folder_sync(folder, error) : liana__fail_memory(error, path);
-    liana__arena_free(&arena);
-    return status;
+    return folder ? liana__folder_sync(folder, error) : liana__fail_memory(error, path);
 }
 
 liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana__error *error)
@@ -406,12 +407,9 @@ liana_status liana__file_commit(liana__file_writer *writer, bool durable, liana_
         status = fail_errno(error, "rename the new file to", writer->path);
     }
     if (status == LIANA_OK && durable) status = sync_parent(writer->target, error);
-    if (status != LIANA_OK) {
-        liana__file_abandon(writer);
-        return status;
-    }
-    release_writer(writer);
-    return LIANA_OK;
+    if (status == LIANA_OK) release_writer(writer);
+    if (status != LIANA_OK) liana__file_abandon(writer);
+    return status;
 }
 
 void liana__file_abandon(liana__file_writer *writer)
@@ -426,11 +424,9 @@ liana_status liana__file_replace(const char *path, const void *data, size_t size
     liana__file_writer writer;
     LIANA_TRY(liana__file_begin(&writer, path, error));
     liana_status status = liana__file_write(&writer, data, size, error);
-    if (status != LIANA_OK) {
-        liana__file_abandon(&writer);
-        return status;
-    }
-    return liana__file_commit(&writer, true, error);
+    if (status == LIANA_OK) return liana__file_commit(&writer, true, error);
+    liana__file_abandon(&writer);
+    return status;
 }
 
 liana_status liana__folder_make(const char *path, liana__error *error)

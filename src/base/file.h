@@ -54,7 +54,7 @@ liana_status liana__mapping_copy_quick(const liana__mapping *mapping, const char
 
 /* Opens the mapped file for reading. -1: it cannot be opened, or another file is at its path now. */
 int liana__mapping_open(const liana__mapping *mapping, const char *path);
-/* Opens a regular file for reading; *version is what it is now. Errors: NOT_FOUND, IO_ERROR. */
+/* Opens a regular file for reading; *version is its version now. Errors: NOT_FOUND, IO_ERROR. */
 liana_status liana__file_open(const char *path, int *descriptor, liana__file_version *version, liana__error *error)
     LIANA_MUST_USE;
 /* Reads [offset, offset + size) of an open file. False: the file ends before, or the disk cannot be read. */
@@ -82,17 +82,19 @@ typedef struct liana__file_buffer {
     size_t capacity;
     liana__memory_share *share; /* the memory counts for this share; NULL: no limit */
 } liana__file_buffer;
-/* Makes room for `size` bytes; the previous contents are lost. `what` is for the message. Errors: OUT_OF_MEMORY. */
+/* Makes room for `size` bytes; the previous contents are lost. `what` names the file in the message. Errors:
+ * OUT_OF_MEMORY. */
 liana_status liana__file_buffer_reserve(liana__file_buffer *buffer, size_t size, const char *what, liana__error *error)
     LIANA_MUST_USE;
 /* Frees the bytes. The share stays. */
 void liana__file_buffer_free(liana__file_buffer *buffer);
-liana_status liana__file_read_into(const char *path, size_t limit, liana__file_buffer *buffer, liana__error *error)
-    LIANA_MUST_USE;
-/* The same for a file that was found before (NULL: it was not). Another file in its place, and one that was written to
- * since, are DATA_LOSS. */
+/* Reads a whole file into the buffer. `before` is the version of the file when it was found (NULL: not known).
+ * Another file in its place, and one that was written to since, are DATA_LOSS. */
 liana_status liana__file_read_again(const char *path, const liana__file_version *before, size_t limit,
                                     liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
+/* Copies bytes of a mapping into the buffer, as liana__mapping_copy does. */
+liana_status liana__mapping_read(const liana__mapping *mapping, const char *path, size_t offset, size_t size,
+                                 liana__file_buffer *buffer, liana__error *error) LIANA_MUST_USE;
 
 /* Replaces the file at `path`, or leaves it as it is: writes `path`.tmp, syncs it, renames it, syncs the folder. After
  * a power cut there is the old file or the new one, never a part. If `path` is a link, the file that it leads to is
@@ -117,8 +119,7 @@ void liana__file_abandon(liana__file_writer *writer);
 liana_status liana__folder_make(const char *path, liana__error *error) LIANA_MUST_USE;
 /* The same in a folder that must be there. */
 liana_status liana__folder_make_in(const char *path, liana__error *error) LIANA_MUST_USE;
-/* Whether a path's link leads somewhere. True of what is no link. Errors: NOT_FOUND, that say what is wrong with the
- * link. */
+/* Whether a path's link leads somewhere. True if it is no link. Errors: NOT_FOUND, with the fault of the link. */
 liana_status liana__link_check(const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Syncs a folder, so that renames in it survive a power cut. */
@@ -159,7 +160,7 @@ const char *liana__path_name(const char *path);
 bool liana__file_exists(const char *path);
 bool liana__folder_exists(const char *path);
 
-/* The folder for what can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
+/* The folder for files that can be made again - copies of remote files, compiled programs: LIANA_CACHE, else liana in
  * XDG_CACHE_HOME, else ~/.cache/liana. In the arena, or the environment's. NULL: HOME is not set either, or
  * arena->failed. It need not be there. */
 const char *liana__cache_folder(liana__arena *arena);

@@ -33,7 +33,7 @@ static int own_descriptor(const char *path)
     return -1;
 }
 
-/* Replaces *path, which is malloc'ed, with what its link says. */
+/* Replaces *path, which is malloc'ed, with the target of its link. */
 static bool follow(char **path)
 {
     char link[PATH_MAX];
@@ -51,7 +51,7 @@ static bool follow(char **path)
     return true;
 }
 
-/* Finds what a path leads to, after all links. st_mode is 0 if there is nothing. */
+/* Finds the file at the end of a path's links. st_mode is 0 if there is no such file. */
 static liana_status resolve(const char *path, liana__file_target *target, struct stat *info, liana__error *error)
 {
     enum { MOST_LINKS = 40 }; /* as Linux has it */

@@ -1,4 +1,4 @@
-/* file_target.h - the target of a file that is written: what the path's links lead to, and whether it can be replaced.
+/* file_target.h - the target of a file that is written: the end of the path's links, and whether it can be replaced.
  * Replacing a device or a pipe would take it away from all its users. */
 #ifndef LIANA_BASE_FILE_TARGET_H
 #define LIANA_BASE_FILE_TARGET_H
@@ -11,8 +11,8 @@ typedef struct liana__file_target {
                      * writing */
 } liana__file_target;
 
-/* Finds the target of `path`. /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are what the process has open
- * there, also if it is a file. Opening a named pipe waits for its reader. After a failure there is nothing to free.
+/* Finds the target of `path`. /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are the descriptors of the
+ * process, also if they are files. Opening a named pipe waits for its reader. After a failure there is nothing to free.
  * Errors: IO_ERROR (a folder, a socket, a disk, links in a circle, no permission), OUT_OF_MEMORY. */
 liana_status liana__file_target_find(const char *path, liana__file_target *target, liana__error *error) LIANA_MUST_USE;
 

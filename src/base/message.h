@@ -1,5 +1,5 @@
 /* message.h - numbers and texts in the bytes of a message between processes, and back. Bytes from elsewhere may be
- * anything: what does not fit is never read. */
+ * anything: a value that does not fit is never read. */
 #ifndef LIANA_BASE_MESSAGE_H
 #define LIANA_BASE_MESSAGE_H
 

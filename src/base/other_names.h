@@ -1,4 +1,4 @@
-/* other_names.h - what Keras, TensorFlow and other libraries call what liana has under another name. */
+/* other_names.h - names of Keras, TensorFlow and other libraries for things that liana has under another name. */
 #ifndef LIANA_BASE_OTHER_NAMES_H
 #define LIANA_BASE_OTHER_NAMES_H
 
@@ -13,7 +13,7 @@ typedef enum liana__other_kind {
 /* Whether two names differ in case, underscores and dashes alone. */
 bool liana__same_name(const char *a, const char *b);
 
-/* liana's name for it, or NULL. Case, underscores, dashes and what stands before the last point make no difference. */
+/* liana's name for it, or NULL. Case, underscores, dashes and the text before the last point make no difference. */
 const char *liana__other_name(liana__other_kind kind, const char *name);
 
 /* The search for the name that was meant (base/text.h), among names of liana's own things: a name of others comes

@@ -1,4 +1,4 @@
-/* Finds, checks and registers what parts of all kinds have in common. */
+/* Finds, checks and registers parts of all kinds. */
 #include "base/part.h"
 
 #include "base/format.h"
@@ -121,7 +121,7 @@ liana_status liana_option_refuse(liana_check *check, const char *option, const c
     return liana__fail_at(check->error, place, where, "%s", message);
 }
 
-/* ---- what is registered ---- */
+/* ---- registering ---- */
 
 static bool is_name(const char *name)
 {

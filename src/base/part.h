@@ -1,5 +1,5 @@
-/* part.h - what parts of all kinds have in common (<liana/parts.h>): finding one by its name among those that liana
- * brings and those that a context has, checking its options, and registering one.
+/* part.h - the common code of parts of all kinds (<liana/parts.h>): finding one by its name among liana's own and those
+ * of a context, checking its options, and registering one.
  *
  * A room that has parts of a kind defines its liana__kind, with the list of those that it brings. */
 #ifndef LIANA_BASE_PART_H
@@ -18,7 +18,7 @@ typedef struct liana__kind {
     bool any_case;                    /* "adam" finds "Adam" */
     bool any_spelling;                /* "RandomFlip" finds "random_flip", too */
     const char *const *reserved;      /* further names that options cannot have, as `name`; ends with NULL, or NULL */
-    /* Refuses what no part of the kind can be, of a part that is being registered. It may complete its copy. */
+    /* Refuses a part that is being registered and that the kind cannot have. It may complete its copy. */
     liana_status (*accept)(liana_context *context, liana_part *part);
 } liana__kind;
 

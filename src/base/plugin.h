@@ -9,9 +9,8 @@
 #define LIANA__COMMAND_LINE "command line"
 
 /* The one gate for code that something written names. `path` is a shared library that would be loaded into this
- * process, `place` where its name stands, `key` the dotted key there. What stands on the command line is the user's own
- * word; what stands in a file needs the context's permission (liana_context_options.allow_plugins). Errors:
- * INVALID_CONFIG. */
+ * process, `place` where its name stands, `key` the dotted key there. A path on the command line is the user's own
+ * word; one in a file needs the context's permission (liana_context_options.allow_plugins). Errors: INVALID_CONFIG. */
 liana_status liana__plugin_gate(const liana_context *context, const liana__place *place, const char *key,
                                 const char *path, liana__error *error) LIANA_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* random.h - Philox: random numbers that are a pure function of an address.
  *
  * Philox4x32 with 10 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). No
- * generator in liana has a state. Every draw has a key (what it is for) and a counter (where it belongs). So it is the
- * same on any thread, after any resume, on any number of workers. */
+ * generator in liana has a state. Every draw has a key (its purpose) and a counter (its place). So it is the same on
+ * any thread, after any resume, on any number of workers. */
 #ifndef LIANA_BASE_RANDOM_H
 #define LIANA_BASE_RANDOM_H
 
@@ -22,7 +22,7 @@ typedef enum liana__stream {
     LIANA__STREAM_RETRY = 9,       /* delay before a server is asked again: counter = request, attempt */
     LIANA__STREAM_SPLIT = 10,      /* the division of data into training and validation */
     LIANA__STREAM_CONTROL = 11,    /* decisions of train.control: counter = number of the decision */
-    LIANA__STREAM_COMPARISON = 12, /* how devices' numbers are moved to see what rounding does: counter = element */
+    LIANA__STREAM_COMPARISON = 12, /* how devices' numbers are moved to see the effect of rounding: counter = element */
 } liana__stream;
 
 typedef struct liana__philox_key {

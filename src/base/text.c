@@ -26,7 +26,7 @@ static bool reserve(liana__text *text, size_t extra)
     return true;
 }
 
-/* Most lines fit into what is there, so few are formatted twice. */
+/* Most lines fit into the room that is there, so few are formatted twice. */
 void liana__text_add(liana__text *text, const char *format, ...)
 {
     va_list arguments, again;

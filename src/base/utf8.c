@@ -1,4 +1,4 @@
-/* Reads characters of UTF-8, and hides bytes that are none. */
+/* Reads characters of UTF-8, and hides bytes that are not UTF-8. */
 #include "base/utf8.h"
 
 #include <stdbool.h>

@@ -9,8 +9,8 @@
  * well-formed: The Unicode Standard, table 3-7). */
 size_t liana__utf8_character(const char *bytes, size_t size, uint32_t *code);
 
-/* Replaces by '?', in place, what could disturb a terminal or is no text: control characters, and bytes that are not
- * UTF-8. The length stays. */
+/* Replaces by '?', in place, bytes that could disturb a terminal or are no text: control characters, and bytes that are
+ * not UTF-8. The length stays. */
 void liana__make_visible(char *text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/value.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -302,7 +303,7 @@ static void describe_string(const char *string, char *buffer, size_t size)
 
 const char *liana__value_describe(const liana__value *value, char *buffer, size_t size)
 {
-    liana__text number = {0};
+    LIANA__SCOPED(liana__text) number = {0};
     switch (value->kind) {
     case LIANA__VALUE_NULL: snprintf(buffer, size, "null"); break;
     case LIANA__VALUE_BOOL: snprintf(buffer, size, "%s", value->boolean ? "true" : "false"); break;
@@ -317,7 +318,6 @@ const char *liana__value_describe(const liana__value *value, char *buffer, size_
         snprintf(buffer, size, "a mapping of %zu key%s", value->count, value->count == 1 ? "" : "s");
         break;
     }
-    liana__text_free(&number);
     return buffer;
 }
 
@@ -392,11 +392,9 @@ static bool is_plain(const char *string)
     bool starts_well = strchr(letters, string[0]) || strchr("/_", string[0]) ||
                        (strchr("0123456789.", string[0]) && strspn(string, "0123456789.-+_xoabcdefABCDEF") != length);
     if (!starts_well || is_old_bool(string) || liana__starts_with(string, "...")) return false;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *value = liana__value_from_word(&arena, string);
-    bool plain = value && value->kind == LIANA__VALUE_STRING;
-    liana__arena_free(&arena);
-    return plain;
+    return value && value->kind == LIANA__VALUE_STRING;
 }
 
 static void add_yaml_string(liana__text *text, const char *string)
@@ -445,7 +443,7 @@ static void add_json_scalar(liana__text *text, const liana__value *value)
 static bool add_short_list(liana__text *text, const liana__value *list,
                            void (*add_scalar)(liana__text *text, const liana__value *value))
 {
-    liana__text line = {0};
+    LIANA__SCOPED(liana__text) line = {0};
     bool fits = true;
     liana__text_add(&line, "[");
     for (size_t i = 0; fits && i < list->count; i++) {
@@ -458,7 +456,6 @@ static bool add_short_list(liana__text *text, const liana__value *list,
     liana__text_add(&line, "]");
     if (fits) liana__text_add_bytes(text, line.data, line.failed ? 0 : line.length);
     text->failed = text->failed || line.failed;
-    liana__text_free(&line);
     return fits;
 }
 

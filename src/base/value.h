@@ -1,4 +1,4 @@
-/* value.h - a tree of plain values (what YAML and JSON hold). Each value knows where it was written. */
+/* value.h - a tree of plain values: the contents of YAML and JSON. Each value knows where it was written. */
 #ifndef LIANA_BASE_VALUE_H
 #define LIANA_BASE_VALUE_H
 

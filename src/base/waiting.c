@@ -1,4 +1,4 @@
-/* Keeps the program's function among what is registered in the context. */
+/* Keeps the program's function among the context's registered things. */
 #include "base/waiting.h"
 
 #include "base/context.h"

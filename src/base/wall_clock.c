@@ -32,23 +32,18 @@ static bool read_time(const char **text, struct tm *parts)
     return right && parts->tm_hour < 24 && parts->tm_min < 60 && parts->tm_sec < 60;
 }
 
-static int days_of(int month, int year)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap);
-}
-
 static bool read_date(const char **text, struct tm *parts)
 {
     int year, month, day;
     bool right = read_digits(text, 4, &year) && read_sign(text, '-') && read_digits(text, 2, &month) &&
                  read_sign(text, '-') && read_digits(text, 2, &day);
-    if (!right || year < 1970 || month < 1 || month > 12 || day < 1 || day > days_of(month, year)) return false;
+    if (!right || year < 1970) return false;
     parts->tm_year = year - 1900;
     parts->tm_mon = month - 1;
     parts->tm_mday = day;
-    return true;
+    /* A day that the calendar does not have becomes another one. */
+    struct tm real = {.tm_year = parts->tm_year, .tm_mon = parts->tm_mon, .tm_mday = day};
+    return timegm(&real) != (time_t)-1 && real.tm_mon == parts->tm_mon && real.tm_mday == day;
 }
 
 /* "Z", "+01:00" or "-0530": how far it is ahead of UTC, in seconds. */

@@ -1,6 +1,6 @@
 /* batch.h - a batch of examples: named components, from the source to the shards.
  *
- * A loader fills one, a program's arrays become one, and a step reads one. Who reads a component asks for it by its
+ * A loader fills one, a program's arrays become one, and a step reads one. A reader of a component asks for it by its
  * name. */
 #ifndef LIANA_BATCH_BATCH_H
 #define LIANA_BATCH_BATCH_H
@@ -33,8 +33,8 @@ typedef struct liana__step_workers {
     int64_t num_examples;  /* their sum */
 } liana__step_workers;
 
-/* A batch covers num_positions positions. Its examples are those that can be used, without gaps between them; there may
- * be none. Each knows its position, so neither its order nor its draws depend on missing examples. */
+/* A batch covers num_positions positions. Its examples are the usable ones, without gaps between them; there may be
+ * none. Each knows its position, so neither its order nor its draws depend on missing examples. */
 typedef struct liana__batch {
     int64_t count;           /* of examples */
     int64_t num_positions;   /* `count`, or more where examples are missing: shards are those of all positions */

@@ -1,13 +1,14 @@
 /* liana bench data: measures how fast the input of a run is. */
+#include "base/scoped.h"
 #include "cli/session.h"
-#include "train/run/data_bench.h"
+#include "train/run/measure.h"
 
 #include <string.h>
 
 static const liana__option options[] = {
     {"seconds", "S", "seconds for which each part is measured (default: 2)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -21,18 +22,13 @@ static void describe_verdict(const liana__data_bench *bench, liana__text *text)
     if (bench->cached_rate > 0) liana__text_add(text, "; from the second epoch on, images come from the cache");
 }
 
-static void set_float(liana__invocation *invocation, liana__value *event, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, event, key, liana__value_float(&invocation->arena, number));
-}
-
 /* Examples per second, also by their older name. */
 static void set_rate(liana__invocation *invocation, liana__value *event, const char *end, double number)
 {
     static const char *const begins[] = {"examples_per_second", "images_per_second"};
     for (int i = 0; i < 2; i++) {
         const char *key = liana__arena_format(&invocation->arena, "%s%s", begins[i], end);
-        if (key) set_float(invocation, event, key, number);
+        if (key) liana__event_float(invocation, event, key, number);
     }
 }
 
@@ -47,7 +43,7 @@ static void print_json(liana__invocation *invocation, const liana__data_bench *b
     for (size_t i = 0; i < bench->num_stages; i++) {
         liana__value *event = liana__session_event(invocation, "stage");
         liana__value_set(arena, event, "stage", liana__value_string(arena, bench->stages[i].name));
-        set_float(invocation, event, "seconds", bench->stages[i].seconds);
+        liana__event_float(invocation, event, "seconds", bench->stages[i].seconds);
         set_rate(invocation, event, "_per_thread", rate_of(bench->stages[i].seconds));
         liana__invocation_print_json(invocation, event);
     }
@@ -58,7 +54,7 @@ static void print_json(liana__invocation *invocation, const liana__data_bench *b
     set_rate(invocation, event, "", bench->first_rate);
     set_rate(invocation, event, "_per_thread", bench->first_rate / bench->num_threads);
     set_rate(invocation, event, "_cached", bench->cached_rate);
-    set_float(invocation, event, "first_batch_seconds", bench->start_seconds);
+    liana__event_float(invocation, event, "first_batch_seconds", bench->start_seconds);
     liana__value_set(arena, event, "bound", liana__value_string(arena, liana__data_bench_slowest(bench)->name));
     liana__value_set(arena, event, "verdict", liana__value_string(arena, verdict.data ? verdict.data : ""));
     liana__text_free(&verdict);
@@ -94,41 +90,26 @@ static void print_text(liana__invocation *invocation, const liana__data_bench *b
     liana__text_free(&verdict);
 }
 
-static void note(void *user, const char *text)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
-}
-
-static liana_status bench_data(liana__invocation *invocation, const liana__session *session, double seconds)
-{
-    liana__error *error = &invocation->error;
-    liana__run run;
-    liana__run_options wanted = {.training = true, .on_note = note, .user = invocation};
-    LIANA_TRY(liana__config_require_training_data(&session->config, error));
-    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
-    liana__data_bench bench;
-    liana_status status = liana__data_bench_run(&run, seconds, &bench, error);
-    if (status == LIANA_OK && liana__invocation_has(invocation, "json")) print_json(invocation, &bench);
-    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) print_text(invocation, &bench);
-    liana__run_close(&run);
-    return status;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     double seconds = 2;
+    liana__error *error = &invocation->error;
     LIANA_TRY(liana__invocation_float(invocation, "seconds", 0.01, 3600, &seconds));
     if (strcmp(invocation->operands[0], "data") != 0) {
-        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+        return liana__fail(error, LIANA_INVALID_CONFIG,
                            "bench: found '%.100s', expected 'data'; to measure training steps, use 'liana profile'",
                            invocation->operands[0]);
     }
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[1], &session);
-    if (status == LIANA_OK) status = bench_data(invocation, &session, seconds);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[1], &session));
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    const liana__run_options wanted = {.training = true, .on_note = liana__session_note, .user = invocation};
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
+    liana__data_bench bench;
+    LIANA_TRY(liana__data_bench_run(&run, seconds, &bench, error));
+    (liana__invocation_has(invocation, "json") ? print_json : print_text)(invocation, &bench);
+    return LIANA_OK;
 }
 
 const liana__command liana__subcommand_bench = {

@@ -1,11 +1,11 @@
-/* liana check: reads data whole and lists what is wrong with them. */
+/* liana check: reads data whole and lists their errors. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/file.h"
-#include "cli/fetching.h"
+#include "base/scoped.h"
 #include "cli/findings.h"
+#include "cli/remote_files.h"
 #include "cli/session.h"
-#include "cli/terminal.h"
 #include "data/check/quarantine.h"
 #include "data/check/scan.h"
 #include "data/source/class_list.h"
@@ -14,10 +14,12 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+
 static const liana__option options[] = {
     {"quarantine", "FILE.csv", "write a list of the records to leave out, for data.quarantine (-: standard output)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -126,19 +128,17 @@ static liana_status open_config(checker *own, const liana__config *config)
 {
     const liana__data_config *data = &config->data;
     liana__error *error = &own->invocation->error;
-    liana__bad_records left_out = {0};
+    LIANA__SCOPED(liana__bad_records) left_out = {0};
     own->options.label_offset = data->label_offset;
     own->class_names = data->class_names;
     own->labels_are_names = data->label_kind == LIANA__LABELS_NAMES;
     LIANA_TRY(liana__fetching_start(own->invocation, data->remote_cache, data->remote_cache_limit, &own->remote));
-    liana_status status = LIANA_OK;
-    if (data->quarantine) status = liana__bad_records_read(&left_out, data->quarantine, own->remote, error);
-    if (status == LIANA_OK) status = open_configured(own, config, "train", &data->train, true, &left_out);
-    if (status == LIANA_OK) status = open_configured(own, config, "validation", &data->validation, true, &left_out);
-    if (status == LIANA_OK) status = open_configured(own, config, "test", &data->test, false, &left_out);
-    liana__bad_records_free(&left_out);
+    if (data->quarantine) LIANA_TRY(liana__bad_records_read(&left_out, data->quarantine, own->remote, error));
+    LIANA_TRY(open_configured(own, config, "train", &data->train, true, &left_out));
+    LIANA_TRY(open_configured(own, config, "validation", &data->validation, true, &left_out));
+    LIANA_TRY(open_configured(own, config, "test", &data->test, false, &left_out));
     own->options.num_classes = data->num_classes ? data->num_classes : (int64_t)own->class_names.count;
-    if (status != LIANA_OK || own->num_parts) return status;
+    if (own->num_parts) return LIANA_OK;
     if (own->unopened.status != LIANA_OK) {
         *error = own->unopened;
         return error->status;
@@ -323,20 +323,16 @@ static liana_status judge(const checker *own)
         [LIANA__FINDING_OVERLAP] = "images that a later part has too",
         [LIANA__FINDING_CONFLICT] = "images with contradicting labels",
     };
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (own->unopened.status != LIANA_OK) liana__text_add(&text, "%s", own->unopened.message);
     for (int kind = 0; kind < LIANA__NUM_FINDINGS; kind++) {
         uint64_t count = count_of(own, (liana__finding_kind)kind);
         if (!count || !liana__finding_is_wrong((liana__finding_kind)kind)) continue;
         liana__text_add(&text, "%s%" PRIu64 " %s", text.length ? ", " : "", count, phrases[kind]);
     }
-    liana_status status = LIANA_OK;
-    if (text.length) {
-        status = liana__fail(&own->invocation->error, LIANA_INVALID_DATA,
-                             "the data have errors: %s; --quarantine FILE lists the records to leave out", text.data);
-    }
-    liana__text_free(&text);
-    return status;
+    if (!text.length) return LIANA_OK;
+    return liana__fail(&own->invocation->error, LIANA_INVALID_DATA,
+                       "the data have errors: %s; --quarantine FILE lists the records to leave out", text.data);
 }
 
 static liana_status write_quarantine(const checker *own)
@@ -344,15 +340,14 @@ static liana_status write_quarantine(const checker *own)
     liana__invocation *invocation = own->invocation;
     const char *path = own->quarantine;
     if (!path) return LIANA_OK;
-    liana__bad_records list = {0};
-    liana_status status = liana__scan_quarantine(&own->result, &list, &invocation->error);
-    if (status == LIANA_OK) status = liana__bad_records_write(&list, path, &invocation->error);
-    if (status == LIANA_OK && !liana__invocation_has(invocation, "json")) {
+    LIANA__SCOPED(liana__bad_records) list = {0};
+    LIANA_TRY(liana__scan_quarantine(&own->result, &list, &invocation->error));
+    LIANA_TRY(liana__bad_records_write(&list, path, &invocation->error));
+    if (!liana__invocation_has(invocation, "json")) {
         fprintf(invocation->out, "%zu records are listed in '%s'; data.quarantine: %s leaves them out\n", list.count,
                 path, path);
     }
-    liana__bad_records_free(&list);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status check(checker *own)
@@ -361,57 +356,48 @@ static liana_status check(checker *own)
     own->options.on_progress = show_progress;
     own->options.user = own;
     own->last_shown = liana__clock_seconds();
-    liana_status status = liana__scan(own->parts, own->num_parts, &own->options, &own->result, &invocation->error);
+    const liana_status status =
+        liana__scan(own->parts, own->num_parts, &own->options, &own->result, &invocation->error);
     if (own->line_open) fprintf(invocation->err, "\r\x1b[K");
-    if (status == LIANA_OK) {
-        print_report(own);
-        status = write_quarantine(own);
-    }
-    if (status == LIANA_OK) status = judge(own);
-    liana__scan_free(&own->result);
-    return status;
+    LIANA_TRY(status);
+    print_report(own);
+    LIANA_TRY(write_quarantine(own));
+    return judge(own);
 }
 
-static void close_parts(checker *own)
+static void close_checker(checker *own)
 {
     for (size_t i = 0; i < own->num_parts; i++) liana__source_close(own->parts[i].source);
     liana__remote_destroy(own->remote);
+    liana__scan_free(&own->result);
 }
 
-static liana_status check_config(checker *own)
+static liana_status check_config(liana__invocation *invocation, const char *quarantine)
 {
-    liana__session session;
-    liana_status status = liana__session_open(own->invocation, own->invocation->operands[0], &session);
-    if (status == LIANA_OK) {
-        own->options.pool = session.context->pool;
-        status = open_config(own, &session.config);
-    }
-    if (status == LIANA_OK) status = check(own);
-    close_parts(own);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(close_checker) checker own = {.invocation = invocation, .quarantine = quarantine};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    own.options.pool = session.context->pool;
+    LIANA_TRY(open_config(&own, &session.config));
+    return check(&own);
 }
 
-static liana_status check_files(checker *own)
+static liana_status check_files(liana__invocation *invocation, const char *quarantine)
 {
-    liana_context *context;
-    liana_status status = liana_context_create(NULL, &context);
-    if (status != LIANA_OK && context) own->invocation->error = context->error;
-    if (status == LIANA_OK) {
-        own->options.pool = context->pool;
-        status = open_files(own);
-    }
-    if (status == LIANA_OK) status = check(own);
-    close_parts(own);
-    liana_context_destroy(context);
-    return status;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED_BY(close_checker) checker own = {.invocation = invocation, .quarantine = quarantine};
+    const liana_status status = liana_context_create(NULL, &context);
+    if (status != LIANA_OK && context) invocation->error = context->error;
+    LIANA_TRY(status);
+    own.options.pool = context->pool;
+    LIANA_TRY(open_files(&own));
+    return check(&own);
 }
 
 static liana_status run(liana__invocation *invocation)
 {
-    checker own = {.invocation = invocation};
-    const char *first = invocation->operands[0];
-    LIANA_TRY(liana__invocation_output(invocation, "quarantine", &own.quarantine));
+    const char *first = invocation->operands[0], *quarantine;
+    LIANA_TRY(liana__invocation_output(invocation, "quarantine", &quarantine));
     liana__signals_catch();
     bool config = liana__ends_with(first, ".yaml") || liana__ends_with(first, ".yml");
     if (config && invocation->num_operands > 1) {
@@ -419,7 +405,7 @@ static liana_status run(liana__invocation *invocation)
                            "check: found '%s' after a configuration; give one configuration, or files",
                            invocation->operands[1]);
     }
-    return config ? check_config(&own) : check_files(&own);
+    return (config ? check_config : check_files)(invocation, quarantine);
 }
 
 const liana__command liana__subcommand_check = {

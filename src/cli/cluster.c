@@ -1,4 +1,4 @@
-/* liana cluster: what clusters of processes need. */
+/* liana cluster: the needs of clusters of processes. */
 #include "cli/command.h"
 #include "distribute/transport/cluster_keys.h"
 

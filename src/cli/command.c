@@ -1,4 +1,4 @@
-/* The list of subcommands, and what they share. */
+/* The list of subcommands, and their common beginning and end. */
 #include "cli/command.h"
 
 #include "base/descriptor.h"
@@ -169,7 +169,7 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     liana_status status = run(&invocation, argc - 1, argv + 1);
     bool done = status == LIANA_OK;
     if (done) status = check_written(&invocation);
-    /* A reader that stops reading (head) has what it needs. */
+    /* A reader that stops reading (head) needs no more. */
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
     if (status != LIANA_OK) liana__remote_clean(invocation.remote, invocation.error.message);
     int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);

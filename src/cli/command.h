@@ -21,13 +21,8 @@
 #ifndef LIANA_CLI_COMMAND_H
 #define LIANA_CLI_COMMAND_H
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/value.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 typedef struct liana__option {
@@ -42,42 +37,19 @@ static inline const char *liana__option_dashes(const char *name)
 }
 
 /* Options of several subcommands, with the same meaning everywhere. */
-#define LIANA__OPTION_OUT(what) \
-    {                           \
-        "out", "DIR", what      \
-    }
-#define LIANA__OPTION_RESUME                                                                     \
-    {                                                                                            \
-        "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none" \
-    }
-#define LIANA__OPTION_LOG_EVERY                                                                            \
-    {                                                                                                      \
-        "log-every", "N", "print a line after every N updates, counted from the beginning of the training" \
-    }
-#define LIANA__OPTION_MODEL                                                                                        \
-    {                                                                                                              \
-        "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it" \
-    }
-#define LIANA__OPTION_WEIGHTS                                                            \
-    {                                                                                    \
-        "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file" \
-    }
-#define LIANA__OPTION_PLUGINS                                                                                \
-    {                                                                                                        \
-        "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs" \
-    }
-#define LIANA__OPTION_THRESHOLD                                                                                     \
-    {                                                                                                               \
-        "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)" \
-    }
-#define LIANA__OPTION_JSON                             \
-    {                                                  \
-        "json", NULL, "print JSON lines, for machines" \
-    }
-#define LIANA__OPTION_DATA                                                         \
-    {                                                                              \
-        "data", "PATTERN", "the examples: a file, a pattern of files, or a folder" \
-    }
+#define LIANA__OPTION_OUT(what) "out", "DIR", what
+#define LIANA__OPTION_RESUME "resume", NULL, "go on from the newest checkpoint of the run, or start if there is none"
+#define LIANA__OPTION_LOG_EVERY \
+    "log-every", "N", "print a line after every N updates, counted from the beginning of the training"
+#define LIANA__OPTION_MODEL \
+    "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it"
+#define LIANA__OPTION_WEIGHTS "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file"
+#define LIANA__OPTION_PLUGINS \
+    "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
+#define LIANA__OPTION_THRESHOLD \
+    "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)"
+#define LIANA__OPTION_JSON "json", NULL, "print JSON lines, for machines"
+#define LIANA__OPTION_DATA "data", "PATTERN", "the examples: a file, a pattern of files, or a folder"
 
 struct liana__invocation;
 
@@ -85,7 +57,7 @@ typedef struct liana__command {
     const char *name;
     const char *operands;         /* for the usage line: "CONFIG.yaml [key=value ...]"; may be empty */
     const char *summary;          /* one line for `liana help`, without a full stop */
-    const char *help;             /* what `liana NAME --help` says below the usage; lines end with \n */
+    const char *help;             /* the text of `liana NAME --help` below the usage; lines end with \n */
     const liana__option *options; /* ends with an option without a name, or NULL; every subcommand has --help */
     int min_operands;
     int max_operands; /* -1: any number */
@@ -109,7 +81,7 @@ typedef struct liana__invocation {
     bool output_lost;    /* standard output has no reader any more, and the subcommand has dealt with it */
     FILE *out;
     FILE *err;
-    struct liana__remote *remote; /* shows the run folder that was named by a URL; NULL: there is none */
+    struct liana__remote *remote; /* shows the run folder that was named by a URL; NULL: missing */
     liana__arena arena;
     liana__error error;
 } liana__invocation;
@@ -142,7 +114,7 @@ bool liana__invocation_has(const liana__invocation *invocation, const char *name
 /* Fails with INVALID_CONFIG unless the option was given: "give THING as --out DIR". */
 liana_status liana__invocation_require(liana__invocation *invocation, const char *name, const char *thing)
     LIANA_MUST_USE;
-/* Replaces *value if the option was given. Errors: INVALID_CONFIG with what was found and the range. */
+/* Replaces *value if the option was given. Errors: INVALID_CONFIG with the value and the range. */
 liana_status liana__invocation_int(liana__invocation *invocation, const char *name, int64_t minimum, int64_t maximum,
                                    int64_t *value) LIANA_MUST_USE;
 liana_status liana__invocation_float(liana__invocation *invocation, const char *name, double minimum, double maximum,
@@ -170,7 +142,7 @@ void liana__signals_prepare(void);
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
 /* After a recorded signal the work is over, and how the program ends is settled: a SIGTERM no longer changes that.
- * mpirun sends one to those who are still ending when the first process of a job has ended. SIGINT still ends the
+ * mpirun sends one to processes that are still ending when the first process of a job has ended. SIGINT still ends the
  * program. */
 void liana__signals_end(void);
 /* The signal that was recorded, or 0. */
@@ -178,8 +150,30 @@ int liana__signals_caught(void);
 /* Forgets that signal: in a process that was copied. */
 void liana__signals_forget(void);
 
-/* Prints what may hold any bytes - a file's or a class's name, what stands in a file - without its control characters
- * (liana__escape_controls). */
+/* Prints a text that may hold any bytes - a file's or a class's name, the contents of a file - without its control
+ * characters (liana__escape_controls). */
 void liana__print_plainly(FILE *out, const char *text);
+
+/* ---- terminal ---- */
+
+/* One line of a terminal that is drawn again and again. */
+
+/* The columns of the terminal as it is now, else $COLUMNS, else 80. It may be made narrower at any time: ask at each
+ * drawing, since a line that is too long goes on in the next row, and the next drawing leaves it there. */
+int liana__terminal_width(FILE *stream);
+/* Draws a line in place of the one that the cursor is in, as much of it as fits, and flushes. The cursor stays in
+ * it. */
+void liana__terminal_draw(FILE *stream, const char *line);
+
+/* Draws how much of something is done, unless the output is no terminal or JSON. */
+typedef struct liana__counter {
+    FILE *terminal; /* NULL: say nothing */
+    const char *things;
+    int64_t shown;
+} liana__counter;
+
+liana__counter liana__counter_begin(const liana__invocation *invocation, const char *things);
+/* Returns whether to go on: no signal was caught. `user` is the counter. */
+bool liana__counter_show(void *user, int64_t done, int64_t total);
 
 #endif

@@ -1,16 +1,15 @@
-/* liana compare: what differs between runs. */
+/* liana compare: the differences between runs. */
 #include "cli/session.h"
 
 #include "base/format.h"
-#include "report/run_files.h"
-#include "train/callbacks/monitor.h"
+#include "report/run_plot.h"
 #include "train/config/differences.h"
 
 #include <math.h>
 #include <string.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -28,11 +27,11 @@ typedef struct comparison {
     liana__differences settings;
 } comparison;
 
-/* ---- what is compared ---- */
+/* ---- comparing ---- */
 
 typedef struct best {
     double value;
-    size_t epoch; /* from 1; 0: there is none */
+    size_t epoch; /* from 1; 0: missing */
 } best;
 
 static best find_best(const liana__run_files *run, const char *key)
@@ -58,7 +57,7 @@ static double find_last(const liana__run_files *run, const char *key)
     return last;
 }
 
-/* Seconds of the first epoch, and the mean of the later ones; NaN: there are none. */
+/* Seconds of the first epoch, and the mean of the later ones; NaN: missing. */
 static double first_seconds(const liana__run_files *run)
 {
     return liana__run_files_number(run->times, 0, "seconds");

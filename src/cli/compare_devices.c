@@ -2,7 +2,8 @@
 #include "cli/session.h"
 
 #include "base/context.h"
-#include "report/device_report.h"
+#include "base/scoped.h"
+#include "report/reports.h"
 #include "step/incident.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 static const liana__option options[] = {
     {"devices", "A,B", "the two devices (default: cpu and train.device; if that is cpu, too: cpu and reference)"},
     {"updates", "N", "the number of updates (default: 5); 0: only the first shard's outputs, loss and gradients"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -41,18 +42,7 @@ static liana_status find_names(liana__invocation *invocation, const liana__confi
     return names[0] ? LIANA_OK : liana__fail_memory(&invocation->error, "names of devices");
 }
 
-/* ---- what is printed ---- */
-
-static void note(void *user, const char *text)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
-}
-
-static void set_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text)
-{
-    liana__value_set(&invocation->arena, event, key, liana__value_string(&invocation->arena, text ? text : ""));
-}
+/* ---- printing ---- */
 
 static void set_number(liana__invocation *invocation, liana__value *event, const char *key, double number)
 {
@@ -65,11 +55,11 @@ static void print_json(liana__invocation *invocation, const liana__device_compar
     for (size_t i = 0; i < comparison->count; i++) {
         const liana__device_difference *item = &comparison->items[i];
         liana__value *event = liana__session_event(invocation, "difference");
-        set_text(invocation, event, "what", liana__compared_names[item->what]);
-        set_text(invocation, event, "layer", item->layer);
-        set_text(invocation, event, "name", item->name);
-        set_text(invocation, event, "type", item->type);
-        set_text(invocation, event, "place", item->place);
+        liana__event_text(invocation, event, "what", liana__compared_names[item->what]);
+        liana__event_text(invocation, event, "layer", item->layer);
+        liana__event_text(invocation, event, "name", item->name);
+        liana__event_text(invocation, event, "type", item->type);
+        liana__event_text(invocation, event, "place", item->place);
         set_number(invocation, event, "first", item->first);
         set_number(invocation, event, "second", item->second);
         set_number(invocation, event, "size", item->size);
@@ -81,11 +71,11 @@ static void print_json(liana__invocation *invocation, const liana__device_compar
     liana__device_verdict(comparison, names, &verdict);
     liana__value *event = liana__session_event(invocation, "comparison");
     liana__arena *arena = &invocation->arena;
-    set_text(invocation, event, "first", names[0]);
-    set_text(invocation, event, "second", names[1]);
+    liana__event_text(invocation, event, "first", names[0]);
+    liana__event_text(invocation, event, "second", names[1]);
     liana__value_set(arena, event, "updates", liana__value_int(arena, comparison->num_updates));
     liana__value_set(arena, event, "agree", liana__value_bool(arena, !liana__device_comparison_first(comparison)));
-    set_text(invocation, event, "verdict", verdict.data);
+    liana__event_text(invocation, event, "verdict", verdict.data);
     liana__invocation_print_json(invocation, event);
     liana__text_free(&verdict);
 }
@@ -99,13 +89,12 @@ static liana_status print(liana__invocation *invocation, const liana__device_com
         return LIANA_OK;
     }
     liana__text text = {0};
+    liana__text_add(&text, "\n");
     liana__device_report(comparison, names, &text);
     liana__text_add(&text, "\n");
     liana__device_verdict(comparison, names, &text);
-    if (!text.failed) fprintf(invocation->out, "\n%s\n", text.data);
-    const liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the comparison") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    liana__text_add(&text, "\n");
+    return liana__session_print(invocation, &text, "the comparison");
 }
 
 /* ---- the runs ---- */
@@ -130,7 +119,7 @@ static liana_status open_run(liana__invocation *invocation, const liana__session
     config.data.test = (liana__source_config){0};
     const liana__run_options opened = {.training = true,
                                        .unprepared = unprepared,
-                                       .on_note = before ? NULL : note,
+                                       .on_note = before ? NULL : liana__session_note,
                                        .user = invocation};
     return liana__run_open(session->context, &config, &opened, run, &invocation->error);
 }
@@ -167,18 +156,14 @@ static liana_status run(liana__invocation *invocation)
 {
     int64_t updates = 5;
     LIANA_TRY(liana__invocation_int(invocation, "updates", 0, MOST_UPDATES, &updates));
-    liana__session session = {0}, moved = {0};
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__session_close) liana__session moved = {0};
     const char *config = invocation->operands[0];
-    liana_status status = liana__session_open(invocation, config, &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) status = liana__session_open(invocation, config, &moved);
-    if (status == LIANA_OK) {
-        lower_level(moved.context);
-        status = compare(invocation, &session, &moved, updates);
-    }
-    liana__session_close(&moved);
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__session_open(invocation, config, &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    LIANA_TRY(liana__session_open(invocation, config, &moved));
+    lower_level(moved.context);
+    return compare(invocation, &session, &moved, updates);
 }
 
 const liana__command liana__subcommand_compare_devices = {

@@ -2,14 +2,14 @@
 #include "data/convert/convert.h"
 
 #include "base/file.h"
-#include "cli/fetching.h"
-#include "cli/terminal.h"
+#include "cli/remote_files.h"
+#include "cli/session.h"
 #include "formats/image.h"
 
 #include <inttypes.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)"),
+    {LIANA__OPTION_OUT("the folder for the shards and classes.txt (required)")},
     {"validation", "SHARE", "share of the records for DIR/val, 0 to 1 (default 0)"},
     {"test", "SHARE", "share of the records for DIR/test, without labels (default 0)"},
     {"shuffle", NULL, "shuffle the records, so that each shard has all classes"},
@@ -19,7 +19,7 @@ static const liana__option options[] = {
     {"prefix", "NAME", "first part of the shards' names (default part)"},
     {"no-labels", NULL, "the data have no labels, or the labels are left out"},
     {"overwrite", NULL, "replace the shards of an earlier conversion in DIR"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -57,8 +57,7 @@ static void print_summary(liana__invocation *invocation, const liana__convert_su
     };
     if (liana__invocation_has(invocation, "json")) {
         liana__arena *arena = &invocation->arena;
-        liana__value *event = liana__value_map(arena);
-        liana__value_set(arena, event, "event", liana__value_string(arena, "converted"));
+        liana__value *event = liana__session_event(invocation, "converted");
         liana__value_set(arena, event, "output", liana__value_string(arena, output));
         for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
             liana__value_set(arena, event, members[i].name, liana__value_int(arena, (int64_t)members[i].count));

@@ -1,13 +1,13 @@
 /* liana data: pictures of the data that a run would be trained on. */
-#include "cli/sending.h"
+#include "base/scoped.h"
+#include "cli/remote_files.h"
 #include "cli/session.h"
-#include "report/data_report.h"
-#include "report/fonts.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the pictures (required)"),
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_OUT("the folder for the pictures (required)")},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -24,34 +24,23 @@ static void print_note(void *user, const char *note)
     liana__invocation_print_json(invocation, event);
 }
 
-static liana_status draw(liana__invocation *invocation, const liana__session *session)
-{
-    liana__error *error = &invocation->error;
-    liana__run run;
-    liana__sending sending;
-    liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
-    LIANA_TRY(liana__config_require_training_data(&session->config, error));
-    LIANA_TRY(liana__run_open_model(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending);
-    char missing[512];
-    liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
-    if (*missing) fprintf(invocation->err, "%s\n", missing);
-    if (status == LIANA_OK) {
-        status = liana__report_data(&run, sending.folder, liana__session_picture, invocation, error);
-        status = liana__sending_end(invocation, &sending, status);
-    }
-    liana__run_close(&run);
-    return status;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = draw(invocation, &session);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    liana__error *error = &invocation->error;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    liana__sending sending;
+    liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
+    char missing[512];
+    liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
+    if (*missing) fprintf(invocation->err, "%s\n", missing);
+    LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
+    return liana__sending_end(invocation, &sending,
+                              liana__report_data(&run, sending.folder, liana__session_picture, invocation, error));
 }
 
 const liana__command liana__subcommand_data = {

@@ -1,14 +1,18 @@
 /* liana devices: which devices this machine has, and why one is missing. */
 #include "backends/remote/names.h"
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "formats/yaml.h"
 #include "program/device_list.h"
 
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+LIANA__SCOPED_POINTER(liana_device_list_destroy, liana_device_list)
+
 static const liana__option options[] = {
     {"cluster", "CONFIG", "also those of the servers that this configuration's section 'cluster' names"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -21,20 +25,15 @@ static void set_text(liana__invocation *invocation, liana__value *event, const c
     if (text) liana__value_set(&invocation->arena, event, key, liana__value_string(&invocation->arena, text));
 }
 
-static void set_number(liana__invocation *invocation, liana__value *event, const char *key, int64_t number)
-{
-    liana__value_set(&invocation->arena, event, key, liana__value_int(&invocation->arena, number));
-}
-
 static void print_json(liana__invocation *invocation, const liana_device_facts *facts)
 {
     liana__value *event = liana__session_event(invocation, facts->missing ? "missing_device" : "device");
     set_text(invocation, event, "name", facts->name);
     set_text(invocation, event, "reason", facts->missing);
     set_text(invocation, event, "kind", facts->kind);
-    if (facts->threads > 0) set_number(invocation, event, "threads", facts->threads);
-    if (facts->memory >= 0) set_number(invocation, event, "memory", facts->memory);
-    if (facts->memory_used >= 0) set_number(invocation, event, "memory_used", facts->memory_used);
+    if (facts->threads > 0) liana__event_int(invocation, event, "threads", facts->threads);
+    if (facts->memory >= 0) liana__event_int(invocation, event, "memory", facts->memory);
+    if (facts->memory_used >= 0) liana__event_int(invocation, event, "memory_used", facts->memory_used);
     set_text(invocation, event, "plugin", facts->plugin);
     set_text(invocation, event, "interface", facts->interface_version);
     set_text(invocation, event, "platform", facts->platform);
@@ -125,33 +124,31 @@ static liana_status use_cluster(liana__invocation *invocation, liana_context *co
 /* `name` NULL: all. */
 static liana_status show(liana__invocation *invocation, liana_context *context, const char *name)
 {
-    liana_device_list *list;
-    const liana_status status = liana__device_list_make(context, name, &list, &invocation->error);
+    LIANA__SCOPED_BY(liana_device_list_destroy_scoped) liana_device_list *list = NULL;
+    LIANA_TRY(liana__device_list_make(context, name, &list, &invocation->error));
     const liana_device_facts *facts;
-    for (size_t i = 0; status == LIANA_OK && (facts = liana_device_list_at(list, i)) != NULL; i++) {
+    for (size_t i = 0; (facts = liana_device_list_at(list, i)) != NULL; i++) {
         if (liana__invocation_has(invocation, "json")) {
             print_json(invocation, facts);
         } else {
             print_text(invocation, facts, liana_device_list_at(list, i + 1));
         }
     }
-    liana_device_list_destroy(list);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana_context *context;
-    liana_status status = liana_context_create(NULL, &context);
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    const liana_status status = liana_context_create(NULL, &context);
     if (status != LIANA_OK) return liana__fail(&invocation->error, status, "a context cannot be made");
     const char *cluster = liana__invocation_text(invocation, "cluster");
-    if (cluster) status = use_cluster(invocation, context, cluster);
-    if (status == LIANA_OK && !invocation->num_operands) status = show(invocation, context, NULL);
-    for (size_t i = 0; i < invocation->num_operands && status == LIANA_OK; i++) {
-        status = show(invocation, context, invocation->operands[i]);
+    if (cluster) LIANA_TRY(use_cluster(invocation, context, cluster));
+    if (!invocation->num_operands) return show(invocation, context, NULL);
+    for (size_t i = 0; i < invocation->num_operands; i++) {
+        LIANA_TRY(show(invocation, context, invocation->operands[i]));
     }
-    liana_context_destroy(context);
-    return status;
+    return LIANA_OK;
 }
 
 const liana__command liana__subcommand_devices = {

@@ -1,4 +1,5 @@
 /* liana evaluate: loss and metrics of a trained run, or of a model with its weights. */
+#include "base/scoped.h"
 #include "cli/class_table.h"
 #include "cli/session.h"
 #include "train/run/run_follow.h"
@@ -7,17 +8,17 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,
-    LIANA__OPTION_MODEL,
-    LIANA__OPTION_WEIGHTS,
+    {LIANA__OPTION_DATA},
+    {LIANA__OPTION_MODEL},
+    {LIANA__OPTION_WEIGHTS},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
     {"by-class", NULL,
      "also precision, recall, F1 score and number of examples of each class, and who is taken for whom"},
     {"follow", NULL, "evaluate each new checkpoint as it appears, until the run is over"},
     {"every", "SECONDS", "with --follow: the time between looks for new checkpoints (default: 5)"},
-    LIANA__OPTION_THRESHOLD,
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_THRESHOLD},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -96,10 +97,7 @@ static liana_status print_tables(liana__invocation *invocation, const liana__run
     for (size_t i = 0; i < totals->objective->num_outputs; i++) {
         liana__class_table_add(totals, i, liana__run_output_names(run, i), &text);
     }
-    bool enough = !text.failed;
-    if (enough && text.data) fputs(text.data, invocation->out);
-    liana__text_free(&text);
-    return enough ? LIANA_OK : liana__fail_memory(&invocation->error, "the tables");
+    return liana__session_print(invocation, &text, "the tables");
 }
 
 static liana_status print(liana__invocation *invocation, const liana__run *run, const char *checkpoint,
@@ -124,21 +122,16 @@ static liana_status evaluate(liana__invocation *invocation, const liana__session
     liana__error *error = &invocation->error;
     const bool is_chief = liana__session_is_chief(session);
     const char *asked = liana__invocation_text(invocation, "checkpoint"), *checkpoint;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA__SCOPED(liana__totals) totals = {0};
     liana__run_options wanted = {.validation = true,
                                  .by_class = liana__invocation_has(invocation, "by-class"),
                                  .on_bad_record = is_chief ? liana__session_bad_record : NULL,
                                  .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__session_load(session, folder, asked, &run, &checkpoint, error);
-    liana__totals totals = {0};
-    if (status == LIANA_OK) {
-        status = liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error);
-    }
-    if (status == LIANA_OK && is_chief) status = print(invocation, &run, checkpoint, &totals);
-    liana__totals_free(&totals);
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__session_load(session, folder, asked, &run, &checkpoint, error));
+    LIANA_TRY(liana__evaluate(run.core.trainer, run.validation.loader, 0, &totals, NULL, NULL, error));
+    return is_chief ? print(invocation, &run, checkpoint, &totals) : LIANA_OK;
 }
 
 /* ---- the evaluator of a run that is being trained ---- */
@@ -147,12 +140,6 @@ typedef struct evaluator {
     liana__invocation *invocation;
     const liana__run *run;
 } evaluator;
-
-static bool stop(void *user)
-{
-    (void)user;
-    return liana__signals_caught() != 0;
-}
 
 /* A line comes with each evaluation, at once. */
 static liana_status print_followed(void *user, const char *checkpoint, const liana__totals *totals, liana__error *error)
@@ -172,7 +159,7 @@ static void note_followed(void *user, const char *note)
 static liana_status follow_run(const liana__follow_options *how, const liana__session *session,
                                liana__invocation *invocation)
 {
-    liana__run opened;
+    LIANA__SCOPED_BY(liana__run_close) liana__run opened = {0};
     evaluator *own = how->user;
     const liana__run_options wanted = {.validation = true,
                                        .by_class = liana__invocation_has(invocation, "by-class"),
@@ -180,9 +167,7 @@ static liana_status follow_run(const liana__follow_options *how, const liana__se
                                        .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &opened, &invocation->error));
     own->run = &opened;
-    liana_status status = liana__run_follow(&opened, how, &invocation->error);
-    liana__run_close(&opened);
-    return status;
+    return liana__run_follow(&opened, how, &invocation->error);
 }
 
 /* Each process would evaluate each checkpoint. */
@@ -234,19 +219,17 @@ static liana_status follow(liana__invocation *invocation)
     LIANA_TRY(check_follow(invocation, &interval));
     liana__follow_options how = {.run = invocation->operands[0],
                                  .interval = interval,
-                                 .stop = stop,
+                                 .stop = liana__session_stops,
                                  .on_note = note_followed,
                                  .on_evaluation = print_followed,
                                  .user = &own};
     liana__signals_catch();
     LIANA_TRY(liana__follow_wait(&how, &invocation->error));
-    liana__session session;
-    liana_status status = liana__session_open_trained(invocation, &session, &folder);
-    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
-    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
-    if (status == LIANA_OK) status = follow_run(&how, &session, invocation);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open_trained(invocation, &session, &folder));
+    choose_data(invocation, &pattern, &session);
+    LIANA_TRY(liana__session_read_threshold(invocation, &session));
+    return follow_run(&how, &session, invocation);
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -256,18 +239,16 @@ static liana_status run(liana__invocation *invocation)
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "evaluate: --every belongs to --follow");
     }
     const char *folder, *pattern;
-    liana__session session;
-    liana_status status = liana__session_open_shared(invocation, &session, &folder);
-    if (status == LIANA_OK && !folder && invocation->num_operands) {
-        status = liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
-                             "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
-                             invocation->operands[0]);
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open_shared(invocation, &session, &folder));
+    if (!folder && invocation->num_operands) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "evaluate: found the run '%s' and --model; give one of them (data with --data PATTERN)",
+                           invocation->operands[0]);
     }
-    if (status == LIANA_OK) choose_data(invocation, &pattern, &session);
-    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
-    if (status == LIANA_OK) status = evaluate(invocation, &session, folder);
-    liana__session_close(&session);
-    return status;
+    choose_data(invocation, &pattern, &session);
+    LIANA_TRY(liana__session_read_threshold(invocation, &session));
+    return evaluate(invocation, &session, folder);
 }
 
 const liana__command liana__subcommand_evaluate = {

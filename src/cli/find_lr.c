@@ -1,11 +1,10 @@
 /* liana find-lr: sweeps the learning rate, and suggests one. */
 #include "cli/session.h"
-#include "cli/terminal.h"
 
 #include "base/file.h"
 #include "base/format.h"
-#include "report/rate_report.h"
-#include "train/training/rate_finder.h"
+#include "base/scoped.h"
+#include "report/reports.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,8 +18,8 @@ static const liana__option options[] = {
     {"divergence", "X", "stop when the smoothed loss is X times the lowest one (default: 4)"},
     {"plot", "FILE", "the picture, .png or .svg (default: NAME.find-lr.png beside NAME.yaml)"},
     {"numbers", "FILE", "the numbers, .csv or .json (default: NAME.find-lr.csv beside NAME.yaml)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -172,27 +171,17 @@ static liana_status find(liana__invocation *invocation, const liana__session *se
                    .updates = range->updates,
                    .json = liana__invocation_has(invocation, "json"),
                    .terminal = isatty(fileno(invocation->out))};
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     const liana__run_options opened = {.training = true, .on_note = note, .user = &own};
     LIANA_TRY(liana__run_open(session->context, &session->config, &opened, &run, error));
     const liana__rate_finder_options sweep = {.range = *range,
                                               .loader = run.training.loader,
                                               .on_update = watch,
                                               .user = &own};
-    liana__rate_curve curve;
-    liana_status status = liana__find_rate(&run.core, &sweep, &curve, error);
+    LIANA__SCOPED(liana__rate_curve) curve = {0};
+    const liana_status status = liana__find_rate(&run.core, &sweep, &curve, error);
     if (own.terminal && !own.json) fputs("\n", invocation->out);
-    if (status == LIANA_OK) status = report(invocation, &curve, wanted);
-    liana__rate_curve_free(&curve);
-    liana__run_close(&run);
-    return status;
-}
-
-/* The other parts of the data are not opened. */
-static void keep_training_data(liana__config *config)
-{
-    config->data.validation = (liana__source_config){0};
-    config->data.test = (liana__source_config){0};
+    return status == LIANA_OK ? report(invocation, &curve, wanted) : status;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -201,16 +190,12 @@ static liana_status run(liana__invocation *invocation)
     files wanted;
     LIANA_TRY(read_range(invocation, &range));
     LIANA_TRY(find_files(invocation, &wanted));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) {
-        keep_training_data(&session.config);
-        liana__signals_catch();
-        status = find(invocation, &session, &range, &wanted);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    session.config.data.validation = session.config.data.test = (liana__source_config){0};
+    liana__signals_catch();
+    return find(invocation, &session, &range, &wanted);
 }
 
 const liana__command liana__subcommand_find_lr = {

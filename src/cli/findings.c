@@ -1,7 +1,8 @@
-/* Prints what liana inspect found, for people. */
+/* Prints the findings of liana inspect, for people. */
 #include "cli/findings.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -34,7 +35,7 @@ static int letters(const liana__text *text)
 /* Adds a cell, padded to the width; numbers to the right. */
 static void add_cell(liana__text *line, const liana__value *value, int width)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (value) add_scalar(&text, value);
     int padding = width - letters(&text);
     if (padding < 0) padding = 0;
@@ -45,7 +46,6 @@ static void add_cell(liana__text *line, const liana__value *value, int width)
     } else {
         liana__text_add(line, "  %s%*s", shown, padding, "");
     }
-    liana__text_free(&text);
 }
 
 /* Prints a line without the spaces at its end. */
@@ -60,10 +60,10 @@ static void print_line(liana__text *line, FILE *out)
 
 static int width_of(const liana__value *value)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     add_scalar(&text, value);
     int width = letters(&text);
-    liana__text_free(&text);
+
     return width < MAX_WIDTH ? width : MAX_WIDTH;
 }
 
@@ -86,7 +86,7 @@ static void print_table(const liana__value *rows, int indent, FILE *out)
             if (width > widths[column]) widths[column] = width;
         }
     }
-    liana__text line = {0};
+    LIANA__SCOPED(liana__text) line = {0};
     liana__text_add(&line, "%*s", indent, "");
     for (int column = 0; column < num_columns; column++) {
         const liana__value name = {.kind = LIANA__VALUE_STRING, .string = columns[column]};
@@ -100,7 +100,6 @@ static void print_table(const liana__value *rows, int indent, FILE *out)
         }
         print_line(&line, out);
     }
-    liana__text_free(&line);
 }
 
 /* Maps in a row become columns of their own: training: {count: 5} is training.count: 5. */
@@ -140,7 +139,7 @@ static bool is_table(const liana__value *value)
 static void print_scalar(const char *key, const liana__value *value, int indent, FILE *out)
 {
     enum { LONGEST_LIST = 100, LONGEST_TEXT = 500 };
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     add_scalar(&text, value);
     const char *shown = text.data ? text.data : "";
     const bool is_list = value->kind == LIANA__VALUE_LIST;
@@ -153,18 +152,16 @@ static void print_scalar(const char *key, const liana__value *value, int indent,
     if (length < text.length && is_list) fprintf(out, "... (%zu values)", value->count);
     if (length < text.length && !is_list) fprintf(out, "... (%zu bytes)", text.length);
     fprintf(out, "\n");
-    liana__text_free(&text);
 }
 
 static void print_value(const char *key, const liana__value *value, int indent, FILE *out);
 
 static void print_rows(const char *key, const liana__value *rows, int indent, FILE *out)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *flat = flatten_rows(rows, &arena);
     fprintf(out, "%*s%s (%zu)\n", indent, "", key, rows->count);
     if (flat) print_table(flat, indent, out);
-    liana__arena_free(&arena);
 }
 
 static void print_value(const char *key, const liana__value *value, int indent, FILE *out)

@@ -1,5 +1,5 @@
-/* findings.h - what commands find out about files, as a tree of values: printed for people, scalars as lines and lists
- * of maps as tables; or as one line of JSON. */
+/* findings.h - findings of commands about files, as a tree of values: printed for people, scalars as lines and lists of
+ * maps as tables; or as one line of JSON. */
 #ifndef LIANA_CLI_FINDINGS_H
 #define LIANA_CLI_FINDINGS_H
 

@@ -1,5 +1,5 @@
 /* Processes for the runs of a sweep. */
-#include "cli/jobs.h"
+#include "cli/processes.h"
 
 #include "cli/command.h"
 
@@ -28,7 +28,7 @@ typedef struct runner {
 
 /* ---- a job ---- */
 
-/* The sweep's process must not wait for, or be hit by, what belongs to the job alone. */
+/* The sweep's process must not wait for the job's own processes, nor get their signals. */
 static void become_job(pid_t parent)
 {
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP};

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/launched.h"
+#include "cli/processes.h"
 #include "train/checkpoint/temporary.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ typedef struct launch {
     const char *here;              /* the working folder */
     const char **hosts;            /* by rank; NULL: this machine */
     int64_t *slots;                /* by rank: processes on its host */
-    char folder[LIANA__TEMPORARY]; /* of the sockets; empty: there is none */
+    char folder[LIANA__TEMPORARY]; /* of the sockets; empty: missing */
     char id[32];
 } launch;
 
@@ -72,7 +72,7 @@ static liana_status place_processes(launch *own)
                        room, count);
 }
 
-/* ---- what a process is told ---- */
+/* ---- the environment of a process ---- */
 
 static liana_status make_folder(launch *own)
 {
@@ -116,7 +116,7 @@ static const char *describe_place(const launch *own, int64_t rank, bool returns)
     return json;
 }
 
-/* The cores of this machine are shared out; what another machine has is its own affair. */
+/* The cores of this machine are shared out; those of another machine are its own affair. */
 static const char *describe_threads(const launch *own, int64_t rank)
 {
     if (getenv("LIANA_THREADS") || own->hosts[rank]) return NULL;
@@ -139,7 +139,7 @@ static const char *const *make_environment(const launch *own, int64_t rank, bool
     return variables;
 }
 
-/* ---- what a process runs ---- */
+/* ---- the command of a process ---- */
 
 /* The first operand, if it is a command that several processes share; NULL: they train. */
 static const char *find_command(const liana__invocation *invocation)
@@ -357,17 +357,15 @@ static liana_status start_again(launch *own, int64_t time)
             is_training(own) ? ", from the newest checkpoint" : "", (long long)time, (long long)own->restarts);
     own->resumes = true;
     nanosleep(&pause, NULL);
-    liana__error *error = &own->invocation->error;
     if (!*own->folder) return LIANA_OK;
     /* Sockets of processes that were killed. */
-    LIANA_TRY(liana__folder_remove(own->folder, error));
+    LIANA_TRY(liana__folder_remove(own->folder, &own->invocation->error));
     return make_folder(own);
 }
 
 static liana_status run_processes(launch *own, bool print)
 {
     liana__launched *processes = NULL;
-    liana__error *error = &own->invocation->error;
     own->prints = print;
     if (!own->hosts[0]) LIANA_TRY(make_folder(own));
     if (print) {
@@ -381,7 +379,7 @@ static liana_status run_processes(launch *own, bool print)
     for (bool first = true; end.resumable && (first || left-- > 0) && !liana__signals_caught(); first = false) {
         if (!first) LIANA_TRY(start_again(own, own->restarts - left));
         LIANA_TRY(make_processes(own, &processes));
-        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, error));
+        LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, &own->invocation->error));
     }
     const bool requeues = end.stopped && liana__invocation_has(own->invocation, "requeue");
     own->invocation->exit_code = requeues ? EXIT_REQUEUE : end.code;
@@ -411,11 +409,11 @@ static const liana__option options[] = {
     {"restarts", "N", "start a process that died again, or all if its death ended all, up to N times (default: 0)"},
     {"program", "FILE", "run this program with the operands, instead of 'liana train'"},
     {"print", NULL, "print the commands, and run nothing"},
-    LIANA__OPTION_OUT("the run folder (default: output of the configuration)"),
-    LIANA__OPTION_RESUME,
+    {LIANA__OPTION_OUT("the run folder (default: output of the configuration)")},
+    {LIANA__OPTION_RESUME},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
-    LIANA__OPTION_LOG_EVERY,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_LOG_EVERY},
+    {LIANA__OPTION_JSON},
     {0},
 };
 

@@ -1,5 +1,5 @@
 /* Runs the processes of `liana launch`. */
-#include "cli/launched.h"
+#include "cli/processes.h"
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -108,7 +108,7 @@ static void end_output(liana__launched *own, size_t rank)
     own->errors = -1;
 }
 
-/* Reads what has come, up to a limit: one process that writes without end must not keep the others waiting. */
+/* Reads the output so far, up to a limit: one process that writes without end must not keep the others waiting. */
 static void take_output(liana__launched *own, size_t rank)
 {
     enum { MOST_READS = 64 };
@@ -165,7 +165,7 @@ static void tell_death(const group *own, size_t rank, int status)
     fprintf(stderr, "liana: rank %zu %s; %zu of %zu processes are left\n", rank, how, own->num_running, own->count);
 }
 
-/* Those who are left go on, or end a moment later: then all are started again. */
+/* The processes that are left go on, or end a moment later: then all are started again. */
 static void plan_return(const group *own, liana__launched *item)
 {
     const bool may = item->again_words && own->restarts && *own->restarts > 0 && own->num_running > 0;
@@ -174,7 +174,7 @@ static void plan_return(const group *own, liana__launched *item)
     item->pause = 2 * item->pause < longest_return ? 2 * item->pause : longest_return;
 }
 
-/* One that was started again is no loss for those who went on without it. */
+/* One that was started again is no loss for the processes that went on without it. */
 static void note_failed_return(const group *own, const liana__launched *item, size_t rank)
 {
     fprintf(stderr, "liana: rank %zu, which was started again, has ended with code %d; %zu of %zu processes are left\n",
@@ -281,7 +281,7 @@ static int code_of(const group *own)
 {
     if (own->failure) return own->failure;
     if (own->done > 0) return 0;
-    /* Whichever process heard of it first, and whatever it was doing. */
+    /* It does not matter which process heard of it first. */
     if (own->stop) return own->passed_on ? 128 + own->passed_on : own->stop;
     if (own->requeue) return own->requeue;
     /* The others went on without those that died. */

@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/named.h"
 #include "base/plugin.h"
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "data/augment/augment.h"
 #include "data/dataset/dataset.h"
@@ -11,23 +12,20 @@
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/transport.h"
 #include "layers/activations.h"
-#include "layers/initializers.h"
-#include "layers/model.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
 #include "losses/loss.h"
 #include "metrics/metric.h"
 #include "models/models.h"
-#include "ops/ops.h"
 #include "optimizers/optimizer.h"
-#include "optimizers/schedule.h"
 #include "passes/pass.h"
-#include "train/callbacks/callback.h"
 #include "train/config/sweep.h"
+
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 
 static const liana__option options[] = {
     {"plugin", "FILE.so", "list the parts of a plugin as well"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -37,7 +35,7 @@ typedef struct entry {
     const char *doc;             /* "": the name is enough */
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
-    const char *in_c;            /* what programs call a configuration key; NULL: nothing */
+    const char *in_c;            /* the name of a configuration key in programs; NULL: none */
 } entry;
 
 enum { MAX_ENTRIES = 256 };
@@ -81,12 +79,6 @@ static void list_parts(entries *list, const liana__kind *kind, bool with_options
 
 /* ---- the kinds ---- */
 
-static void list_ops(entries *list)
-{
-    for (size_t i = 0; liana__ops[i]; i++)
-        add(list, liana__ops[i]->name, liana__ops[i]->doc, liana__ops[i]->attributes);
-}
-
 static void list_layers(entries *list)
 {
     add_parts(list, &liana__layer_kind, true);
@@ -96,39 +88,9 @@ static void list_layers(entries *list)
     add_own(list, &liana__layer_kind);
 }
 
-static void list_models(entries *list)
-{
-    for (size_t i = 0; liana__architectures[i]; i++) {
-        add(list, liana__architectures[i]->name, liana__architectures[i]->doc, liana__architectures[i]->options);
-    }
-}
-
 static void list_controls(entries *list)
 {
     add_parts(list, &liana__control_kind, true);
-}
-
-static void list_devices(entries *list)
-{
-    for (size_t i = 0; liana__backends[i]; i++) add(list, liana__backends[i]->name, liana__backends[i]->doc, NULL);
-}
-
-static void list_strategies(entries *list)
-{
-    for (size_t i = 0; liana__strategies[i]; i++) {
-        add(list, liana__strategies[i]->name, liana__strategies[i]->doc, liana__strategies[i]->options);
-    }
-}
-
-static void list_transports(entries *list)
-{
-    for (size_t i = 0; liana__transports[i]; i++)
-        add(list, liana__transports[i]->name, liana__transports[i]->doc, NULL);
-}
-
-static void list_passes(entries *list)
-{
-    for (size_t i = 0; liana__passes[i]; i++) add(list, liana__passes[i]->name, liana__passes[i]->doc, NULL);
 }
 
 static void list_environment(entries *list)
@@ -178,21 +140,6 @@ static void list_keys(entries *list, const liana__fields *fields, const char *pr
     }
 }
 
-static void list_configuration(entries *list)
-{
-    list_keys(list, liana__config_fields(), "");
-}
-
-static void list_sweep(entries *list)
-{
-    list_keys(list, liana__sweep_fields(), "");
-}
-
-static void list_columns(entries *list)
-{
-    list_keys(list, liana__column_fields(), "");
-}
-
 typedef struct kind {
     const char *name;
     const char *doc;
@@ -200,12 +147,19 @@ typedef struct kind {
     const liana__fields *common; /* options that all of them have; NULL: none */
     const liana__kind *parts;    /* instead of `list`: parts of a kind, with their options or without them */
     bool with_options;
+    const liana__fields *(*keys)(void); /* instead of `list`: the keys of a file */
+    const void *const *things;          /* instead of `list`: structs, up to a NULL */
+    size_t name_at, doc_at, options_at; /* the places of members in them; options_at 0: they have no options */
 } kind;
 
+#define THINGS(list, type) \
+    .things = (const void *const *)(list), .name_at = offsetof(type, name), .doc_at = offsetof(type, doc)
+
 static const kind kinds[] = {
-    {"configuration", "keys of the configuration", .list = list_configuration},
-    {"sweep", "keys of a sweep's file, for liana sweep", .list = list_sweep},
-    {"models", "architectures, for model.base", .list = list_models},
+    {"configuration", "keys of the configuration", .keys = liana__config_fields},
+    {"sweep", "keys of a sweep's file, for liana sweep", .keys = liana__sweep_fields},
+    {"models", "architectures, for model.base", THINGS(liana__architectures, liana__architecture),
+     .options_at = offsetof(liana__architecture, options)},
     {"layers", "layers, for model.layers", .list = list_layers, .common = &liana__layer_common},
     {"activations", "activation functions of layers", .parts = &liana__activation_kind},
     {"initializers", "initial values of weights", .parts = &liana__initializer_kind},
@@ -221,26 +175,45 @@ static const kind kinds[] = {
      .with_options = true},
     {"controls", "what decides whether a training goes on or back, for train.control", .list = list_controls},
     {"sources", "kinds of data, for data.train.kind", .parts = &liana__source_kind},
-    {"columns", "options of one column, for data.columns", .list = list_columns},
+    {"columns", "options of one column, for data.columns", .keys = liana__column_fields},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", .parts = &liana__stage_kind},
     {"augmentations", "augmentations of training images, for data.augment", .parts = &liana__augmentation_kind,
      .with_options = true},
-    {"devices", "devices that compute, for train.device", .list = list_devices},
-    {"strategies", "strategies: which device computes which part of a batch", .list = list_strategies},
-    {"transports", "how messages get from process to process, for cluster.transport", .list = list_transports},
-    {"ops", "operations of a graph", .list = list_ops},
-    {"passes", "passes that rewrite graphs before they run", .list = list_passes},
+    {"devices", "devices that compute, for train.device", THINGS(liana__backends, liana__backend)},
+    {"strategies", "strategies: which device computes which part of a batch",
+     THINGS(liana__strategies, liana__strategy), .options_at = offsetof(liana__strategy, options)},
+    {"transports", "how messages get from process to process, for cluster.transport",
+     THINGS(liana__transports, liana__transport)},
+    {"ops", "operations of a graph", THINGS(liana__ops, liana__op), .options_at = offsetof(liana__op, attributes)},
+    {"passes", "passes that rewrite graphs before they run", THINGS(liana__passes, liana__pass)},
     {"instruction_sets", "instruction sets of this processor, for LIANA_MAX_ISA", .list = list_instruction_sets},
     {"environment", "environment variables", .list = list_environment},
 };
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
 
+static const void *member_of(const void *thing, size_t offset)
+{
+    const void *member;
+    memcpy(&member, (const char *)thing + offset, sizeof member);
+    return member;
+}
+
+static void list_things(entries *list, const kind *which)
+{
+    for (const void *const *thing = which->things; *thing; thing++) {
+        add(list, member_of(*thing, which->name_at), member_of(*thing, which->doc_at),
+            which->options_at ? member_of(*thing, which->options_at) : NULL);
+    }
+}
+
 static void fill(liana__invocation *invocation, const liana_context *context, const kind *which, entries *list)
 {
     *list = (entries){.arena = &invocation->arena, .context = context};
     if (which->parts) list_parts(list, which->parts, which->with_options);
     if (which->list) which->list(list);
+    if (which->keys) list_keys(list, which->keys(), "");
+    if (which->things) list_things(list, which);
 }
 
 /* ---- finding ---- */
@@ -425,14 +398,11 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
 static liana_status run(liana__invocation *invocation)
 {
     const char *plugin = liana__invocation_text(invocation, "plugin");
-    liana_context *context = NULL;
-    liana_status status = LIANA_OK;
-    if (plugin) status = liana__context_make(NULL, &context);
-    if (status != LIANA_OK) return liana__fail_memory(&invocation->error, "a context");
-    if (plugin) status = liana__plugin_load(context, plugin, &invocation->error);
-    if (status == LIANA_OK) status = list_kinds(invocation, context);
-    liana_context_destroy(context);
-    return status;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    if (plugin && liana__context_make(NULL, &context) != LIANA_OK)
+        return liana__fail_memory(&invocation->error, "a context");
+    if (plugin) LIANA_TRY(liana__plugin_load(context, plugin, &invocation->error));
+    return list_kinds(invocation, context);
 }
 
 const liana__command liana__subcommand_list = {

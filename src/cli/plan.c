@@ -1,11 +1,12 @@
-/* liana plan: measures a few steps here, and says what a step takes in a cluster. */
+/* liana plan: measures a few steps here, and predicts the steps of a cluster. */
 #include "base/cpu.h"
+#include "base/scoped.h"
 #include "cli/plan_device.h"
 #include "distribute/cluster/worker_devices.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/frame.h"
 #include "distribute/transport/message_cost.h"
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,8 @@ static const liana__option options[] = {
     {"compile", NULL, "with --device: compile an update with libtpu or the plugin for GPUs, and say what it needs"},
     {"replicas", "N", "with --compile: cores that share a batch (default: 1)"},
     {"quick", NULL, "with --compile: the compiler makes least effort: sooner ready, a program that may be slower"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -62,7 +63,7 @@ typedef struct answer {
     liana__step_time time;
 } answer;
 
-/* ---- what is asked ---- */
+/* ---- options ---- */
 
 typedef struct unit {
     const char *name;
@@ -129,8 +130,8 @@ static liana_status measure_messages(planner *own)
 {
     liana__message_cost cost = {0};
     liana__error *error = &own->invocation->error;
-    liana_status status = own->asked.encrypted ? liana__message_cost_measure(&cost, error)
-                                               : liana__copy_cost_measure(&cost.copied, error);
+    LIANA_TRY(own->asked.encrypted ? liana__message_cost_measure(&cost, error)
+                                   : liana__copy_cost_measure(&cost.copied, error));
     /* A copy into the network's memory, and one out of it. */
     if (!own->asked.encrypted) cost.byte = 2 * cost.copied;
     own->messages = (liana__plan_messages){.copied = cost.copied,
@@ -138,7 +139,7 @@ static liana_status measure_messages(planner *own)
                                            .one_way = cost.one_way,
                                            .one_more = cost.one_more,
                                            .piece = own->asked.encrypted ? LIANA__FRAME_ENCRYPTED_PIECE : 0};
-    return status;
+    return LIANA_OK;
 }
 
 /* The workers that compute at the same time as the one that is measured. Where they are asked about this machine
@@ -170,14 +171,16 @@ static liana_status open_companions(planner *own)
     return LIANA_OK;
 }
 
-static void close_companions(planner *own)
+static void close_planner(planner *own)
 {
+    liana__plan_close(&own->training);
     for (size_t i = 0; i < own->num_sessions; i++) liana__session_close(&own->sessions[i]);
     free(own->sessions);
     free(own->companions);
 }
 
-/* Half of, as much as and twice the wanted microbatch, or what --microbatch says; as many as there are examples for. */
+/* Half of, as much as and twice the wanted microbatch, or the values of --microbatch; as many as there are examples
+ * for. */
 static size_t list_candidates(const planner *own, int64_t sizes[MOST_CANDIDATES])
 {
     const liana__plan_training *training = &own->training;
@@ -245,39 +248,29 @@ static double rate_of(const answer *found)
 
 /* ---- printing ---- */
 
-static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
-}
-
-static void set_count(liana__invocation *invocation, liana__value *map, const char *key, int64_t count)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_int(&invocation->arena, count));
-}
-
 static void print_json(planner *own, const answer *found)
 {
     liana__invocation *invocation = own->invocation;
     liana__value *event = liana__session_event(invocation, "plan");
     const liana__step_time *time = &found->time;
-    set_count(invocation, event, "workers", found->workers);
-    set_count(invocation, event, "threads", (int64_t)found->work->threads);
-    set_count(invocation, event, "batch_size", found->batch);
-    set_count(invocation, event, "microbatch", found->work->microbatch);
-    set_number(invocation, event, "step_seconds", time->total);
-    set_number(invocation, event, "examples_per_second", rate_of(found));
-    set_number(invocation, event, "efficiency", rate_of(found) / ((double)found->workers * own->alone));
-    set_number(invocation, event, "computing_seconds", time->computing);
-    set_number(invocation, event, "reading_seconds", time->reading);
-    set_number(invocation, event, "update_seconds", time->update);
-    set_number(invocation, event, "sums_seconds", time->sums);
-    set_number(invocation, event, "values_seconds", time->values);
-    set_number(invocation, event, "latency_seconds", time->latency);
-    set_number(invocation, event, "exchange_share", liana__exchange_share(time));
-    set_count(invocation, event, "bytes_sent", (int64_t)found->bytes.most_sent);
-    set_number(invocation, event, "ring_bytes", liana__ring_bytes(&found->bytes));
-    set_count(invocation, event, "variable_bytes", (int64_t)found->bytes.variables);
-    set_number(invocation, event, "memory", time->memory);
+    liana__event_int(invocation, event, "workers", found->workers);
+    liana__event_int(invocation, event, "threads", (int64_t)found->work->threads);
+    liana__event_int(invocation, event, "batch_size", found->batch);
+    liana__event_int(invocation, event, "microbatch", found->work->microbatch);
+    liana__event_float(invocation, event, "step_seconds", time->total);
+    liana__event_float(invocation, event, "examples_per_second", rate_of(found));
+    liana__event_float(invocation, event, "efficiency", rate_of(found) / ((double)found->workers * own->alone));
+    liana__event_float(invocation, event, "computing_seconds", time->computing);
+    liana__event_float(invocation, event, "reading_seconds", time->reading);
+    liana__event_float(invocation, event, "update_seconds", time->update);
+    liana__event_float(invocation, event, "sums_seconds", time->sums);
+    liana__event_float(invocation, event, "values_seconds", time->values);
+    liana__event_float(invocation, event, "latency_seconds", time->latency);
+    liana__event_float(invocation, event, "exchange_share", liana__exchange_share(time));
+    liana__event_int(invocation, event, "bytes_sent", (int64_t)found->bytes.most_sent);
+    liana__event_float(invocation, event, "ring_bytes", liana__ring_bytes(&found->bytes));
+    liana__event_int(invocation, event, "variable_bytes", (int64_t)found->bytes.variables);
+    liana__event_float(invocation, event, "memory", time->memory);
     liana__value_set(&invocation->arena, event, "limit",
                      liana__value_string(&invocation->arena, liana__plan_limit_name(time->limit)));
     liana__invocation_print_json(invocation, event);
@@ -296,22 +289,22 @@ static void print_machine(planner *own)
     liana__invocation *invocation = own->invocation;
     if (!liana__invocation_has(invocation, "json")) return;
     liana__value *event = liana__session_event(invocation, "messages");
-    set_number(invocation, event, "seconds_per_copied_byte", own->messages.copied);
-    set_number(invocation, event, "seconds_per_byte", own->messages.byte);
-    set_number(invocation, event, "one_way_seconds", own->messages.one_way);
-    set_number(invocation, event, "seconds_per_message", own->messages.one_more);
+    liana__event_float(invocation, event, "seconds_per_copied_byte", own->messages.copied);
+    liana__event_float(invocation, event, "seconds_per_byte", own->messages.byte);
+    liana__event_float(invocation, event, "one_way_seconds", own->messages.one_way);
+    liana__event_float(invocation, event, "seconds_per_message", own->messages.one_more);
     liana__invocation_print_json(invocation, event);
     for (size_t i = 0; i < own->num_works; i++) {
         const liana__plan_work *work = &own->works[i];
         event = liana__session_event(invocation, "work");
-        set_count(invocation, event, "microbatch", work->microbatch);
-        set_count(invocation, event, "threads", (int64_t)work->threads);
-        set_number(invocation, event, "lone_leaf_seconds", work->lone_leaf);
-        set_number(invocation, event, "full_turn_seconds", work->full_turn);
-        set_number(invocation, event, "next_turn_seconds", work->next_turn);
-        set_number(invocation, event, "update_seconds", work->update);
-        set_number(invocation, event, "seconds_left_behind_sums", mean_left(work));
-        set_number(invocation, event, "reading_seconds_per_example", work->example);
+        liana__event_int(invocation, event, "microbatch", work->microbatch);
+        liana__event_int(invocation, event, "threads", (int64_t)work->threads);
+        liana__event_float(invocation, event, "lone_leaf_seconds", work->lone_shard);
+        liana__event_float(invocation, event, "full_turn_seconds", work->full_turn);
+        liana__event_float(invocation, event, "next_turn_seconds", work->next_turn);
+        liana__event_float(invocation, event, "update_seconds", work->update);
+        liana__event_float(invocation, event, "seconds_left_behind_sums", mean_left(work));
+        liana__event_float(invocation, event, "reading_seconds_per_example", work->example);
         liana__invocation_print_json(invocation, event);
     }
 }
@@ -352,7 +345,7 @@ static liana_status print_plan(planner *own)
     for (int64_t workers = 1; workers <= TABLE_END; workers *= 2) {
         LIANA_TRY(answer_for(own, workers, &found));
         print_row(own, &found);
-        if (2 * found.bytes.num_leaves <= found.bytes.num_workers) break;
+        if (2 * found.bytes.num_shards <= found.bytes.num_workers) break;
     }
     return LIANA_OK;
 }
@@ -388,33 +381,26 @@ static liana_status read_wire(planner *own, const liana__config *config)
 
 static liana_status plan_cluster(liana__invocation *invocation, const liana__session *session)
 {
-    planner own = {.invocation = invocation};
+    LIANA__SCOPED_BY(close_planner) planner own = {.invocation = invocation};
     LIANA_TRY(liana__config_require_training_data(&session->config, &invocation->error));
     LIANA_TRY(read_question(invocation, &own.asked));
     LIANA_TRY(measure_messages(&own));
-    liana_status status = liana__plan_open(session->context, &session->config, &own.training, &invocation->error);
+    LIANA_TRY(liana__plan_open(session->context, &session->config, &own.training, &invocation->error));
     /* Only this transport goes on without a process that died. */
     own.training.update.mirrored = own.asked.encrypted && session->config.cluster.mirrors;
-    if (status == LIANA_OK) status = read_wire(&own, &session->config);
-    if (status == LIANA_OK) status = open_companions(&own);
-    if (status == LIANA_OK) status = measure_works(&own);
-    if (status == LIANA_OK) status = print_plan(&own);
-    liana__plan_close(&own.training);
-    close_companions(&own);
-    return status;
+    LIANA_TRY(read_wire(&own, &session->config));
+    LIANA_TRY(open_companions(&own));
+    LIANA_TRY(measure_works(&own));
+    return print_plan(&own);
 }
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__session session;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     const bool of_device = liana__invocation_has(invocation, "device");
     LIANA_TRY(check_options(invocation, of_device));
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) {
-        status = of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    return of_device ? liana__plan_device(invocation, &session) : plan_cluster(invocation, &session);
 }
 
 const liana__command liana__subcommand_plan = {

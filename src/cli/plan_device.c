@@ -6,13 +6,15 @@
 #include "backends/pjrt/recompute.h"
 #include "backends/pjrt/whole_text.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
-#include "report/tile_report.h"
+#include "report/reports.h"
 #include "stablehlo/module.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 enum { SHOWN = 12, MOST_SHARD = 1 << 20, MIB = 1 << 20, MOST_REPLICAS = 1024, MOST_DESCRIPTION = 1 << 20 };
 
@@ -25,6 +27,11 @@ typedef struct device_plan {
     bool default_products, may_recompute;
     double memory; /* bytes that training may take; 0: all that the device has */
 } device_plan;
+
+static void device_plan_free(device_plan *own)
+{
+    free(own->target);
+}
 
 static liana_status read_target(device_plan *own)
 {
@@ -56,38 +63,28 @@ static liana_status read_options(device_plan *own)
 
 /* ---- printing ---- */
 
-static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
-}
-
-static void set_text(liana__invocation *invocation, liana__value *map, const char *key, const char *text)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_string(&invocation->arena, text));
-}
-
 static void print_json(const device_plan *own, const liana__tile_plan *plan)
 {
     liana__invocation *invocation = own->invocation;
     for (size_t i = 0; i < plan->count; i++) {
         const liana__tile_row *row = &plan->rows[i];
         liana__value *event = liana__session_event(invocation, "layer");
-        set_text(invocation, event, "layer", row->layer);
-        set_text(invocation, event, "type", row->type);
-        set_number(invocation, event, "flops", row->flops);
-        set_number(invocation, event, "padded_flops", row->padded_flops);
-        set_number(invocation, event, "bytes", row->bytes);
-        set_number(invocation, event, "padded_bytes", row->padded_bytes);
+        liana__event_text(invocation, event, "layer", row->layer);
+        liana__event_text(invocation, event, "type", row->type);
+        liana__event_float(invocation, event, "flops", row->flops);
+        liana__event_float(invocation, event, "padded_flops", row->padded_flops);
+        liana__event_float(invocation, event, "bytes", row->bytes);
+        liana__event_float(invocation, event, "padded_bytes", row->padded_bytes);
         liana__invocation_print_json(invocation, event);
     }
     liana__value *event = liana__session_event(invocation, "device_plan");
-    set_text(invocation, event, "generation", plan->generation->name);
+    liana__event_text(invocation, event, "generation", plan->generation->name);
     liana__value_set(&invocation->arena, event, "shard", liana__value_int(&invocation->arena, plan->shard));
-    set_number(invocation, event, "flops", plan->flops);
-    set_number(invocation, event, "padded_flops", plan->padded_flops);
-    set_number(invocation, event, "memory", plan->variables + plan->sums + plan->activations);
-    set_number(invocation, event, "padded_memory", liana__tile_plan_memory(plan));
-    set_number(invocation, event, "device_memory", plan->generation->memory);
+    liana__event_float(invocation, event, "flops", plan->flops);
+    liana__event_float(invocation, event, "padded_flops", plan->padded_flops);
+    liana__event_float(invocation, event, "memory", plan->variables + plan->sums + plan->activations);
+    liana__event_float(invocation, event, "padded_memory", liana__tile_plan_memory(plan));
+    liana__event_float(invocation, event, "device_memory", plan->generation->memory);
     liana__invocation_print_json(invocation, event);
 }
 
@@ -100,10 +97,7 @@ static liana_status print(const device_plan *own, const liana__tile_plan *plan)
     }
     liana__text text = {0};
     liana__tile_report(plan, liana__invocation_has(invocation, "all") ? 0 : SHOWN, &text);
-    if (!text.failed) fputs(text.data, invocation->out);
-    const liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the plan") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return liana__session_print(invocation, &text, "the plan");
 }
 
 /* ---- the compiler's own numbers ---- */
@@ -117,16 +111,13 @@ typedef struct compiled_text {
 
 static liana_status write_shard(const device_plan *own, const liana__training *training, char **text)
 {
-    liana_graph *graph;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
     liana__error *error = &own->invocation->error;
     LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_TRAINING, own->shard, false, &graph, error));
     const liana__stablehlo_options options = {.donate_variables = true, .highest_precision = !own->default_products};
-    liana_graph *prepared = NULL;
-    liana_status status = liana__passes_run_asked_for(graph, &prepared, error);
-    if (status == LIANA_OK) status = liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
-    liana_graph_destroy(prepared);
-    liana_graph_destroy(graph);
-    return status;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *prepared = NULL;
+    LIANA_TRY(liana__passes_run_asked_for(graph, &prepared, error));
+    return liana__stablehlo_print(prepared ? prepared : graph, &options, text, error);
 }
 
 static liana_status write_text(const device_plan *own, const liana__training *training, compiled_text *text)
@@ -192,12 +183,12 @@ static void print_compiled_json(liana__invocation *invocation, const compiled_te
     list_parts(program, names, parts);
     const size_t count = program->optimized.is_known ? PROGRAM_PARTS : MEMORY_PARTS;
     liana__value *event = liana__session_event(invocation, "compiled");
-    for (size_t i = 0; i < count; i++) set_number(invocation, event, names[i], parts[i]);
-    set_text(invocation, event, "program", text->shard ? "shard" : "update");
-    set_number(invocation, event, "replicas", (double)text->replicas);
-    set_number(invocation, event, "rounds", (double)text->update.rounds);
-    set_number(invocation, event, "recomputed", (double)text->update.num_recomputed);
-    set_number(invocation, event, "seconds", program->seconds);
+    for (size_t i = 0; i < count; i++) liana__event_float(invocation, event, names[i], parts[i]);
+    liana__event_text(invocation, event, "program", text->shard ? "shard" : "update");
+    liana__event_float(invocation, event, "replicas", (double)text->replicas);
+    liana__event_float(invocation, event, "rounds", (double)text->update.rounds);
+    liana__event_float(invocation, event, "recomputed", (double)text->update.num_recomputed);
+    liana__event_float(invocation, event, "seconds", program->seconds);
     liana__invocation_print_json(invocation, event);
 }
 
@@ -302,18 +293,15 @@ static liana_status compile(const device_plan *own, const liana__training *train
 /* The waste by padding, of a TPU. */
 static liana_status plan_tiles(const device_plan *own, liana__run *run)
 {
-    liana__tile_plan plan = {0};
-    liana_status status =
-        liana__tile_plan_make(&run->core, own->shard, own->generation, &plan, &own->invocation->error);
-    if (status == LIANA_OK) status = print(own, &plan);
-    liana__tile_plan_free(&plan);
-    return status;
+    LIANA__SCOPED(liana__tile_plan) plan = {0};
+    LIANA_TRY(liana__tile_plan_make(&run->core, own->shard, own->generation, &plan, &own->invocation->error));
+    return print(own, &plan);
 }
 
 static liana_status plan(device_plan *own, const liana__session *session)
 {
     liana__invocation *invocation = own->invocation;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     liana__config config = session->config;
     own->may_recompute = config.job.recompute == LIANA_RECOMPUTE_AUTO;
     own->memory = (double)config.job.memory * MIB;
@@ -327,19 +315,14 @@ static liana_status plan(device_plan *own, const liana__session *session)
     const liana__run_options opened = {.training = true};
     LIANA_TRY(liana__run_open(session->context, &config, &opened, &run, &invocation->error));
     own->shard = liana__trainer_microbatch(run.core.trainer);
-    liana_status status = liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard);
-    if (status == LIANA_OK && !own->target) status = plan_tiles(own, &run);
-    if (status == LIANA_OK && liana__invocation_has(invocation, "compile"))
-        status = compile(own, &run.core, config.job.batch_size);
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__invocation_int(invocation, "microbatch", 1, MOST_SHARD, &own->shard));
+    if (!own->target) LIANA_TRY(plan_tiles(own, &run));
+    return liana__invocation_has(invocation, "compile") ? compile(own, &run.core, config.job.batch_size) : LIANA_OK;
 }
 
 liana_status liana__plan_device(liana__invocation *invocation, const liana__session *session)
 {
-    device_plan own = {.invocation = invocation};
-    liana_status status = read_options(&own);
-    if (status == LIANA_OK) status = plan(&own, session);
-    free(own.target);
-    return status;
+    LIANA__SCOPED(device_plan) own = {.invocation = invocation};
+    LIANA_TRY(read_options(&own));
+    return plan(&own, session);
 }

@@ -1,4 +1,4 @@
-/* plan_device.h - `liana plan --device tpu` or gpu: what a TPU or a GPU makes of a training, known without one. */
+/* plan_device.h - `liana plan --device tpu` or gpu: the plan of a training on a TPU or a GPU, made without one. */
 #ifndef LIANA_CLI_PLAN_DEVICE_H
 #define LIANA_CLI_PLAN_DEVICE_H
 

@@ -1,9 +1,9 @@
 /* liana plot: several runs, or schedules, in one figure. */
+#include "base/scoped.h"
 #include "cli/session.h"
 
 #include "base/file.h"
 #include "report/run_plot.h"
-#include "train/job/fit_plan.h"
 
 #include <string.h>
 
@@ -11,8 +11,8 @@ static const liana__option options[] = {
     {"out", "FILE", "the picture, .png or .svg (default: plot.png)"},
     {"measures", "LIST", "what is drawn: loss,accuracy,learning_rate (default: all)"},
     {"schedule", NULL, "draw the learning rates of configurations, before anything is trained"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -78,22 +78,19 @@ static liana_status find_rates(liana__invocation *invocation, liana__session *se
     const liana__job_options *train = &session->config.job;
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     data->validation = data->test = (liana__source_config){0};
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
     const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
     liana_learning_rate rate = run.core.learning_rate;
     liana__fit_plan_make(&run.core.state, run.training.loader, &length, &rate);
-    liana_status status = LIANA_OK;
     if (rate.total_steps <= 0) {
-        status = liana__fail(error, LIANA_INVALID_CONFIG,
-                             "plot: the number of updates of '%s' is not known with train.max_minutes alone; give "
-                             "train.epochs or train.steps as well",
-                             config);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "plot: the number of updates of '%s' is not known with train.max_minutes alone; give "
+                           "train.epochs or train.steps as well",
+                           config);
     }
-    if (status == LIANA_OK) status = sample(invocation, &rate, rate.total_steps, plotted);
-    liana__run_close(&run);
-    return status;
+    return sample(invocation, &rate, rate.total_steps, plotted);
 }
 
 static liana_status plot_schedules(liana__invocation *invocation, const char *path)
@@ -101,12 +98,10 @@ static liana_status plot_schedules(liana__invocation *invocation, const char *pa
     liana__plotted_rate rates[LIANA__PLOT_MOST_RUNS];
     for (size_t i = 0; i < invocation->num_operands; i++) {
         const char *config = invocation->operands[i];
-        liana__session session;
+        LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
         rates[i].name = liana__path_name(config);
-        liana_status status = liana__session_open(invocation, config, &session);
-        if (status == LIANA_OK) status = find_rates(invocation, &session, config, &rates[i]);
-        liana__session_close(&session);
-        LIANA_TRY(status);
+        LIANA_TRY(liana__session_open(invocation, config, &session));
+        LIANA_TRY(find_rates(invocation, &session, config, &rates[i]));
     }
     return liana__plot_rates(rates, invocation->num_operands, path, &invocation->error);
 }

@@ -1,21 +1,22 @@
-/* liana predict: what a model says of each example, as lines or as a file. */
+/* liana predict: the predictions of a model for each example, as lines or as a file. */
 #include "cli/session.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 
 enum { TOP_CLASSES = 5 };
 
 static const liana__option options[] = {
-    LIANA__OPTION_DATA,
-    LIANA__OPTION_MODEL,
-    LIANA__OPTION_WEIGHTS,
+    {LIANA__OPTION_DATA},
+    {LIANA__OPTION_MODEL},
+    {LIANA__OPTION_WEIGHTS},
     {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
     {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
     {"top", "N", "how many of the likeliest classes are printed (default: 5)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
-    LIANA__OPTION_THRESHOLD,
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_THRESHOLD},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -38,7 +39,7 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
     liana__invocation_print_json(invocation, event);
 }
 
-/* ---- what is printed of each example ---- */
+/* ---- printing examples ---- */
 
 typedef struct printer {
     liana__invocation *invocation;
@@ -225,7 +226,7 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
 static liana_status print_all(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
                               bool is_chief)
 {
-    liana__totals totals = {0};
+    LIANA__SCOPED(liana__totals) totals = {0};
     int64_t num_top = TOP_CLASSES;
     LIANA_TRY(liana__invocation_int(invocation, "top", 1, INT32_MAX, &num_top));
     printer own = {.invocation = invocation,
@@ -242,10 +243,7 @@ static liana_status print_all(liana__invocation *invocation, liana__run *run, co
     own.num_top = shows_all ? most : (size_t)num_top;
     own.top = liana__arena_allocate(&invocation->arena, most * sizeof *own.top);
     if (!own.top) return liana__fail_memory(&invocation->error, "the predictions");
-    liana_status status =
-        liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, &invocation->error);
-    liana__totals_free(&totals);
-    return status;
+    return liana__evaluate(run->core.trainer, data->loader, 0, &totals, print_batch, &own, &invocation->error);
 }
 
 static liana_status predict_data(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
@@ -265,19 +263,14 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
 {
     liana__error *error = &invocation->error;
     const char *checkpoint = liana__invocation_text(invocation, "checkpoint"), *loaded;
-    liana__run run;
-    liana__run_data data;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA__SCOPED_BY(liana__run_close_data) liana__run_data data = {0};
     const bool is_chief = liana__session_is_chief(session);
     liana__run_options wanted = {.on_bad_record = is_chief ? liana__session_bad_record : NULL, .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status = liana__session_load(session, folder, checkpoint, &run, &loaded, error);
-    if (status == LIANA_OK) status = liana__run_open_data(&run, where, &data, error);
-    if (status == LIANA_OK) {
-        status = predict_data(invocation, &run, &data, path, is_chief);
-        liana__run_close_data(&data);
-    }
-    liana__run_close(&run);
-    return status;
+    LIANA_TRY(liana__session_load(session, folder, checkpoint, &run, &loaded, error));
+    LIANA_TRY(liana__run_open_data(&run, where, &data, error));
+    return predict_data(invocation, &run, &data, path, is_chief);
 }
 
 /* The images: the arguments (after the run, if there is one), or --data. */
@@ -318,13 +311,11 @@ static liana_status run(liana__invocation *invocation)
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
     LIANA_TRY(check_top(invocation, path));
-    liana__session session;
-    liana_status status = liana__session_open_shared(invocation, &session, &folder);
-    if (status == LIANA_OK) liana__session_take_whole(invocation, &session);
-    if (status == LIANA_OK) status = liana__session_read_threshold(invocation, &session);
-    if (status == LIANA_OK) status = predict(invocation, &session, folder, &where, path);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA_TRY(liana__session_open_shared(invocation, &session, &folder));
+    liana__session_take_whole(invocation, &session);
+    LIANA_TRY(liana__session_read_threshold(invocation, &session));
+    return predict(invocation, &session, folder, &where, path);
 }
 
 const liana__command liana__subcommand_predict = {

@@ -1,28 +1,19 @@
 /* liana profile: watches some steps of a run and says where the time goes. */
+#include "base/scoped.h"
 #include "cli/session.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
     {"steps", "N", "number of measured steps (default: 5)"},
     {"warmup", "N", "number of steps before them, not measured (default: 2)"},
     {"nodes", NULL, "also print one line for each node of the graphs"},
     {"trace", "FILE", "write a trace for ui.perfetto.dev"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
 enum { MOST_STEPS = 1000 };
-
-static void set_number(liana__invocation *invocation, liana__value *map, const char *key, double number)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_float(&invocation->arena, number));
-}
-
-static void set_text(liana__invocation *invocation, liana__value *map, const char *key, const char *text)
-{
-    liana__value_set(&invocation->arena, map, key, liana__value_string(&invocation->arena, text ? text : ""));
-}
 
 static liana__value *row_event(liana__invocation *invocation, const char *name, const liana__profile *profile,
                                const liana__profile_row *row)
@@ -30,14 +21,14 @@ static liana__value *row_event(liana__invocation *invocation, const char *name, 
     liana__value *event = liana__session_event(invocation, name);
     char op[128];
     liana__profile_op_name(row, op, sizeof op);
-    set_text(invocation, event, "op", op);
-    set_number(invocation, event, "seconds", row->seconds / (double)profile->steps);
-    set_number(invocation, event, "share", liana__profile_share(profile, row->seconds));
-    set_number(invocation, event, "calls", (double)row->calls / (double)profile->steps);
-    set_number(invocation, event, "flops", row->flops / (double)profile->steps);
-    set_number(invocation, event, "bytes", row->bytes / (double)profile->steps);
-    set_number(invocation, event, "roofline", liana__profile_roofline_share(row));
-    set_text(invocation, event, "bound", liana__profile_bound(row));
+    liana__event_text(invocation, event, "op", op);
+    liana__event_float(invocation, event, "seconds", row->seconds / (double)profile->steps);
+    liana__event_float(invocation, event, "share", liana__profile_share(profile, row->seconds));
+    liana__event_float(invocation, event, "calls", (double)row->calls / (double)profile->steps);
+    liana__event_float(invocation, event, "flops", row->flops / (double)profile->steps);
+    liana__event_float(invocation, event, "bytes", row->bytes / (double)profile->steps);
+    liana__event_float(invocation, event, "roofline", liana__profile_roofline_share(row));
+    liana__event_text(invocation, event, "bound", liana__profile_bound(row));
     return event;
 }
 
@@ -48,7 +39,7 @@ static void set_described(liana__invocation *invocation, liana__value *event, co
 {
     liana__text text = {0};
     describe(profile, row, &text);
-    set_text(invocation, event, key, text.data);
+    liana__event_text(invocation, event, key, text.data);
     liana__text_free(&text);
 }
 
@@ -67,9 +58,9 @@ static void print_rows(liana__invocation *invocation, const liana__profile *prof
         liana__value *event = row_event(invocation, "node", profile, row);
         liana__arena *arena = &invocation->arena;
         liana__value_set(arena, event, "node", liana__value_int(arena, row->node->id));
-        set_text(invocation, event, "type", liana__type_print(row->node->dtype, &row->node->shape).text);
-        set_text(invocation, event, "kernel", row->kernel->name);
-        set_text(invocation, event, "variable", liana__profile_variable_name(row->node));
+        liana__event_text(invocation, event, "type", liana__type_print(row->node->dtype, &row->node->shape).text);
+        liana__event_text(invocation, event, "kernel", row->kernel->name);
+        liana__event_text(invocation, event, "variable", liana__profile_variable_name(row->node));
         liana__invocation_print_json(invocation, event);
     }
 }
@@ -81,40 +72,40 @@ static void print_json(liana__invocation *invocation, const liana__profile *prof
     double steps = (double)profile->steps;
     liana__value *event = liana__session_event(invocation, "profile");
     liana__value_set(arena, event, "workers", liana__value_int(arena, profile->num_workers));
-    set_text(invocation, event, "instruction_set", liana__isa_name(profile->context->isa));
-    set_number(invocation, event, "peak_flops", roofline->flops);
-    set_number(invocation, event, "peak_flops_bf16", roofline->bf16_flops);
+    liana__event_text(invocation, event, "instruction_set", liana__isa_name(profile->context->isa));
+    liana__event_float(invocation, event, "peak_flops", roofline->flops);
+    liana__event_float(invocation, event, "peak_flops_bf16", roofline->bf16_flops);
     liana__value *bandwidths = liana__value_list(arena);
     for (int i = 0; i < LIANA__ROOFLINE_SIZES; i++) {
         liana__value *bandwidth = liana__value_map(arena);
         liana__value_set(arena, bandwidth, "size", liana__value_int(arena, (int64_t)roofline->memory[i].size));
-        set_number(invocation, bandwidth, "rate", roofline->memory[i].rate);
+        liana__event_float(invocation, bandwidth, "rate", roofline->memory[i].rate);
         liana__value_add(arena, bandwidths, bandwidth);
     }
     liana__value_set(arena, event, "bandwidths", bandwidths);
-    set_number(invocation, event, "peak_undisturbed", roofline->undisturbed);
+    liana__event_float(invocation, event, "peak_undisturbed", roofline->undisturbed);
     liana__value_set(arena, event, "steps", liana__value_int(arena, profile->steps));
     /* Also by older names. */
     static const char *const counts[] = {"examples", "images"};
     static const char *const rates[] = {"examples_per_second", "images_per_second"};
     for (int i = 0; i < 2; i++) {
         liana__value_set(arena, event, counts[i], liana__value_int(arena, profile->examples));
-        set_number(invocation, event, rates[i],
-                   profile->seconds > 0 ? (double)profile->examples / profile->seconds : 0);
+        liana__event_float(invocation, event, rates[i],
+                           profile->seconds > 0 ? (double)profile->examples / profile->seconds : 0);
     }
-    set_number(invocation, event, "step_seconds", profile->seconds / steps);
-    set_number(invocation, event, "wait_seconds", profile->wait / steps);
-    set_number(invocation, event, "shards_seconds", profile->shards / steps);
-    set_number(invocation, event, "update_seconds", profile->update / steps);
-    set_number(invocation, event, "reduction_seconds", profile->reduction / steps);
-    set_number(invocation, event, "recomputed_seconds", profile->recomputed_seconds / steps);
-    set_number(invocation, event, "recomputed_flops", profile->recomputed_flops / steps);
-    set_number(invocation, event, "busy", liana__profile_share(profile, profile->busy));
-    set_number(invocation, event, "undisturbed", liana__profile_undisturbed(profile));
+    liana__event_float(invocation, event, "step_seconds", profile->seconds / steps);
+    liana__event_float(invocation, event, "wait_seconds", profile->wait / steps);
+    liana__event_float(invocation, event, "shards_seconds", profile->shards / steps);
+    liana__event_float(invocation, event, "update_seconds", profile->update / steps);
+    liana__event_float(invocation, event, "reduction_seconds", profile->reduction / steps);
+    liana__event_float(invocation, event, "recomputed_seconds", profile->recomputed_seconds / steps);
+    liana__event_float(invocation, event, "recomputed_flops", profile->recomputed_flops / steps);
+    liana__event_float(invocation, event, "busy", liana__profile_share(profile, profile->busy));
+    liana__event_float(invocation, event, "undisturbed", liana__profile_undisturbed(profile));
     liana__value_set(arena, event, "dropped_events", liana__value_int(arena, (int64_t)profile->dropped));
     liana__text verdict = {0};
     liana__profile_verdict(profile, &verdict);
-    set_text(invocation, event, "verdict", verdict.data);
+    liana__event_text(invocation, event, "verdict", verdict.data);
     liana__text_free(&verdict);
     liana__invocation_print_json(invocation, event);
     print_rows(invocation, profile);
@@ -128,48 +119,29 @@ static liana_status print(liana__invocation *invocation, const liana__profile *p
     }
     liana__text text = {0};
     liana__profile_print(profile, liana__invocation_has(invocation, "nodes"), &text);
-    if (!text.failed) fputs(text.data, invocation->out);
-    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the profile") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
-}
-
-static void note(void *user, const char *text)
-{
-    liana__invocation *invocation = user;
-    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
-}
-
-static liana_status profile_run(liana__invocation *invocation, const liana__session *session,
-                                const liana__profile_options *wanted)
-{
-    liana__error *error = &invocation->error;
-    const char *trace;
-    LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
-    liana__run run;
-    LIANA_TRY(liana__run_open(session->context, &session->config,
-                              &(liana__run_options){.training = true, .on_note = note, .user = invocation}, &run,
-                              error));
-    liana__profile profile;
-    liana_status status = liana__profile_run(&run, wanted, &profile, error);
-    if (status == LIANA_OK) status = print(invocation, &profile);
-    if (status == LIANA_OK && trace) status = liana__profile_write_trace(&profile, trace, error);
-    liana__profile_free(&profile);
-    liana__run_close(&run);
-    return status;
+    return liana__session_print(invocation, &text, "the profile");
 }
 
 static liana_status run(liana__invocation *invocation)
 {
+    liana__error *error = &invocation->error;
+    const char *trace;
     liana__profile_options wanted = {.warmup = 2, .steps = 5};
     LIANA_TRY(liana__invocation_int(invocation, "steps", 1, MOST_STEPS, &wanted.steps));
     LIANA_TRY(liana__invocation_int(invocation, "warmup", 1, MOST_STEPS, &wanted.warmup));
-    liana__session session;
-    liana_status status = liana__session_open(invocation, invocation->operands[0], &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) status = profile_run(invocation, &session, &wanted);
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, error));
+    LIANA_TRY(liana__invocation_output(invocation, "trace", &trace));
+    LIANA_TRY(
+        liana__run_open(session.context, &session.config,
+                        &(liana__run_options){.training = true, .on_note = liana__session_note, .user = invocation},
+                        &run, error));
+    LIANA__SCOPED(liana__profile) profile = {0};
+    LIANA_TRY(liana__profile_run(&run, &wanted, &profile, error));
+    LIANA_TRY(print(invocation, &profile));
+    return trace ? liana__profile_write_trace(&profile, trace, error) : LIANA_OK;
 }
 
 const liana__command liana__subcommand_profile = {

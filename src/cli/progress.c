@@ -1,5 +1,5 @@
 /* Numbers of a running training as lines of text. */
-#include "cli/progress.h"
+#include "cli/reporter.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -91,7 +91,7 @@ typedef struct parts {
     size_t ends[MOST_PARTS];
     rank ranks[MOST_PARTS];
     bool kept[MOST_PARTS];
-    size_t first_validation; /* the first part of the validation's; `count` if there is none */
+    size_t first_validation; /* the first part of the validation's; `count`: missing */
 } parts;
 
 static void end_part(parts *own, rank wanted)

@@ -1,10 +1,12 @@
 /* liana replay: runs a bundle of bad numbers again, node by node. */
 #include "base/context.h"
-#include "cli/command.h"
+#include "base/scoped.h"
+#include "cli/session.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+
+static const liana__option options[] = {{LIANA__OPTION_JSON}, {0}};
 
 /* The difference between the two machines; NULL: they found the same. */
 static const char *find_difference(const liana__value *recorded, const liana__value *found)
@@ -27,8 +29,7 @@ static bool is_reproduced(const liana__value *finding)
 static liana_status print_json(liana__invocation *invocation, const liana__incident *incident, bool same)
 {
     liana__arena *arena = &invocation->arena;
-    liana__value *event = liana__value_map(arena);
-    liana__value_set(arena, event, "event", liana__value_string(arena, "replay"));
+    liana__value *event = liana__session_event(invocation, "replay");
     liana__value_set(arena, event, "bundle", liana__value_string(arena, invocation->operands[0]));
     liana__value_set(arena, event, "same", liana__value_bool(arena, same));
     liana__value_set(arena, event, "facts", liana__value_copy(arena, incident->facts));
@@ -73,17 +74,11 @@ static liana_status replay(liana__invocation *invocation, liana_context *context
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana_context *context;
-    liana__incident incident = {0};
-    liana_status status = liana_context_create(NULL, &context);
-    if (status == LIANA_OK) {
-        status = replay(invocation, context, &incident);
-    } else if (context) {
-        invocation->error = context->error;
-    }
-    liana__incident_free(&incident);
-    liana_context_destroy(context);
-    return status;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED(liana__incident) incident = {0};
+    const liana_status status = liana_context_create(NULL, &context);
+    if (status != LIANA_OK && context) invocation->error = context->error;
+    return status == LIANA_OK ? replay(invocation, context, &incident) : status;
 }
 
 const liana__command liana__subcommand_replay = {

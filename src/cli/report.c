@@ -1,17 +1,16 @@
 /* liana report: pictures of a run. */
-#include "cli/sending.h"
+#include "cli/remote_files.h"
 #include "cli/session.h"
 
 #include "base/file.h"
-#include "report/class_report.h"
-#include "report/fonts.h"
-#include "report/run_report.h"
+#include "base/scoped.h"
+#include "report/reports.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)"),
+    {LIANA__OPTION_OUT("the folder for the pictures (default: the run folder)")},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -25,33 +24,28 @@ static bool has_labelled_images(const liana__run *run)
 static liana_status draw_validation(liana__invocation *invocation, const liana__session *session, const char *folder)
 {
     liana__error *error = &invocation->error;
-    liana__run run;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     const liana__run_options wanted = {.validation = true, .by_class = true};
     const char *path = liana__path_join(&invocation->arena, folder, "predictions.png");
     if (!path) return liana__fail_memory(error, "the report");
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
-    liana_status status =
-        liana__run_load(&run, invocation->operands[0], liana__invocation_text(invocation, "checkpoint"), NULL, error);
-    if (status == LIANA_OK) {
-        char missing[512];
-        liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
-        if (*missing) fprintf(invocation->err, "%s\n", missing);
+    LIANA_TRY(
+        liana__run_load(&run, invocation->operands[0], liana__invocation_text(invocation, "checkpoint"), NULL, error));
+    char missing[512];
+    liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
+    if (*missing) fprintf(invocation->err, "%s\n", missing);
+    if (has_labelled_images(&run)) {
+        LIANA_TRY(liana__report_predictions(&run, path, error));
+        liana__session_picture(invocation, path);
     }
-    if (status == LIANA_OK && has_labelled_images(&run)) {
-        status = liana__report_predictions(&run, path, error);
-        if (status == LIANA_OK) liana__session_picture(invocation, path);
-    }
-    if (status == LIANA_OK) status = liana__report_classes(&run, folder, liana__session_picture, invocation, error);
-    liana__run_close(&run);
-    return status;
+    return liana__report_classes(&run, folder, liana__session_picture, invocation, error);
 }
 
 /* The curves first: they need neither the data nor a checkpoint. */
 static liana_status draw(liana__invocation *invocation, liana__session *session, const char *out)
 {
     liana__arena *arena = &invocation->arena;
-    const char *folder = invocation->operands[0];
-    const char *history = liana__path_join(arena, folder, "history.json");
+    const char *history = liana__path_join(arena, invocation->operands[0], "history.json");
     const char *curves = liana__path_join(arena, out, "curves.png");
     if (!history || !curves) return liana__fail_memory(&invocation->error, "the report");
     LIANA_TRY(liana__report_curves(history, curves, arena, &invocation->error));
@@ -69,18 +63,13 @@ static liana_status draw(liana__invocation *invocation, liana__session *session,
 static liana_status run(liana__invocation *invocation)
 {
     const char *config_path, *out = liana__invocation_text(invocation, "out");
-    liana__session session;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     liana__sending sending;
     if (!out) out = invocation->operands[0];
     LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
-    liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = liana__sending_start(invocation, out, &sending);
-    if (status == LIANA_OK) {
-        status = draw(invocation, &session, sending.folder);
-        status = liana__sending_end(invocation, &sending, status);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA_TRY(liana__session_open(invocation, config_path, &session));
+    LIANA_TRY(liana__sending_start(invocation, out, &sending));
+    return liana__sending_end(invocation, &sending, draw(invocation, &session, sending.folder));
 }
 
 const liana__command liana__subcommand_report = {

@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

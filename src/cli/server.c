@@ -1,7 +1,10 @@
 /* liana server: offers the devices of this machine to other processes. */
 #include "program/server.h"
+#include "base/scoped.h"
 #include "cli/command.h"
 #include "formats/yaml.h"
+
+LIANA__SCOPED_POINTER(liana_server_destroy, liana_server)
 
 static const liana__option options[] = {
     {"listen", "ADDRESS", "where it listens: host:port, or ipc:///FOLDER/SOCKET within one machine"},
@@ -10,11 +13,11 @@ static const liana__option options[] = {
     {"memory", "MIB", "memory for all clients together (default: half of the machine's)"},
     {"threads", "N", "threads of each client's CPU device (default: LIANA_THREADS, or the number of cores)"},
     {"clients", "N", "most clients at the same time (default: 16)"},
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_JSON},
     {0},
 };
 
-/* ---- what it is told ---- */
+/* ---- options ---- */
 
 /* The section `cluster` of the configuration, or its defaults. */
 static liana_status read_cluster(liana__invocation *invocation, liana__cluster_options *cluster)
@@ -47,7 +50,7 @@ static liana_status read_options(liana__invocation *invocation, liana_server_opt
     return LIANA_OK;
 }
 
-/* ---- what it says ---- */
+/* ---- messages ---- */
 
 static void print_event(liana__invocation *invocation, const char *name, const char *key, const char *text)
 {
@@ -80,25 +83,18 @@ static void say_address(liana__invocation *invocation, const char *address)
     fflush(invocation->out);
 }
 
-static liana_status serve(liana_server *server)
-{
-    while (!liana__signals_caught()) LIANA_TRY(liana_server_run(server, 0.2));
-    return LIANA_OK;
-}
-
 static liana_status run(liana__invocation *invocation)
 {
     liana_server_options wanted = {.say = say, .user = invocation};
     liana__cluster_options cluster;
-    liana_server *server;
+    LIANA__SCOPED_BY(liana_server_destroy_scoped) liana_server *server = NULL;
     LIANA_TRY(read_cluster(invocation, &cluster));
     LIANA_TRY(read_options(invocation, &wanted));
     liana__signals_catch();
     LIANA_TRY(liana__server_open(&wanted, "--listen", &cluster, &server, &invocation->error));
     say_address(invocation, liana_server_address(server));
-    const liana_status status = serve(server);
-    liana_server_destroy(server);
-    return status;
+    while (!liana__signals_caught()) LIANA_TRY(liana_server_run(server, 0.2));
+    return LIANA_OK;
 }
 
 const liana__command liana__subcommand_server = {

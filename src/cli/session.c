@@ -5,10 +5,10 @@
 #include "base/context_plugins.h"
 #include "base/file.h"
 #include "base/waiting.h"
-#include "cli/fetching.h"
+#include "cli/remote_files.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
-static bool is_to_stop(void *user)
+bool liana__session_stops(void *user)
 {
     (void)user;
     return liana__signals_caught() != 0;
@@ -20,7 +20,7 @@ static liana_status make_context(liana__invocation *invocation, liana__session *
     session->config = (liana__config){0};
     const liana_context_options wanted = {.allow_plugins = liana__invocation_has(invocation, "allow-plugins")};
     liana_status status = liana__context_make(&wanted, &session->context);
-    if (status == LIANA_OK) status = liana__waiting_set_stop(session->context, is_to_stop, NULL);
+    if (status == LIANA_OK) status = liana__waiting_set_stop(session->context, liana__session_stops, NULL);
     return status == LIANA_OK ? status : liana__fail_memory(&invocation->error, "a context");
 }
 
@@ -244,6 +244,45 @@ liana__value *liana__session_event(liana__invocation *invocation, const char *na
     liana__value *event = liana__value_map(arena);
     liana__value_set(arena, event, "event", liana__value_string(arena, name));
     return event;
+}
+
+void liana__event_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text)
+{
+    liana__value_set(&invocation->arena, event, key, liana__value_string(&invocation->arena, text ? text : ""));
+}
+
+void liana__event_int(liana__invocation *invocation, liana__value *event, const char *key, int64_t number)
+{
+    liana__value_set(&invocation->arena, event, key, liana__value_int(&invocation->arena, number));
+}
+
+void liana__event_float(liana__invocation *invocation, liana__value *event, const char *key, double number)
+{
+    liana__value_set(&invocation->arena, event, key, liana__value_float(&invocation->arena, number));
+}
+
+liana_status liana__session_print(liana__invocation *invocation, liana__text *text, const char *what)
+{
+    const bool enough = !text->failed;
+    if (enough && text->data) fputs(text->data, invocation->out);
+    liana__text_free(text);
+    return enough ? LIANA_OK : liana__fail_memory(&invocation->error, what);
+}
+
+void liana__session_note(void *user, const char *text)
+{
+    liana__invocation *invocation = user;
+    if (!liana__invocation_has(invocation, "json")) fprintf(invocation->out, "%s\n", text);
+}
+
+liana_status liana__session_count_threads(int *num_threads, liana__error *error)
+{
+    liana_context *context;
+    const liana_status status = liana_context_create(NULL, &context);
+    if (status == LIANA_OK) *num_threads = liana_context_num_threads(context);
+    if (status != LIANA_OK) liana__fail(error, status, "%s", context ? liana_context_message(context) : "no threads");
+    liana_context_destroy(context);
+    return status;
 }
 
 void liana__session_picture(void *user, const char *path)

@@ -23,8 +23,8 @@ void liana__session_close(liana__session *session);
 liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
     LIANA_MUST_USE;
 
-/* Opens what a command works with: the run folder that is its first operand, or with --model a model and its weights;
- * *folder is then NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */
+/* Opens the run folder that is the first operand of a command, or with --model a model and its weights; *folder is then
+ * NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */
 liana_status liana__session_open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
     LIANA_MUST_USE;
 /* The same for a command that the processes of a cluster share: each of them computes its part, and the chief alone
@@ -52,6 +52,22 @@ void liana__session_bad_record(void *user, const char *note);
 
 /* Makes a map with "event", for liana__invocation_print_json. */
 liana__value *liana__session_event(liana__invocation *invocation, const char *name);
+/* Set members of it. NULL is written as an empty text. */
+void liana__event_text(liana__invocation *invocation, liana__value *event, const char *key, const char *text);
+void liana__event_int(liana__invocation *invocation, liana__value *event, const char *key, int64_t number);
+void liana__event_float(liana__invocation *invocation, liana__value *event, const char *key, double number);
+
+/* Prints a text, and frees it. Errors: OUT_OF_MEMORY for a text that failed: "out of memory for `what`". */
+liana_status liana__session_print(liana__invocation *invocation, liana__text *text, const char *what) LIANA_MUST_USE;
+
+/* Prints a note, unless --json asks for events. `user` is the invocation. */
+void liana__session_note(void *user, const char *text);
+
+/* Whether a signal asks for the end. */
+bool liana__session_stops(void *user);
+
+/* The number of threads of a context that no configuration describes. Errors: those of making it. */
+liana_status liana__session_count_threads(int *num_threads, liana__error *error) LIANA_MUST_USE;
 
 /* Says that a picture was drawn, by its path; for functions of report/. `user` is the invocation. */
 void liana__session_picture(void *user, const char *path);

@@ -16,7 +16,7 @@ static void note(int number)
 
 void liana__signals_catch(void)
 {
-    /* SA_RESETHAND: the second signal does what it always does. SA_RESTART: reads and writes go on. */
+    /* SA_RESETHAND: the second signal has its usual effect. SA_RESTART: reads and writes go on. */
     struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

@@ -1,5 +1,6 @@
-/* liana summary: the layers of a model, or what a file of weights holds. */
+/* liana summary: the layers of a model, or the contents of a file of weights. */
 #include "base/file.h"
+#include "base/scoped.h"
 #include "cli/session.h"
 #include "formats/hdf5.h"
 #include "formats/json.h"
@@ -8,7 +9,11 @@
 
 #include <string.h>
 
-static const liana__option options[] = {LIANA__OPTION_PLUGINS, LIANA__OPTION_JSON, {0}};
+LIANA__SCOPED_POINTER(liana__hdf5_close, liana__hdf5)
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+LIANA__SCOPED_POINTER(liana_model_destroy, liana_model)
+
+static const liana__option options[] = {{LIANA__OPTION_PLUGINS}, {LIANA__OPTION_JSON}, {0}};
 
 /* Layers of nested models are listed like others. The shape is that of the first call, inputs are those of all. */
 static liana__value *layer_value(const liana_model *model, size_t index, liana__arena *arena)
@@ -61,25 +66,20 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
     }
     liana__text text = {0};
     liana__model_summary(model, &text);
-    if (!text.failed) fputs(text.data, invocation->out);
-    liana_status status = text.failed ? liana__fail_memory(&invocation->error, "the summary") : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return liana__session_print(invocation, &text, "the summary");
 }
 
 /* The architecture in a whole-model file. */
 static liana_status read_hdf5(const char *path, liana__arena *arena, liana__value **architecture, liana__error *error)
 {
-    liana__hdf5 *file;
+    LIANA__SCOPED_BY(liana__hdf5_close_scoped) liana__hdf5 *file = NULL;
     LIANA_TRY(liana__hdf5_open(path, &file, error));
     const char *config = liana__hdf5_get_contents(file)->model_config;
-    liana_status status = config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
-                                 : liana__fail(error, LIANA_INVALID_DATA,
-                                               "'%s' holds weights without an architecture; 'liana inspect' lists "
-                                               "them, and model.weights in a configuration loads them",
-                                               path);
-    liana__hdf5_close(file);
-    return status;
+    return config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
+                  : liana__fail(error, LIANA_INVALID_DATA,
+                                "'%s' holds weights without an architecture; 'liana inspect' lists "
+                                "them, and model.weights in a configuration loads them",
+                                path);
 }
 
 static liana_status read_architecture(liana__invocation *invocation, const char *path, bool hdf5, liana_model *model)
@@ -102,37 +102,28 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
                            "summary: '%s' changes a configuration, but '%s' is an architecture",
                            invocation->overrides[0], path);
     }
-    liana_context *context;
-    liana_model *model = NULL;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana_model_destroy_scoped) liana_model *model = NULL;
     liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &context);
     if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
     if (status != LIANA_OK && context) invocation->error = context->error;
-    if (status == LIANA_OK) status = read_architecture(invocation, path, hdf5, model);
-    if (status == LIANA_OK) status = print(invocation, model);
-    liana_model_destroy(model);
-    liana_context_destroy(context);
-    return status;
+    LIANA_TRY(status);
+    LIANA_TRY(read_architecture(invocation, path, hdf5, model));
+    return print(invocation, model);
 }
 
 static liana_status summarise_config(liana__invocation *invocation, const char *path)
 {
-    liana__session session;
-    liana__run run;
-    liana_status status = liana__session_open(invocation, path, &session);
-    if (status == LIANA_OK) {
-        status =
-            liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run, &invocation->error);
-    }
-    if (status == LIANA_OK) {
-        status = print(invocation, run.model);
-        liana__run_close(&run);
-    }
-    liana__session_close(&session);
-    return status;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
+    LIANA_TRY(liana__session_open(invocation, path, &session));
+    LIANA_TRY(
+        liana__run_open_model(session.context, &session.config, &(liana__run_options){0}, &run, &invocation->error));
+    return print(invocation, run.model);
 }
 
-/* The error for a file that is neither a configuration nor an architecture: what it is, and where the architecture may
- * be. */
+/* The error for a file that is neither a configuration nor an architecture: its kind, and the place of the
+ * architecture. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {
     bool keras = liana__ends_with(path, ".keras");

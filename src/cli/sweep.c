@@ -1,11 +1,11 @@
 /* liana sweep: trains all runs of a sweep. */
-#include "cli/jobs.h"
+#include "base/scoped.h"
+#include "cli/processes.h"
 #include "cli/session.h"
 
 #include "base/context_plugins.h"
 #include "base/file.h"
-#include "report/sweep_report.h"
-#include "train/config/results.h"
+#include "report/reports.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)"),
+    {LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)")},
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
     {"report", "FILE", "write a page with tables and pictures (.md) when all is trained"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -63,36 +65,30 @@ static liana_status check_metric(const sweeper *own, const liana__run *run, cons
                        own->sweep.file, metric, own->sweep.base, liana__hint(nearest.nearest).text);
 }
 
-/* Opens the data and builds the model of a run, so that what is missing is found now. */
+/* Opens the data and builds the model of a run, so that missing parts are found now. */
 static liana_status check_run(const sweeper *own, const liana__sweep_run *planned)
 {
     liana__error *error = &own->invocation->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__config config;
-    liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     const liana_context_options wanted = {.allow_plugins = own->sweep.allow_plugins};
     liana_status status = liana__context_make(&wanted, &context);
-    if (status != LIANA_OK) liana__fail_memory(error, own->sweep.file);
-    if (status == LIANA_OK) status = liana__sweep_config(&own->sweep, planned, context, &arena, &config, error);
-    if (status == LIANA_OK) {
-        status = liana__context_start(context, 1);
-        if (status != LIANA_OK) liana__fail(error, status, "%s", liana_context_message(context));
+    if (status != LIANA_OK) {
+        liana__fail_memory(error, own->sweep.file);
+        return status;
     }
-    liana__run run;
-    if (status == LIANA_OK) {
-        status = liana__run_open_model(context, &config, &(liana__run_options){.training = true}, &run, error);
+    LIANA_TRY(liana__sweep_config(&own->sweep, planned, context, &arena, &config, error));
+    status = liana__context_start(context, 1);
+    if (status != LIANA_OK) return liana__fail(error, status, "%s", liana_context_message(context));
+    LIANA_TRY(liana__run_open_model(context, &config, &(liana__run_options){.training = true}, &run, error));
+    const liana__objective *objective;
+    LIANA_TRY(liana__run_list_values(&run, &objective, error));
+    for (size_t i = 0; i < own->sweep.metrics.count; i++) {
+        LIANA_TRY(check_metric(own, &run, objective, own->sweep.metrics.items[i]));
     }
-    if (status == LIANA_OK) {
-        const liana__objective *objective;
-        status = liana__run_list_values(&run, &objective, error);
-        for (size_t i = 0; i < own->sweep.metrics.count && status == LIANA_OK; i++) {
-            status = check_metric(own, &run, objective, own->sweep.metrics.items[i]);
-        }
-        liana__run_close(&run);
-    }
-    liana_context_destroy(context);
-    liana__arena_free(&arena);
-    return status;
+    return LIANA_OK;
 }
 
 /* One run of each setting that has something to train. */
@@ -113,21 +109,6 @@ static liana_status check_settings(const sweeper *own)
 }
 
 /* ---- jobs ---- */
-
-/* As training would take; this process itself computes nothing. */
-static liana_status count_threads(const sweeper *own, int64_t *threads)
-{
-    liana_context *context;
-    *threads = own->sweep.threads;
-    if (*threads) return LIANA_OK;
-    liana_status status = liana_context_create(NULL, &context);
-    if (status == LIANA_OK) *threads = liana_context_num_threads(context);
-    if (status != LIANA_OK) {
-        liana__fail(&own->invocation->error, status, "%s", context ? liana_context_message(context) : "no threads");
-    }
-    liana_context_destroy(context);
-    return status;
-}
 
 static liana_status make_job(sweeper *own, const liana__sweep_run *run, int64_t threads)
 {
@@ -152,9 +133,10 @@ static liana_status make_jobs(sweeper *own)
 {
     liana__arena *arena = &own->invocation->arena;
     const liana__sweep *sweep = &own->sweep;
-    int64_t threads, at_once = sweep->jobs;
+    int threads = (int)sweep->threads;
+    int64_t at_once = sweep->jobs;
     LIANA_TRY(liana__invocation_int(own->invocation, "jobs", 1, 1024, &at_once));
-    LIANA_TRY(count_threads(own, &threads));
+    if (!threads) LIANA_TRY(liana__session_count_threads(&threads, &own->invocation->error));
     if (at_once > threads) at_once = threads;
     own->at_once = (size_t)at_once;
     own->jobs = liana__arena_allocate(arena, sweep->num_runs * sizeof *own->jobs + 1);

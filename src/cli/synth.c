@@ -1,7 +1,5 @@
 /* liana synth: a data set of drawn flowers. */
-#include "base/text.h"
-#include "cli/command.h"
-#include "cli/terminal.h"
+#include "cli/session.h"
 #include "data/synth/synth_flowers.h"
 
 #include <inttypes.h>
@@ -9,8 +7,8 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)"),
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_OUT("the folder for train/, val/, test/ and classes.txt (required)")},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -46,25 +44,13 @@ static void print_counts(liana__invocation *invocation, const char *folder, cons
         return;
     }
     liana__arena *arena = &invocation->arena;
-    liana__value *event = liana__value_map(arena);
-    liana__value_set(arena, event, "event", liana__value_string(arena, "drawn"));
+    liana__value *event = liana__session_event(invocation, "drawn");
     liana__value_set(arena, event, "output", liana__value_string(arena, folder));
     liana__value_set(arena, event, "classes", liana__value_int(arena, synth->classes));
     liana__value_set(arena, event, "train", liana__value_int(arena, counts->train));
     liana__value_set(arena, event, "validation", liana__value_int(arena, counts->validation));
     liana__value_set(arena, event, "test", liana__value_int(arena, counts->test));
     liana__invocation_print_json(invocation, event);
-}
-
-/* As many threads as training would use: the context knows the environment. */
-static liana_status count_threads(int *num_threads, liana__error *error)
-{
-    liana_context *context;
-    liana_status status = liana_context_create(NULL, &context);
-    if (status == LIANA_OK) *num_threads = liana_context_num_threads(context);
-    if (status != LIANA_OK) liana__fail(error, status, "%s", context ? liana_context_message(context) : "no threads");
-    liana_context_destroy(context);
-    return status;
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -77,7 +63,7 @@ static liana_status run(liana__invocation *invocation)
     liana__synth_options synth;
     int num_threads;
     LIANA_TRY(read_overrides(invocation, &synth));
-    LIANA_TRY(count_threads(&num_threads, &invocation->error));
+    LIANA_TRY(liana__session_count_threads(&num_threads, &invocation->error));
     liana__counter counter = liana__counter_begin(invocation, "images");
     liana__signals_catch();
     liana__synth_counts counts;

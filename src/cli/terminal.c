@@ -1,5 +1,5 @@
 /* Draws lines on terminals. */
-#include "cli/terminal.h"
+#include "cli/command.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,20 +1,20 @@
 /* liana train: trains a model as a configuration says. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
-#include "train/run/run_cluster.h"
 
 static const liana__option options[] = {
-    LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)"),
-    LIANA__OPTION_RESUME,
+    {LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)")},
+    {LIANA__OPTION_RESUME},
     {"resume-from", "CHECKPOINT",
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
-    LIANA__OPTION_LOG_EVERY,
+    {LIANA__OPTION_LOG_EVERY},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
-    LIANA__OPTION_PLUGINS,
-    LIANA__OPTION_JSON,
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
     {0},
 };
 
@@ -120,12 +120,6 @@ static void lead(void *user)
     own->options->on_note = note;
 }
 
-static bool stop(void *user)
-{
-    (void)user;
-    return liana__signals_caught() != 0;
-}
-
 static void report_end(watcher *own, const char *folder)
 {
     double seconds = own->seconds + own->epoch_seconds, wait = own->wait + own->epoch_wait;
@@ -188,7 +182,7 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
                                        .allow_changed = liana__invocation_has(invocation, "allow-changed"),
                                        .on_event = watch,
                                        .on_note = note,
-                                       .stop = stop,
+                                       .stop = liana__session_stops,
                                        .on_lead = lead,
                                        .user = own};
     liana__run_cluster joined = {0};
@@ -231,22 +225,19 @@ static liana_status find_config(liana__invocation *invocation, const char **conf
 
 static liana_status run(liana__invocation *invocation)
 {
-    liana__session session;
+    LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     const char *config_path, *folder;
     LIANA_TRY(find_config(invocation, &config_path, &folder));
-    liana_status status = liana__session_open(invocation, config_path, &session);
-    if (status == LIANA_OK) status = liana__config_require_training_data(&session.config, &invocation->error);
-    if (status == LIANA_OK) {
-        watcher own = {.invocation = invocation, .run_folder = folder};
-        liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
-        liana__signals_catch();
-        status = liana__invocation_int(invocation, "log-every", 1, INT64_MAX, &own.log_every);
-        own.reporter.logs = own.log_every > 0;
-        if (status == LIANA_OK) status = train(invocation, session.context, &session.config, &own);
-        liana__reporter_free(&own.reporter);
-        notice_unread(&own);
-    }
-    liana__session_close(&session);
+    LIANA_TRY(liana__session_open(invocation, config_path, &session));
+    LIANA_TRY(liana__config_require_training_data(&session.config, &invocation->error));
+    watcher own = {.invocation = invocation, .run_folder = folder};
+    liana__reporter_init(&own.reporter, invocation->out, liana__invocation_has(invocation, "json"));
+    liana__signals_catch();
+    liana_status status = liana__invocation_int(invocation, "log-every", 1, INT64_MAX, &own.log_every);
+    own.reporter.logs = own.log_every > 0;
+    if (status == LIANA_OK) status = train(invocation, session.context, &session.config, &own);
+    liana__reporter_free(&own.reporter);
+    notice_unread(&own);
     return status;
 }
 

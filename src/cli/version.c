@@ -1,9 +1,9 @@
-/* liana version: the version, and what it was built with. */
-#include "cli/command.h"
+/* liana version: the version of liana. */
+#include "cli/session.h"
 
 #include <liana/context.h>
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+static const liana__option options[] = {{LIANA__OPTION_JSON}, {0}};
 
 static liana_status run(liana__invocation *invocation)
 {
@@ -12,8 +12,7 @@ static liana_status run(liana__invocation *invocation)
         return LIANA_OK;
     }
     liana__arena *arena = &invocation->arena;
-    liana__value *event = liana__value_map(arena);
-    liana__value_set(arena, event, "event", liana__value_string(arena, "version"));
+    liana__value *event = liana__session_event(invocation, "version");
     liana__value_set(arena, event, "version", liana__value_string(arena, liana_version()));
     liana__invocation_print_json(invocation, event);
     return LIANA_OK;

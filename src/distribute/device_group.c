@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* How unevenly shards may be shared out so that ranges have few blocks. */
-static const double ASSIGN_TOLERANCE = 0.05;
-
 /* ---- setting up ---- */
 
 static void free_member(liana__group_member *own)
@@ -25,14 +22,12 @@ void liana__device_group_free(liana__device_group *group)
     liana__tree_plan_free(&group->tree);
     liana__group_sums_free(&group->sums);
     liana__pool_destroy(group->pool);
-    free(group->ranges);
     free(group->copied);
-    free(group->speeds);
-    free(group->members);
+    liana__arena_free(&group->arena);
     *group = (liana__device_group){0};
 }
 
-static size_t most_leaves(const liana__strategy_plan *plan)
+size_t liana__strategy_most_shards(const liana__strategy_plan *plan)
 {
     size_t most = 1;
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
@@ -61,15 +56,14 @@ static liana_status make_member(liana__device_group *group, const liana__strateg
     return LIANA_OK;
 }
 
-/* What several members need to work together: ranges and a plan, with what lies before and behind them. */
+/* The common state of several members: ranges and a plan, with the shards before and behind theirs. */
 static liana_status join_members(liana__device_group *group, const liana__strategy_plan *plan, const double *speeds,
                                  liana__error *error)
 {
-    group->ranges = calloc(group->count + 2, sizeof *group->ranges);
-    if (speeds) group->speeds = malloc(group->count * sizeof *group->speeds);
-    if (!group->ranges || (speeds && !group->speeds)) return liana__fail_memory(error, "the strategy");
-    if (speeds) memcpy(group->speeds, speeds, group->count * sizeof *group->speeds);
-    LIANA_TRY(liana__tree_plan_create(most_leaves(plan), group->count + 2, &group->tree, error));
+    group->ranges = liana__arena_allocate(&group->arena, (group->count + 2) * sizeof *group->ranges);
+    if (speeds) group->speeds = liana__arena_copy(&group->arena, speeds, group->count * sizeof *group->speeds);
+    if (group->arena.failed) return liana__fail_memory(error, "the strategy");
+    LIANA_TRY(liana__tree_plan_create(liana__strategy_most_shards(plan), group->count + 2, &group->tree, error));
     group->sums.add = liana__host_choose_add(group->members[0].device->context->isa);
     return liana__pool_create((int)group->count, &group->pool, error);
 }
@@ -80,7 +74,7 @@ liana_status liana__device_group_create(const liana__strategy_devices *devices, 
     *group = (liana__device_group){.count = devices->count,
                                    .source = plan->variables,
                                    .num_leaf_variables = plan->num_leaf_variables};
-    group->members = calloc(devices->count, sizeof *group->members);
+    group->members = liana__arena_allocate(&group->arena, devices->count * sizeof *group->members);
     if (!group->members) return liana__fail_memory(error, "the strategy");
     for (size_t i = 0; i < devices->count; i++) {
         if (devices->groups) group->members[i].group = devices->groups[i];
@@ -133,7 +127,7 @@ static liana_status assign(liana__device_group *group, const liana__leaf_batch *
 {
     const size_t num_leaves = batch->end - batch->first;
     liana__leaf_range *ranges = group->ranges;
-    LIANA_TRY(liana__tree_assign(num_leaves, group->count, group->speeds, ASSIGN_TOLERANCE, ranges + 1, error));
+    LIANA_TRY(liana__tree_assign(num_leaves, group->count, group->speeds, LIANA__TREE_TOLERANCE, ranges + 1, error));
     ranges[0] = (liana__leaf_range){0, batch->first};
     for (size_t i = 1; i <= group->count; i++) {
         ranges[i].begin += batch->first;

@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/platform.h"
 #include "backends/remote/names.h"
+#include "base/scoped.h"
 #include "distribute/named_devices.h"
 
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static liana_status check_platform(const liana__strategy *strategy, const liana_
                        strategy->name, layout->platform, first->opened_as, platform ? platform : first->backend->name);
 }
 
-/* What is asked for, with the names of the devices if the strategy has named them. */
+/* The request, with the names of the devices if the strategy has named them. */
 typedef struct asked {
     liana_context *context;
     const liana__strategy *strategy;
@@ -134,21 +135,20 @@ static liana_status read_names(asked *wanted, const liana__device *first, liana_
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     asked wanted = {context, choice->strategy, {.count = 1, .binding = LIANA__BIND_NONE}, name, NULL};
-    liana_status status = LIANA_OK;
-    if (wanted.strategy->lay_out) status = wanted.strategy->lay_out(choice->options, context, &wanted.layout, error);
-    if (status == LIANA_OK) status = read_names(&wanted, first, &arena, error);
-    if (status == LIANA_OK) status = open_all(&wanted, first, set, error);
-    liana__arena_free(&arena);
-    return status;
+    if (wanted.strategy->lay_out) {
+        LIANA_TRY(wanted.strategy->lay_out(choice->options, context, &wanted.layout, error));
+    }
+    LIANA_TRY(read_names(&wanted, first, &arena, error));
+    return open_all(&wanted, first, set, error);
 }
 
 bool liana__device_set_is_served(const liana_context *context, const char *name, const liana__strategy_choice *choice)
 {
     liana__device_layout layout = {0};
     const liana__strategy *strategy = choice->strategy;
-    /* What is wrong is told when they are opened. */
+    /* A fault is told when they are opened. */
     if (strategy && strategy->lay_out && strategy->lay_out(choice->options, context, &layout, NULL) != LIANA_OK) {
         return false;
     }

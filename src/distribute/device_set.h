@@ -25,9 +25,9 @@ typedef struct liana__device_set {
 } liana__device_set;
 
 /* Opens the devices that a strategy computes on; `name` is a backend's. `first`: the first one, which is open; NULL: it
- * is opened too. Errors: those of liana__device_open, with what to do if the strategy wants a platform;
- * INVALID_CONFIG for a layout that this machine does not have, and for a device of another platform; UNIMPLEMENTED for
- * a part of a slice. */
+ * is opened too. Errors: those of liana__device_open, with a remedy if the strategy wants a platform; INVALID_CONFIG
+ * for a layout that this machine does not have, and for a device of another platform; UNIMPLEMENTED for a part of a
+ * slice. */
 liana_status liana__device_set_open(liana_context *context, const char *name, const liana__strategy_choice *choice,
                                     liana__device *first, liana__device_set *set, liana__error *error) LIANA_MUST_USE;
 /* Whether the devices that it would open are those of servers (backends/remote/names.h). */

@@ -1,4 +1,4 @@
-/* Counts what is not finite, on the device. */
+/* Counts the numbers that are not finite, on the device. */
 #include "distribute/finite_check.h"
 
 #include "ops/reduce/count_non_finite.h"
@@ -53,14 +53,10 @@ liana_status liana__finite_check_create(liana__device *device, liana__node *cons
     *check = (liana__finite_check){0};
     liana_status status = liana_graph_create(device->context, &graph);
     if (status == LIANA_OK) status = build(graph, nodes, count, variables != NULL);
-    if (status != LIANA_OK) {
+    if (status != LIANA_OK || graph->num_outputs == 0) {
         liana_graph_destroy(graph);
-        if (error && error != &device->context->error) *error = device->context->error;
+        if (status != LIANA_OK && error && error != &device->context->error) *error = device->context->error;
         return status;
-    }
-    if (graph->num_outputs == 0) {
-        liana_graph_destroy(graph);
-        return LIANA_OK;
     }
     check->counts = allocate_counts(graph);
     status = liana__program_create(device, graph, "finite", variables, &check->program, error);
@@ -70,7 +66,7 @@ liana_status liana__finite_check_create(liana__device *device, liana__node *cons
     return status;
 }
 
-/* Adds what one output says. */
+/* Adds the counts of one output. */
 static void read_counts(const liana__node *node, const int32_t *counts, liana__non_finite *found)
 {
     for (uint32_t i = 0; i < node->num_inputs; i++) {

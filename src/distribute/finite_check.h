@@ -5,7 +5,7 @@
 
 #include "exec/program.h"
 
-/* What a check found; count 0: everything is finite. */
+/* The finding of a check; count 0: everything is finite. */
 typedef struct liana__non_finite {
     int64_t count;    /* of elements that are NaN or infinite, in all tensors */
     const char *name; /* of the first tensor that has one; borrowed from the check */

@@ -3,27 +3,13 @@
 
 #include "base/denormals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const size_t none = SIZE_MAX;
 
-static void free_tables(liana__group_sums *own)
-{
-    free(own->additions);
-    free(own->next);
-    free(own->arrived);
-    free(own->taken);
-    own->additions = NULL;
-    own->next = NULL;
-    own->arrived = NULL;
-    own->taken = NULL;
-    own->num_reserved = 0;
-}
-
 void liana__group_sums_free(liana__group_sums *sums)
 {
-    free_tables(sums);
+    liana__arena_free(&sums->arena);
     *sums = (liana__group_sums){.add = sums->add};
 }
 
@@ -50,7 +36,7 @@ static void add(const liana__group_sums *own, const liana__group_addition *addit
     own->add(into, into, place_of(own, addition->from, sum), size_of(own, sum));
 }
 
-/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. Who comes second
+/* A sum of a slot is there: it goes up the tree, until the other side of an addition is to come. The second one
  * adds. */
 static void go_up(liana__group_sums *own, size_t slot, size_t sum)
 {
@@ -91,12 +77,12 @@ static size_t block_of(const liana__group_sums *own, size_t slot)
     return block;
 }
 
-/* Only additions within one block: the others are for who has all blocks. */
+/* Only additions within one block: the others are for the holder of all blocks. */
 static void list_additions(liana__group_sums *own)
 {
     own->num_additions = 0;
     for (size_t i = 0; i < own->tree->num_additions; i++) {
-        /* What lies before the first slot becomes a large number. */
+        /* A slot before the first becomes a large number. */
         const size_t into = own->tree->additions[i].into - own->first_slot;
         const size_t from = own->tree->additions[i].from - own->first_slot;
         if (into >= own->num_slots || from >= own->num_slots || block_of(own, into) != block_of(own, from)) continue;
@@ -114,12 +100,12 @@ static liana_status reserve(liana__group_sums *own, liana__error *error)
 {
     const size_t count = own->num_slots, num_cells = count * own->exchange->num_sums;
     if (count <= own->num_reserved && num_cells <= own->num_cells) return LIANA_OK;
-    free_tables(own);
-    own->additions = calloc(count, sizeof *own->additions);
-    own->next = calloc(count, sizeof *own->next);
-    own->arrived = calloc(num_cells + 1, sizeof *own->arrived);
-    own->taken = calloc(num_cells + 1, sizeof *own->taken);
-    const bool enough = own->additions && own->next && own->arrived && own->taken;
+    liana__arena_free(&own->arena);
+    own->additions = liana__arena_allocate(&own->arena, count * sizeof *own->additions);
+    own->next = liana__arena_allocate(&own->arena, count * sizeof *own->next);
+    own->arrived = liana__arena_allocate(&own->arena, num_cells * sizeof *own->arrived);
+    own->taken = liana__arena_allocate(&own->arena, num_cells * sizeof *own->taken);
+    const bool enough = !own->arena.failed;
     own->num_reserved = enough ? count : 0;
     own->num_cells = enough ? num_cells : 0;
     return enough ? LIANA_OK : liana__fail_memory(error, "the sums of several devices");

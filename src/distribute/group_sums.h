@@ -1,6 +1,6 @@
 /* group_sums.h - the blocks of several devices of a process become those of their whole range. A sum is added as soon
  * as both sides are there, while the devices' other sums are still computed. The additions are those of the tree, in
- * its order; so the bits do not depend on who is first. */
+ * its order; so the bits do not depend on the order of arrival. */
 #ifndef LIANA_DISTRIBUTE_GROUP_SUMS_H
 #define LIANA_DISTRIBUTE_GROUP_SUMS_H
 
@@ -24,6 +24,7 @@ typedef struct liana__group_sums {
     size_t first_slot, num_slots;                     /* of the tree, that are the devices' */
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS]; /* of the range */
     size_t num_blocks;
+    liana__arena arena; /* of the lists below */
     liana__group_addition *additions;
     size_t num_additions;
     size_t *next;           /* by slot: the first addition that it takes part in; SIZE_MAX: none */
@@ -43,8 +44,8 @@ void liana__group_sums_free(liana__group_sums *sums);
 liana_status liana__group_sums_begin(liana__group_sums *sums, const liana__tree_plan *tree, size_t first_slot,
                                      size_t end_slot, liana__leaf_range leaves, liana__local_exchange *exchange,
                                      const liana__sum_watch *listener, liana__error *error) LIANA_MUST_USE;
-/* When a device has computed: takes what was not heard of, its blocks into the slots from `slot` on. Errors: those of
- * the device. */
+/* When a device has computed: takes the sums that were not heard of, its blocks into the slots from `slot` on. Errors:
+ * those of the device. */
 liana_status liana__group_sums_take(liana__group_sums *sums, size_t slot, const liana__leaf_block *blocks,
                                     size_t num_blocks, liana__error *error) LIANA_MUST_USE;
 /* Then: the additions that were not done. The blocks of the range are in the first slots of the exchange. */

@@ -20,7 +20,7 @@ liana_status liana__local_exchange_create(const liana_graph *shard, size_t num_s
                                           liana__error *error) LIANA_MUST_USE;
 void liana__local_exchange_free(liana__local_exchange *exchange);
 
-/* Room for so many blocks. `fills`: with memory, in which all sums lie from then on. */
+/* Room for `num_slots` blocks. `fills`: with memory, in which all sums lie from then on. */
 liana_status liana__local_exchange_reserve(liana__local_exchange *exchange, size_t num_slots, bool fills,
                                            liana__error *error) LIANA_MUST_USE;
 

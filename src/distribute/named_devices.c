@@ -13,7 +13,7 @@
 typedef struct named {
     const char *kind;    /* "gpu", "pjrt:/path/plugin.so"; of a server's devices "gpu of a server" */
     const char *options; /* "": none */
-    const char *head;    /* what is before the options, with the number */
+    const char *head;    /* the name before the options, with the number */
     bool has_number;
     bool is_served;
 } named;
@@ -95,8 +95,7 @@ static liana_status compare_device(const char *device, liana__arena *arena, name
 {
     named own;
     if (strcmp(device, "cpu") == 0 || strcmp(device, "auto") == 0) return LIANA_OK;
-    liana__error ignored;
-    const bool is_known = read_name(device, arena, &own, &ignored) == LIANA_OK;
+    const bool is_known = read_name(device, arena, &own, NULL) == LIANA_OK;
     if (!is_known || strcmp(own.kind, names[0].kind) != 0) {
         return liana__fail(
             error, LIANA_INVALID_CONFIG,

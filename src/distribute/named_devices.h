@@ -5,10 +5,10 @@
 #include "base/context.h"
 #include "base/field.h"
 
-/* Reads the names, each in a form in which equal devices have equal texts, with the plugin's options. `device` is what
- * the training's device is called: "cpu" and "auto" say nothing; else it is of the same kind, its options are those of
+/* Reads the names, each in a form in which equal devices have equal texts, with the plugin's options. `device` is the
+ * name of the training's device: "cpu" and "auto" say nothing; else it is of the same kind, its options are those of
  * names without options, and if it has a number it is the first of them. All texts are the arena's. Errors:
- * INVALID_CONFIG with what is wrong with which name; OUT_OF_MEMORY. */
+ * INVALID_CONFIG with the fault and the name; OUT_OF_MEMORY. */
 liana_status liana__named_devices_read(const liana__strings *asked, const char *device, liana__arena *arena,
                                        const char ***names, liana__error *error) LIANA_MUST_USE;
 

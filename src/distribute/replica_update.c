@@ -13,39 +13,37 @@ void liana__replica_update_free(liana__replica_update *update)
 {
     for (size_t i = 0; update->programs && i <= update->plan->update->num_rounds; i++) {
         liana__program_destroy(update->programs[i].program);
-        free(update->programs[i].sums_read);
-        free(update->programs[i].chunk_sums);
     }
     liana__finite_check_free(&update->sums_check);
     liana__finite_check_free(&update->new_values);
-    free(update->programs);
-    free(update->finished);
-    free(update->scalars);
+    liana__arena_free(&update->arena);
     *update = (liana__replica_update){0};
 }
 
 /* Inputs are sums of the shards, the plan's scalars, and `num_finished` finished sums. */
-static liana_status find_sums(const liana__strategy_plan *plan, size_t num_finished, liana__update_program *made,
+static liana_status find_sums(liana__replica_update *update, size_t num_finished, liana__update_program *made,
                               liana__error *error)
 {
+    const liana__strategy_plan *plan = update->plan;
     const liana_graph *graph = made->program->graph;
     if (plan->updates_ignore_sums) num_finished = 0;
     made->num_finished = num_finished;
     made->num_read = graph->num_inputs - plan->num_scalars - num_finished;
-    made->sums_read = calloc(made->num_read + 1, sizeof *made->sums_read);
+    made->sums_read = liana__arena_allocate(&update->arena, made->num_read * sizeof *made->sums_read);
     if (!made->sums_read) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < made->num_read; i++) {
         made->sums_read[i] = plan->update->find_sum(plan->update->user, graph->inputs[i]->name);
     }
     if (graph->num_outputs == 0) return LIANA_OK;
     const liana__node *output = graph->outputs[0].node;
-    made->chunk_sums = malloc(liana__byte_size(output->dtype, &output->shape));
+    made->chunk_sums = liana__arena_allocate(&update->arena, liana__byte_size(output->dtype, &output->shape));
     return made->chunk_sums ? LIANA_OK : liana__fail_memory(error, "the sums of an update");
 }
 
-static liana_status make_program(liana__device *device, const liana__strategy_plan *plan, size_t number,
-                                 liana__update_program *made, liana__error *error)
+static liana_status make_program(liana__device *device, liana__replica_update *own, size_t number, liana__error *error)
 {
+    const liana__strategy_plan *plan = own->plan;
+    liana__update_program *made = &own->programs[number];
     liana_graph *graph;
     char name[48] = "update";
     const liana__update_functions *update = plan->update;
@@ -57,7 +55,7 @@ static liana_status make_program(liana__device *device, const liana__strategy_pl
     }
     if (!graph) return LIANA_OK;
     LIANA_TRY(liana__program_create(device, graph, name, plan->variables, &made->program, error));
-    LIANA_TRY(find_sums(plan, number, made, error));
+    LIANA_TRY(find_sums(own, number, made, error));
     return liana__program_prepare(made->program, error);
 }
 
@@ -79,11 +77,11 @@ liana_status liana__replica_update_create(liana__device *device, const liana__st
 {
     const size_t count = plan->update->num_rounds + 1;
     *update = (liana__replica_update){.plan = plan};
-    update->programs = calloc(count, sizeof *update->programs);
-    update->finished = calloc(count, sizeof *update->finished);
-    update->scalars = calloc(plan->num_scalars + 1, sizeof *update->scalars);
-    if (!update->programs || !update->finished || !update->scalars) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < count; i++) LIANA_TRY(make_program(device, plan, i, &update->programs[i], error));
+    update->programs = liana__arena_allocate(&update->arena, count * sizeof *update->programs);
+    update->finished = liana__arena_allocate(&update->arena, count * sizeof *update->finished);
+    update->scalars = liana__arena_allocate(&update->arena, plan->num_scalars * sizeof *update->scalars);
+    if (update->arena.failed) return liana__fail_memory(error, "the update");
+    for (size_t i = 0; i < count; i++) LIANA_TRY(make_program(device, update, i, error));
     return make_checks(device, update, error);
 }
 

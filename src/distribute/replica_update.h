@@ -11,15 +11,16 @@ typedef struct liana__update_program {
     size_t *sums_read; /* by input: a shard's sum */
     size_t num_read;
     size_t num_finished; /* rounds whose finished sums it reads */
-    float *chunk_sums;   /* on the host: what a round gives */
+    float *chunk_sums;   /* on the host: the sums of a round */
 } liana__update_program;
 
 typedef struct liana__replica_update {
     const liana__strategy_plan *plan;
+    liana__arena arena;              /* of all lists */
     liana__update_program *programs; /* of the rounds, then of the update; NULL: not made yet */
     const float **finished;          /* by round */
     float *scalars;
-    liana__finite_check sums_check, new_values; /* of what the last program reads, and of what it assigns to */
+    liana__finite_check sums_check, new_values; /* of the inputs of the last program, and of its assignments */
 } liana__replica_update;
 
 /* Lets an input of a program read a sum of the shards. */
@@ -38,7 +39,8 @@ void liana__replica_update_free(liana__replica_update *update);
  * the scalars and the finished sums that are in `update`. No program: nothing. */
 liana_status liana__replica_update_run_program(liana__replica_update *update, size_t number,
                                                const liana__sum_feed *sums, liana__error *error) LIANA_MUST_USE;
-/* Looks for numbers that are not finite in what the update reads or assigns to. Errors: those of the device. */
+/* Looks for numbers that are not finite in the inputs of the update or in its assignments. Errors: those of the
+ * device. */
 liana_status liana__replica_update_check(liana__replica_update *update, liana__checked what,
                                          const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
     LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* replicas.h - replicas on devices of this process: what strategies of one process are made of. */
+/* replicas.h - replicas on devices of this process: the common part of strategies of one process. */
 #ifndef LIANA_DISTRIBUTE_REPLICAS_H
 #define LIANA_DISTRIBUTE_REPLICAS_H
 

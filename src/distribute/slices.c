@@ -6,7 +6,7 @@ int64_t liana__num_chunks(int64_t size)
     return (size + LIANA__CHUNK - 1) / LIANA__CHUNK;
 }
 
-/* The items, and what they come to. */
+/* The items, and their sums. */
 typedef struct list {
     const liana__slice_item *items;
     size_t count;

@@ -1,4 +1,4 @@
-/* strategy.h - who computes which part of a batch, and how the sums meet.
+/* strategy.h - the device that computes each part of a batch, and how the sums meet.
  *
  * A strategy is replicas, a tree and an exchange. The replicas (backends/replica.h) compute ranges of a batch's shards
  * and give sums of blocks. The tree (tree.h) says which shards are whose, and in which order blocks are added. The
@@ -15,21 +15,21 @@
 
 #include <liana/strategy.h>
 
-/* What a step over a batch may be for. */
+/* The purpose of a step over a batch. */
 typedef enum liana__step_kind {
     LIANA__STEP_TRAINING,
     LIANA__STEP_EVALUATION,
-    LIANA__STEP_COUNTING, /* comes before training: what the losses of a batch divide by */
+    LIANA__STEP_COUNTING, /* comes before training: the divisors of a batch's losses */
     LIANA__NUM_STEP_KINDS,
 } liana__step_kind;
 
-/* What can be checked for numbers that are not finite. */
+/* The numbers that can be checked for being finite. */
 typedef enum liana__checked {
-    LIANA__CHECK_SUMS,      /* what the update will read of the last training batch */
-    LIANA__CHECK_VARIABLES, /* what the update assigns to */
+    LIANA__CHECK_SUMS,      /* the update's inputs from the last training batch */
+    LIANA__CHECK_VARIABLES, /* the update's assignments */
 } liana__checked;
 
-/* What the replicas compute. The plans' variables are those of the first device. */
+/* The work of the replicas. The plans' variables are those of the first device. */
 typedef struct liana__strategy_plan {
     const liana__leaf_plan *leaves[LIANA__NUM_STEP_KINDS]; /* NULL: no such batches */
     const liana__update_functions *update; /* of all variables, or of slices, each with one owner (slices.h) */
@@ -39,7 +39,7 @@ typedef struct liana__strategy_plan {
     void *user;
     size_t num_scalars;
     liana__variables *variables; /* on the first device */
-    size_t num_leaf_variables;   /* the first so many of them are all that shards read */
+    size_t num_leaf_variables;   /* the first `num_leaf_variables` of them are all that shards read */
     /* Updates as one program each, where the devices can do that; sums then agree up to rounding. Its shard and
      * variables are set by the strategy. NULL: never. */
     const liana__whole_plan *whole;
@@ -61,7 +61,7 @@ struct liana__device_layout;
 struct liana__span_work;
 struct liana__span_outcome;
 
-/* What an instance does. */
+/* The functions of an instance. */
 typedef struct liana__strategy_functions {
     void (*destroy)(liana__strategy_instance *instance);
     /* Adds a variable that updates alone read and change to the plan's variables, before anything is prepared; every
@@ -69,8 +69,8 @@ typedef struct liana__strategy_functions {
     liana_status (*hold)(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                          const liana_shape *shape, double begins_at, liana__error *error);
     size_t (*num_replicas_in_sync)(const liana__strategy_instance *instance);
-    /* Compiles what a batch with shards of these sizes needs, and for training the update. The batch's rows may be
-     * NULL, and its range is not looked at. */
+    /* Compiles the programs for a batch with shards of these sizes, and for training the update. The batch's rows may
+     * be NULL, and its range is not looked at. */
     liana_status (*prepare)(liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                             liana__error *error);
     /* Computes and adds all shards of the batch, and copies the first sum to `first`. The error is that of the first
@@ -87,7 +87,7 @@ typedef struct liana__strategy_functions {
     /* Whole updates on these devices, by the functions of the first one's backend, once a training batch was prepared.
      * *whole NULL: there are none. `sum`, `check` and `update` can be used in any case. The strategy keeps it. */
     liana__whole *(*whole)(liana__strategy_instance *instance);
-    /* What a prepared batch needs, of the device that needs most. */
+    /* The needs of a prepared batch, of the device that needs most. */
     void (*memory)(const liana__strategy_instance *instance, liana__step_kind kind, const liana__leaf_batch *batch,
                    liana__replica_memory *memory);
     /* A span of updates of workers that need not be in step. It takes the place of `sum` and `update`. NULL: they are
@@ -101,8 +101,8 @@ typedef struct liana__strategy {
     const char *doc;
     const liana__fields *options; /* NULL: none */
     bool needs_cluster;           /* it computes in several processes */
-    /* What makes its results other numbers than those of one process, in a few words for checkpoints and logs; an empty
-     * text: nothing does. NULL: as that. */
+    /* The reason why its results differ from those of one process, in a few words for checkpoints and logs. An empty
+     * text, or no function: they do not differ. */
     void (*describe_arithmetic)(const void *options, size_t num_workers, char *text, size_t size);
     /* Of a strategy whose workers need not be in step (cluster/span.h): after how many updates all processes meet at
      * the latest; 0: they are in step. NULL: they are always. */
@@ -113,7 +113,7 @@ typedef struct liana__strategy {
      * INVALID_CONFIG. */
     liana_status (*lay_out)(const void *options, const liana_context *context, struct liana__device_layout *layout,
                             liana__error *error);
-    /* Errors: INVALID_CONFIG if the strategy does not work with so many devices. The plan is copied. */
+    /* Errors: INVALID_CONFIG if the strategy does not work with this number of devices. The plan is copied. */
     liana_status (*create)(const liana__strategy_devices *devices, const liana__strategy_plan *plan,
                            liana__strategy_instance **instance, liana__error *error);
     const liana__strategy_functions *functions;

@@ -51,7 +51,7 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
     return count;
 }
 
-/* ---- who computes which leaves ---- */
+/* ---- assignment of shards ---- */
 
 /* The replicas with their weights; the greatest weight counts as 1, so that no product leaves the range of doubles. */
 typedef struct team {
@@ -66,7 +66,7 @@ static double weight_of(const team *t, size_t replica)
     return t->weights ? t->weights[replica] / t->greatest : 1;
 }
 
-/* How many leaves a replica computes in a time of `limit`; a leaf takes 1 / weight. */
+/* How many shards a replica computes in a time of `limit`; a shard takes 1 / weight. */
 static size_t capacity_of(const team *t, size_t replica, double limit)
 {
     double leaves = floor(limit * weight_of(t, replica));
@@ -80,7 +80,7 @@ static size_t total_capacity(const team *t, double limit)
     return total;
 }
 
-/* The least time in which the replicas compute all leaves, to the last bit of a double. */
+/* The least time in which the replicas compute all shards, to the last bit of a double. */
 static double least_limit(const team *t)
 {
     double low = 0, high = (double)t->num_leaves;

@@ -1,11 +1,11 @@
-/* tree.h - the fixed tree in which the leaves of a step are added: pure arithmetic.
+/* tree.h - the fixed tree in which the shards of a step are added: pure arithmetic.
  *
- * A leaf is a shard that has examples; leaves are numbered from 0. Neighbours are added first, then pairs of
- * neighbours, and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from
- * index * 2^level on, or the fewer that exist, and the sum of all leaves has the same bits whoever added what.
+ * Its leaves are the shards that have examples, numbered from 0. Neighbours are added first, then pairs of neighbours,
+ * and so on. An odd one out moves up unchanged. So the node (level, index) covers 2^level leaves from index * 2^level
+ * on, or the fewer that exist, and the sum of all leaves has the same bits, whichever device added which.
  *
- * A replica computes a contiguous range of leaves. It gives the sums of the blocks of its range: the largest nodes that
- * lie in it. A plan says in which order the blocks of all replicas are added. */
+ * A replica computes a contiguous range of leaves: these shards. It gives the sums of the blocks of its range: the
+ * largest nodes that lie in it. A plan says in which order the blocks of all replicas are added. */
 #ifndef LIANA_DISTRIBUTE_TREE_H
 #define LIANA_DISTRIBUTE_TREE_H
 
@@ -38,7 +38,7 @@ enum { LIANA__TREE_MAX_BLOCKS = 128 };
  * LIANA__TREE_MAX_BLOCKS, or is NULL if only the number is wanted. An empty range has none. */
 size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tree_block *blocks);
 
-/* ---- who computes which leaves ---- */
+/* ---- assignment of shards ---- */
 
 /* Gives each replica a contiguous range of leaves, in the order of the replicas; some may be empty.
  *
@@ -46,6 +46,8 @@ size_t liana__tree_blocks(size_t num_leaves, liana__leaf_range range, liana__tre
  * takes no longer than the best assignment allows, times 1 + tolerance (0 or more). Within this limit ranges end where
  * they consist of few blocks, and near the balanced place. Errors: INVALID_ARGUMENT for a weight that is negative or
  * not finite, for weights that are all 0, for a bad tolerance. */
+/* The tolerance of strategies: how unevenly shards may be shared out so that ranges have few blocks. */
+#define LIANA__TREE_TOLERANCE 0.05
 liana_status liana__tree_assign(size_t num_leaves, size_t num_replicas, const double *weights, double tolerance,
                                 liana__leaf_range *ranges, liana__error *error) LIANA_MUST_USE;
 

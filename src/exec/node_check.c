@@ -3,10 +3,10 @@
 
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- ranges ---- */
 
@@ -54,7 +54,7 @@ typedef struct run {
     bool *needed;      /* by node id, as all of these */
     uint32_t *readers; /* how many nodes and results still read it */
     const void **data;
-    void **owned; /* what is to be freed */
+    void **owned; /* memory to be freed */
     bool *bad;
     bool *of_rows;     /* its rows are those of the examples */
     suspect *suspects; /* the last one first */
@@ -64,17 +64,6 @@ typedef struct run {
 static bool is_given(const liana__node *node)
 {
     return liana__is_input(node) || liana__is_variable(node);
-}
-
-static size_t num_results(const liana_graph *graph)
-{
-    return graph->num_outputs + graph->num_assignments;
-}
-
-static const liana__node *result_node(const liana_graph *graph, size_t index)
-{
-    return index < graph->num_outputs ? graph->outputs[index].node
-                                      : graph->assignments[index - graph->num_outputs].value;
 }
 
 static const char *result_name(const liana_graph *graph, size_t index)
@@ -99,7 +88,7 @@ static liana_status start(run *own)
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; own->needed[id] && i < node->num_inputs; i++) own->readers[node->inputs[i]->id]++;
     }
-    for (size_t i = 0; i < num_results(graph); i++) own->readers[result_node(graph, i)->id]++;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) own->readers[liana__graph_result(graph, i)->id]++;
     for (size_t i = 0; i < graph->num_inputs; i++) own->data[graph->inputs[i]->id] = own->options->inputs[i];
     for (size_t i = 0; i < graph->num_variables; i++) own->data[graph->variables[i]->id] = own->options->variables[i];
     return LIANA_OK;
@@ -107,25 +96,14 @@ static liana_status start(run *own)
 
 static liana_status call_kernel(const run *own, const liana__node *node, const liana__kernel *kernel, void *dst)
 {
-    const void **src = malloc((node->num_inputs + 1) * sizeof *src);
-    liana__prepared prepared = {0};
-    liana_status status = src ? LIANA_OK : liana__fail_memory(own->error, node->op->name);
-    if (status == LIANA_OK && kernel->prepare) status = kernel->prepare(node, &prepared, own->error);
-    void *scratch = status == LIANA_OK ? liana__allocate_aligned(prepared.scratch_size) : NULL;
-    if (status == LIANA_OK && !scratch) status = liana__fail_memory(own->error, node->op->name);
-    if (status == LIANA_OK) {
-        for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = own->data[node->inputs[i]->id];
-        status = kernel->run(
-            &(liana__call){.node = node, .src = src, .dst = dst, .scratch = scratch, .plan = prepared.plan});
-        if (status != LIANA_OK) {
-            status =
-                liana__fail(own->error, status, "%s (kernel %s) failed", liana__node_print(node).text, kernel->name);
-        }
-    }
-    if (kernel->release && prepared.plan) kernel->release(prepared.plan);
-    free(scratch);
-    free(src);
-    return status;
+    LIANA__SCOPED_MEMORY const void **sources = malloc((node->num_inputs + 1) * sizeof *sources);
+    liana__error error = {0};
+    if (!sources) return liana__fail_memory(own->error, node->op->name);
+    for (uint32_t i = 0; i < node->num_inputs; i++) sources[i] = own->data[node->inputs[i]->id];
+    const liana_status status = liana__kernel_run_once(kernel, node, sources, dst, &error);
+    if (status == LIANA_OK) return LIANA_OK;
+    if (error.status != LIANA_OK) return liana__fail(own->error, status, "%s", error.message);
+    return liana__fail(own->error, status, "%s (kernel %s) failed", liana__node_print(node).text, kernel->name);
 }
 
 static liana_status compute(run *own, const liana__node *node, const liana__kernel **kernel)
@@ -227,7 +205,7 @@ static liana_status run_nodes(run *own)
 
 /* ---- where it began ---- */
 
-/* Marks what a node's bad numbers come from. Ids fall from a node to its inputs, so one pass is enough. */
+/* Marks the inputs from which a node's bad numbers come. Ids fall from a node to its inputs, so one pass is enough. */
 static void mark_causes(const run *own, uint32_t from, bool *causes)
 {
     causes[from] = true;
@@ -254,19 +232,15 @@ static const suspect *first_cause(const run *own, const bool *causes)
 static liana_status keep_origin(const run *own, const suspect *found, liana__node_check *check)
 {
     const liana__node *node = own->graph->nodes[found->node];
-    const size_t inputs_size = node->num_inputs * sizeof *check->inputs;
     check->origin = node;
     check->kernel = found->kernel;
     check->result = found->result;
-    check->inputs = malloc(inputs_size + 1);
-    if (!check->inputs) return liana__fail_memory(own->error, "checking a graph");
-    memcpy(check->inputs, found->inputs, inputs_size);
-    if (!found->bad_rows) return LIANA_OK;
-    check->num_rows = own->options->num_rows;
-    check->bad_rows = malloc((size_t)check->num_rows * sizeof *check->bad_rows);
-    if (!check->bad_rows) return liana__fail_memory(own->error, "checking a graph");
-    memcpy(check->bad_rows, found->bad_rows, (size_t)check->num_rows * sizeof *check->bad_rows);
-    return LIANA_OK;
+    check->inputs = liana__arena_copy(&check->arena, found->inputs, node->num_inputs * sizeof *check->inputs);
+    if (found->bad_rows) {
+        check->num_rows = own->options->num_rows;
+        check->bad_rows = liana__arena_copy(&check->arena, found->bad_rows, (size_t)check->num_rows);
+    }
+    return check->arena.failed ? liana__fail_memory(own->error, "checking a graph") : LIANA_OK;
 }
 
 static liana_status find_origin(run *own, liana__node_check *check)
@@ -274,8 +248,8 @@ static liana_status find_origin(run *own, liana__node_check *check)
     const liana_graph *graph = own->graph;
     bool *causes = liana__arena_allocate(&own->arena, graph->num_nodes * sizeof *causes);
     if (!causes) return liana__fail_memory(own->error, "checking a graph");
-    for (size_t i = 0; i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         if (!own->bad[node->id]) continue;
         mark_causes(own, node->id, causes);
         if (check->bad_output) continue;
@@ -290,16 +264,14 @@ static liana_status keep_results(const run *own, liana__node_check *check)
 {
     const liana_graph *graph = own->graph;
     if (!own->options->keep_results) return LIANA_OK;
-    check->results = calloc(num_results(graph) + 1, sizeof *check->results);
-    if (!check->results) return liana__fail_memory(own->error, "checking a graph");
-    for (size_t i = 0; i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    check->results =
+        liana__arena_allocate(&check->arena, (liana__graph_num_results(graph) + 1) * sizeof *check->results);
+    for (size_t i = 0; check->results && i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         const size_t size = liana__byte_size(node->dtype, &node->shape);
-        check->results[i] = malloc(size + 1);
-        if (!check->results[i]) return liana__fail_memory(own->error, "checking a graph");
-        memcpy(check->results[i], own->data[node->id], size);
+        check->results[i] = liana__arena_copy(&check->arena, own->data[node->id], size);
     }
-    return LIANA_OK;
+    return check->arena.failed ? liana__fail_memory(own->error, "checking a graph") : LIANA_OK;
 }
 
 static void finish(run *own)
@@ -310,10 +282,7 @@ static void finish(run *own)
 
 void liana__node_check_free(liana__node_check *check)
 {
-    for (size_t i = 0; check->results && i < num_results(check->graph); i++) free(check->results[i]);
-    free(check->results);
-    free(check->inputs);
-    free(check->bad_rows);
+    liana__arena_free(&check->arena);
     liana_graph_destroy(check->rewritten);
     *check = (liana__node_check){0};
 }

@@ -1,14 +1,14 @@
 /* node_check.h - runs a graph node by node, and finds the first one whose numbers go bad.
  *
  * A number is bad if it is NaN or infinite. Not every bad number is a fault: a mask may be -inf, and exp of a large
- * number may be inf and vanish in a quotient. So what counts is what a bad result depends on: from each bad output the
- * check goes back through bad inputs, to the first node that has none. */
+ * number may be inf and vanish in a quotient. So only nodes on which a bad result depends count: from each bad output
+ * the check goes back through bad inputs, to the first node without any. */
 #ifndef LIANA_EXEC_NODE_CHECK_H
 #define LIANA_EXEC_NODE_CHECK_H
 
 #include "ir/graph.h"
 
-/* What the numbers of a tensor are. */
+/* Facts about the numbers of a tensor. */
 typedef struct liana__range {
     double least, most, mean; /* of the finite ones; 0 if there is none */
     int64_t count;            /* of all */
@@ -22,8 +22,9 @@ static inline bool liana__range_is_bad(const liana__range *range)
     return range->num_nan + range->num_infinite > 0;
 }
 
-/* What a check found. Zero-initialise; free with liana__node_check_free. */
+/* The findings of a check. Zero-initialise; free with liana__node_check_free. */
 typedef struct liana__node_check {
+    liana__arena arena;          /* of all below */
     const liana_graph *graph;    /* that ran: `rewritten`, or the caller's */
     liana_graph *rewritten;      /* by passes, or NULL */
     bool fused;                  /* all passes ran, so that nodes are as a device runs them */
@@ -44,7 +45,7 @@ typedef struct liana__node_check {
 typedef struct liana__node_check_options {
     const void *const *inputs;    /* by input of the graph: host data */
     const void *const *variables; /* by variable */
-    int64_t num_rows;             /* examples of the leaf; 0: rows do not matter */
+    int64_t num_rows;             /* examples of the shard; 0: rows do not matter */
     bool fused;                   /* with all passes, not only with those that the graph asks for */
     bool keep_results;
 } liana__node_check_options;

@@ -1,10 +1,9 @@
-/* A compiled graph with what it reads and gives. */
+/* A compiled graph with its inputs and outputs. */
 #include "exec/program.h"
 
 #include "backends/dump.h"
+#include "base/scoped.h"
 #include "base/text.h"
-
-#include <stdlib.h>
 
 void liana__program_destroy(liana__program *program)
 {
@@ -19,25 +18,20 @@ void liana__program_destroy(liana__program *program)
     if (program->executable) backend->executable_destroy(program->executable);
     liana_graph_destroy(program->graph);
     free(program->places);
-    free(program->values);
-    free(program->inputs);
-    free(program->fed);
-    free(program->outputs);
-    free(program->name);
+    liana__arena_free(&program->arena);
     free(program);
 }
 
 static liana_status set_up(liana__program *program, const char *name, liana__error *error)
 {
     const liana_graph *graph = program->graph;
-    program->name = strdup(name);
-    program->values = calloc(graph->num_variables + 1, sizeof *program->values);
-    program->inputs = calloc(graph->num_inputs + 1, sizeof *program->inputs);
-    program->fed = calloc(graph->num_inputs + 1, sizeof *program->fed);
-    program->outputs = calloc(graph->num_outputs + 1, sizeof *program->outputs);
-    if (!program->name || !program->values || !program->inputs || !program->fed || !program->outputs) {
-        return liana__fail_memory(error, name);
-    }
+    liana__arena *arena = &program->arena;
+    program->name = liana__arena_string(arena, name);
+    program->values = liana__arena_allocate(arena, (graph->num_variables + 1) * sizeof *program->values);
+    program->inputs = liana__arena_allocate(arena, (graph->num_inputs + 1) * sizeof *program->inputs);
+    program->fed = liana__arena_allocate(arena, (graph->num_inputs + 1) * sizeof *program->fed);
+    program->outputs = liana__arena_allocate(arena, (graph->num_outputs + 1) * sizeof *program->outputs);
+    if (arena->failed) return liana__fail_memory(error, name);
     LIANA_TRY(liana__dump_graph(graph, name, error));
     LIANA_TRY(program->device->backend->compile(program->device, graph, &program->executable, error));
     if (graph->num_variables == 0) return LIANA_OK;
@@ -74,13 +68,11 @@ liana_status liana__program_find_feed(const liana__program *program, const char 
     for (*feed = 0; *feed < graph->num_inputs; ++*feed) {
         if (strcmp(graph->inputs[*feed]->name, name) == 0) return LIANA_OK;
     }
-    const char **names = calloc(graph->num_inputs + 1, sizeof *names);
+    LIANA__SCOPED_MEMORY const char **names = calloc(graph->num_inputs + 1, sizeof *names);
     if (!names) return liana__fail_memory(error, program->name);
     for (size_t i = 0; i < graph->num_inputs; i++) names[i] = graph->inputs[i]->name;
-    liana_status status = liana__fail(error, LIANA_NOT_FOUND, "%s has no input '%s'%s", program->name, name,
-                                      liana__hint(liana__nearest(name, names, graph->num_inputs)).text);
-    free(names);
-    return status;
+    return liana__fail(error, LIANA_NOT_FOUND, "%s has no input '%s'%s", program->name, name,
+                       liana__hint(liana__nearest(name, names, graph->num_inputs)).text);
 }
 
 /* ---- running ---- */

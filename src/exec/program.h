@@ -8,14 +8,15 @@
 #include "backends/variables.h"
 
 typedef struct liana__program {
-    char *name; /* for messages and dumps */
+    liana__arena arena; /* of the name, and of all lists but `places` */
+    char *name;         /* for messages and dumps */
     liana__device *device;
     liana_graph *graph;
     liana__executable *executable;
     liana__variables *variables; /* borrowed; NULL: the graph has none */
     size_t *places;              /* of the graph's variables in the list */
     liana__buffer **values;      /* the variables' buffers, during a run */
-    liana__buffer **inputs;      /* what the next run reads; NULL: not fed yet */
+    liana__buffer **inputs;      /* the inputs of the next run; NULL: not fed yet */
     bool *fed;                   /* by input: the buffer is the program's own */
     liana__buffer **outputs;     /* the last run's results; NULL: none yet */
     size_t num_runs;
@@ -32,14 +33,14 @@ void liana__program_destroy(liana__program *program);
 liana_status liana__program_find_feed(const liana__program *program, const char *name, size_t *feed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Copies host data to an input. They are what runs read until the input is fed again. Errors: INVALID_ARGUMENT for
- * another dtype or shape than the graph's. */
+/* Copies host data to an input. Runs read them until the input is fed again. Errors: INVALID_ARGUMENT for another dtype
+ * or shape than the graph's. */
 liana_status liana__program_feed(liana__program *program, size_t feed, liana_dtype dtype, const liana_shape *shape,
                                  const void *data, liana__error *error) LIANA_MUST_USE;
 /* Lets an input read a buffer that is on the device already, and stays the caller's. */
 void liana__program_bind(liana__program *program, size_t feed, liana__buffer *buffer);
 
-/* Optional warm-up: does what the first run would do besides. */
+/* Optional warm-up: does the extra work of a first run. */
 liana_status liana__program_prepare(liana__program *program, liana__error *error) LIANA_MUST_USE;
 
 /* Runs once. Errors: INVALID_ARGUMENT for an input that was not fed, has another type, or is gone. */

@@ -14,6 +14,7 @@ typedef struct leaf_result {
 } leaf_result;
 
 typedef struct splitter {
+    liana__arena arena; /* of its own lists */
     const liana_graph *old;
     const liana__wanted *wanted;
     const size_t *devices; /* by id */
@@ -24,7 +25,7 @@ typedef struct splitter {
     size_t *output_of;   /* by id of an op: 1 + its part's output, as far as there is one */
     size_t *crossing_of; /* by id: 1 + the crossing */
     liana_tensor *own;   /* by id of an op: the copy in its part */
-    liana_tensor *map;   /* by id: what stands for it in the part that is built */
+    liana_tensor *map;   /* by id: its tensor in the part that is built */
     leaf_result *leaves;
     size_t num_leaves;
 } splitter;
@@ -87,12 +88,8 @@ static size_t find_part(const liana__split *split, size_t device, size_t stage)
 
 static liana_status need_part(splitter *own, size_t device, size_t stage)
 {
-    liana__split *split = own->split;
-    if (find_part(split, device, stage) < split->num_parts) return LIANA_OK;
-    liana__part *grown = realloc(split->parts, (split->num_parts + 1) * sizeof *grown);
-    if (!grown) return fail_memory(own);
-    split->parts = grown;
-    split->parts[split->num_parts++] = (liana__part){.device = device, .stage = stage};
+    if (find_part(own->split, device, stage) < own->split->num_parts) return LIANA_OK;
+    ADD(own, parts, num_parts, part_capacity, (liana__part){.device = device, .stage = stage});
     return LIANA_OK;
 }
 
@@ -234,7 +231,7 @@ static liana_status bring_input(splitter *own, liana__part *part, const liana__n
     return LIANA_OK;
 }
 
-/* Lets a part read what another part, a device or the caller gives. */
+/* Lets a part read a value of another part, a device or the caller. */
 static liana_status bring(splitter *own, liana__part *part, const liana__node *node)
 {
     if (own->map[node->id].id || part->graph->status != LIANA_OK) return LIANA_OK;
@@ -286,7 +283,7 @@ static liana_status build_part(splitter *own, size_t number)
     return part->stage == 0 ? give_leaves(own, number) : part->graph->status;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted results ---- */
 
 static const liana__assignment *assignment(const splitter *own, size_t i)
 {
@@ -353,20 +350,18 @@ static liana_status build(splitter *own)
 {
     const liana_graph *old = own->old;
     const size_t wanted = own->wanted->num_results + own->wanted->num_assignments;
-    own->needed = calloc(old->num_nodes, sizeof *own->needed);
-    own->stages = calloc(old->num_nodes, sizeof *own->stages);
-    own->part_of = calloc(old->num_nodes, sizeof *own->part_of);
-    own->output_of = calloc(old->num_nodes, sizeof *own->output_of);
-    own->crossing_of = calloc(old->num_nodes, sizeof *own->crossing_of);
-    own->own = calloc(old->num_nodes, sizeof *own->own);
-    own->map = calloc(old->num_nodes, sizeof *own->map);
-    own->leaves = calloc(wanted + 1, sizeof *own->leaves);
+    liana__arena *arena = &own->arena;
+    own->needed = liana__arena_allocate(arena, old->num_nodes * sizeof *own->needed);
+    own->stages = liana__arena_allocate(arena, old->num_nodes * sizeof *own->stages);
+    own->part_of = liana__arena_allocate(arena, old->num_nodes * sizeof *own->part_of);
+    own->output_of = liana__arena_allocate(arena, old->num_nodes * sizeof *own->output_of);
+    own->crossing_of = liana__arena_allocate(arena, old->num_nodes * sizeof *own->crossing_of);
+    own->own = liana__arena_allocate(arena, old->num_nodes * sizeof *own->own);
+    own->map = liana__arena_allocate(arena, old->num_nodes * sizeof *own->map);
+    own->leaves = liana__arena_allocate(arena, (wanted + 1) * sizeof *own->leaves);
     own->split->results = calloc(own->wanted->num_results + 1, sizeof *own->split->results);
     own->split->changes = calloc(own->wanted->num_assignments + 1, sizeof *own->split->changes);
-    if (!own->needed || !own->stages || !own->part_of || !own->output_of || !own->crossing_of || !own->own ||
-        !own->map || !own->leaves || !own->split->results || !own->split->changes) {
-        return fail_memory(own);
-    }
+    if (arena->failed || !own->split->results || !own->split->changes) return fail_memory(own);
     liana__wanted_mark(old, own->wanted, own->needed);
     find_stages(own);
     list_leaves(own);
@@ -383,14 +378,7 @@ liana_status liana__split_make(const liana_graph *graph, const liana__wanted *wa
     *split = (liana__split){0};
     LIANA_TRY(graph->status);
     splitter own = {.old = graph, .wanted = wanted, .devices = devices, .split = split};
-    liana_status status = build(&own);
-    free(own.needed);
-    free(own.stages);
-    free(own.part_of);
-    free(own.output_of);
-    free(own.crossing_of);
-    free(own.own);
-    free(own.map);
-    free(own.leaves);
+    const liana_status status = build(&own);
+    liana__arena_free(&own.arena);
     return status;
 }

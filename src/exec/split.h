@@ -1,7 +1,7 @@
-/* split.h - cuts what is wanted of a graph into parts that one device each computes.
+/* split.h - cuts the wanted results of a graph into parts that one device each computes.
  *
- * A node's stage is the number of borders between devices on the longest way to it. A part is what one device computes
- * in one stage, so parts in the order of their stages never wait for each other in a circle. A part assigns to nothing:
+ * A node's stage is the number of borders between devices on the longest way to it. A part is the work of one device in
+ * one stage, so parts in the order of their stages never wait for each other in a circle. A part assigns to nothing:
  * new values of variables are results, which take the variables' places once all parts have succeeded. */
 #ifndef LIANA_EXEC_SPLIT_H
 #define LIANA_EXEC_SPLIT_H
@@ -18,7 +18,7 @@ typedef struct liana__crossing {
     const liana__node *node;
     size_t device;
     bool is_variable;
-    liana__part_output from; /* if it is none */
+    liana__part_output from; /* if it is not */
 } liana__crossing;
 
 /* A value that comes to a device: a fed input, or a crossing. */
@@ -30,7 +30,7 @@ typedef struct liana__part_arrival {
     bool becomes_variable; /* its buffer is a variable's new value, and nobody else's */
 } liana__part_arrival;
 
-/* What an input of a part reads. */
+/* The source of a part's input. */
 typedef struct liana__part_input {
     bool is_arrival;
     size_t arrival;
@@ -57,7 +57,7 @@ typedef struct liana__placed_value {
 
 typedef struct liana__split {
     liana__part *parts; /* in an order in which they can run */
-    size_t num_parts;
+    size_t num_parts, part_capacity;
     liana__crossing *crossings;
     size_t num_crossings, crossing_capacity;
     liana__part_arrival *arrivals;

@@ -1,4 +1,4 @@
-/* Cuts what some results and assignments need out of a graph. */
+/* Cuts the nodes that some results and assignments need out of a graph. */
 #include "exec/subgraph.h"
 
 #include "passes/pass.h"

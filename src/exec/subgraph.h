@@ -1,11 +1,11 @@
-/* subgraph.h - the part of a graph that some results and assignments need: what a program compiles when it is first
- * asked for them. */
+/* subgraph.h - the part of a graph that some results and assignments need: a program compiles it when it is first asked
+ * for them. */
 #ifndef LIANA_EXEC_SUBGRAPH_H
 #define LIANA_EXEC_SUBGRAPH_H
 
 #include "ir/graph.h"
 
-/* What is wanted of a graph: results, and assignments by their index. */
+/* The wanted part of a graph: results, and assignments by their index. */
 typedef struct liana__wanted {
     liana__node *const *results;
     size_t num_results;

@@ -141,13 +141,10 @@ liana_status liana__bmp_decode(const uint8_t *bytes, size_t size, const liana__i
 {
     bitmap own = {.bytes = bytes, .size = size};
     LIANA_TRY(open_bitmap(&own, options, error));
-    if (probe) {
-        liana__image_set_probed(image, own.height, own.width, own.channels, 1);
-        return LIANA_OK;
-    }
+    if (liana__image_probed(probe, image, own.height, own.width, own.channels, 1)) return LIANA_OK;
     if (size < own.pixels || (size - own.pixels) / own.row < (size_t)own.height) return fail_short(&own, error);
     size_t needed = (size_t)own.height * (size_t)own.width * (size_t)own.channels;
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, needed, error));
+    LIANA_TRY(liana__image_reserve_spare(image, needed, error));
     uint8_t *out = image->spare;
     for (int64_t y = 0; y < own.height; y++) {
         const uint8_t *row = bytes + own.pixels + (size_t)(own.top_down ? y : own.height - 1 - y) * own.row;

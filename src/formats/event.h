@@ -11,7 +11,7 @@
 /* One value of a summary. */
 typedef struct liana__event_value {
     const char *tag;
-    const char *kind; /* "scalar", "image", "histogram", "audio", or what the plugin of TensorBoard is called */
+    const char *kind; /* "scalar", "image", "histogram", "audio", or the name of TensorBoard's plugin */
     bool has_number;
     double number; /* of a scalar */
 } liana__event_value;

@@ -1,6 +1,7 @@
 /* Reads and writes tf.Example messages. */
 #include "formats/example.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "formats/example.pb-c.h"
 #include "formats/sniff.h"
@@ -15,7 +16,7 @@ typedef struct liana__example_block {
     struct liana__example_block *next;
     size_t size;
     size_t used;
-    size_t padding; /* keeps what follows aligned to 16 bytes */
+    size_t padding; /* keeps the memory behind it aligned to 16 bytes */
 } block;
 
 enum {
@@ -239,11 +240,10 @@ static LIANA__PRINTF(4, 5) liana_status
     liana__error what = {0};
     liana__fail_list(&what, status, format, arguments);
     va_end(arguments);
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__example_describe(example, &text);
     liana__fail(error, status, "%.1024s; %s", what.message, text.data ? text.data : "");
     if (error && example->file) liana__fail_within(error, "'%s', record %zu", example->file, example->record);
-    liana__text_free(&text);
     return status;
 }
 
@@ -300,20 +300,14 @@ liana_status liana__example_int64(const liana__example *example, const char *nam
     return LIANA_OK;
 }
 
-liana_status liana__example_float(const liana__example *example, const char *name, float *value, liana__error *error)
-{
-    liana__feature feature;
-    LIANA_TRY(find_single(example, name, LIANA__FEATURE_FLOAT, &feature, error));
-    *value = feature.floats[0];
-    return LIANA_OK;
-}
-
-/* A new entry with an unset kind, or NULL. */
-static Liana__Feature *add_entry(liana__example_builder *builder, const char *name)
+/* A new entry for a list that was just allocated, or NULL. The caller fills in the list and hangs it in. */
+static Liana__Feature *add_entry(liana__example_builder *builder, const char *name, Liana__Feature__KindCase kind,
+                                 const void *list)
 {
     Liana__FeatureEntry *entry = liana__arena_allocate(&builder->arena, sizeof *entry);
     Liana__Feature *value = liana__arena_allocate(&builder->arena, sizeof *value);
-    if (!entry || !value || !liana__grow(&builder->entries, builder->count, &builder->capacity, sizeof entry)) {
+    if (!list || !entry || !value ||
+        !liana__grow(&builder->entries, builder->count, &builder->capacity, sizeof entry)) {
         builder->failed = true;
         return NULL;
     }
@@ -322,54 +316,45 @@ static Liana__Feature *add_entry(liana__example_builder *builder, const char *na
     /* protobuf-c only reads it. */
     entry->key = (char *)(uintptr_t)name;
     entry->value = value;
+    value->kind_case = kind;
     builder->entries[builder->count++] = entry;
     return value;
 }
 
 void liana__example_add_bytes(liana__example_builder *builder, const char *name, const void *bytes, size_t size)
 {
-    Liana__Feature *feature = add_entry(builder, name);
-    Liana__BytesList *list = liana__arena_allocate(&builder->arena, sizeof *list);
-    ProtobufCBinaryData *value = liana__arena_allocate(&builder->arena, sizeof *value);
-    if (!feature || !list || !value) {
-        builder->failed = true;
-        return;
-    }
-    *value = (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)bytes};
-    liana__bytes_list__init(list);
-    list->n_value = 1;
-    list->value = value;
-    feature->kind_case = LIANA__FEATURE__KIND_BYTES_LIST;
-    feature->bytes_list = list;
+    struct one_value {
+        Liana__BytesList list;
+        ProtobufCBinaryData value;
+    } *one = liana__arena_allocate(&builder->arena, sizeof *one);
+    Liana__Feature *feature = add_entry(builder, name, LIANA__FEATURE__KIND_BYTES_LIST, one);
+    if (!feature) return;
+    one->value = (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)bytes};
+    liana__bytes_list__init(&one->list);
+    one->list.n_value = 1;
+    one->list.value = &one->value;
+    feature->bytes_list = &one->list;
 }
 
 void liana__example_add_int64s(liana__example_builder *builder, const char *name, const int64_t *values, size_t count)
 {
-    Liana__Feature *feature = add_entry(builder, name);
     Liana__Int64List *list = liana__arena_allocate(&builder->arena, sizeof *list);
-    if (!feature || !list) {
-        builder->failed = true;
-        return;
-    }
+    Liana__Feature *feature = add_entry(builder, name, LIANA__FEATURE__KIND_INT64_LIST, list);
+    if (!feature) return;
     liana__int64_list__init(list);
     list->n_value = count;
     list->value = (int64_t *)(uintptr_t)values;
-    feature->kind_case = LIANA__FEATURE__KIND_INT64_LIST;
     feature->int64_list = list;
 }
 
 void liana__example_add_floats(liana__example_builder *builder, const char *name, const float *values, size_t count)
 {
-    Liana__Feature *feature = add_entry(builder, name);
     Liana__FloatList *list = liana__arena_allocate(&builder->arena, sizeof *list);
-    if (!feature || !list) {
-        builder->failed = true;
-        return;
-    }
+    Liana__Feature *feature = add_entry(builder, name, LIANA__FEATURE__KIND_FLOAT_LIST, list);
+    if (!feature) return;
     liana__float_list__init(list);
     list->n_value = count;
     list->value = (float *)(uintptr_t)values;
-    feature->kind_case = LIANA__FEATURE__KIND_FLOAT_LIST;
     feature->float_list = list;
 }
 

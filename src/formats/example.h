@@ -63,7 +63,7 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
  * rule for maps). */
 bool liana__example_find(const liana__example *example, const char *name, liana__feature *feature);
 
-/* Adds "the record has: image (bytes), area (float), boxes (12 float)", with what else is to be said of it. */
+/* Adds "the record has: image (bytes), area (float), boxes (12 float)", with further facts. */
 void liana__example_describe(const liana__example *example, liana__text *text);
 
 /* The feature of that name. It must be of that kind, with any number of values. Errors: NOT_FOUND (lists the existing
@@ -75,8 +75,6 @@ liana_status liana__example_list(const liana__example *example, const char *name
 liana_status liana__example_bytes(const liana__example *example, const char *name, const uint8_t **bytes, size_t *size,
                                   liana__error *error) LIANA_MUST_USE;
 liana_status liana__example_int64(const liana__example *example, const char *name, int64_t *value, liana__error *error)
-    LIANA_MUST_USE;
-liana_status liana__example_float(const liana__example *example, const char *name, float *value, liana__error *error)
     LIANA_MUST_USE;
 
 /* Writes examples: add features, then pack. Packing empties the builder for the next example. Zero-initialise; free at

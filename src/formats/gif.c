@@ -26,7 +26,7 @@ static liana_status fail(int code, liana__error *error)
                        why ? why : "it ends before its first picture");
 }
 
-/* Goes to the first picture, past what stands before it. */
+/* Goes to the first picture, past everything before it. */
 static liana_status find_picture(GifFileType *file, liana__error *error)
 {
     for (;;) {
@@ -50,7 +50,7 @@ static const ColorMapObject *palette_of(const GifFileType *file)
     return file->Image.ColorMap ? file->Image.ColorMap : file->SColorMap;
 }
 
-/* The picture's part of a row of the image. What the picture leaves free is black. */
+/* The picture's part of a row of the image. Pixels outside of the picture are black. */
 static void place_row(const GifFileType *file, const GifPixelType *indices, int64_t y, int64_t height, int64_t width,
                       uint8_t *pixels)
 {
@@ -88,17 +88,13 @@ static liana_status read_picture(GifFileType *file, const liana__image_options *
 {
     const int64_t height = file->SHeight, width = file->SWidth;
     LIANA_TRY(liana__image_check_size("GIF", height, width, options, error));
-    if (probe) {
-        liana__image_set_probed(image, height, width, 3, 1);
-        return LIANA_OK;
-    }
+    if (liana__image_probed(probe, image, height, width, 3, 1)) return LIANA_OK;
     LIANA_TRY(find_picture(file, error));
     LIANA_TRY(liana__image_check_size("GIF", file->Image.Height, file->Image.Width, options, error));
     if (!palette_of(file)) return liana__fail(error, LIANA_INVALID_DATA, "the GIF image has no palette");
     /* The image, and behind it a row of the picture. */
     size_t size = 3 * (size_t)height * (size_t)width;
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, size + (size_t)file->Image.Width,
-                                         error));
+    LIANA_TRY(liana__image_reserve_spare(image, size + (size_t)file->Image.Width, error));
     memset(image->spare, 0, size);
     LIANA_TRY(read_rows(file, image->spare + size, height, width, image->spare, error));
     return liana__image_finish(image, options, height, width, 3, 1, error);

@@ -1,4 +1,4 @@
-/* Inflates and writes gzip through zlib. */
+/* Inflates gzip and zlib streams through zlib. */
 #define ZLIB_CONST /* makes zlib declare its input as const */
 #include "formats/gzip.h"
 
@@ -154,79 +154,4 @@ liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size,
     *inflated = work.out;
     *inflated_size = work.out_size;
     return LIANA_OK;
-}
-
-enum { OUT_SIZE = 64 * 1024 };
-
-typedef struct liana__gzip_state {
-    z_stream stream;
-    uint8_t out[OUT_SIZE];
-} gzip_state;
-
-liana_status liana__gzip_begin(liana__gzip_writer *writer, const char *path, liana__error *error)
-{
-    *writer = (liana__gzip_writer){.file = {.descriptor = -1}};
-    gzip_state *state = calloc(1, sizeof *state);
-    /* 15: the largest window; 16: gzip; 8: the usual memory. */
-    if (!state || deflateInit2(&state->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY)) {
-        free(state);
-        return liana__fail_memory(error, path);
-    }
-    writer->state = state;
-    liana_status status = liana__file_begin(&writer->file, path, error);
-    if (status != LIANA_OK) liana__gzip_abandon(writer);
-    return status;
-}
-
-/* Deflates what is in the stream's input; with Z_FINISH up to the end. */
-static liana_status deflate_input(liana__gzip_writer *writer, int flush, liana__error *error)
-{
-    z_stream *stream = &writer->state->stream;
-    do {
-        stream->next_out = writer->state->out;
-        stream->avail_out = OUT_SIZE;
-        if (deflate(stream, flush) == Z_STREAM_ERROR) {
-            return liana__fail(error, LIANA_INTERNAL, "'%s': written to after its end", writer->file.path);
-        }
-        LIANA_TRY(liana__file_write(&writer->file, writer->state->out, OUT_SIZE - stream->avail_out, error));
-    } while (stream->avail_out == 0);
-    return LIANA_OK;
-}
-
-liana_status liana__gzip_write(liana__gzip_writer *writer, const void *data, size_t size, liana__error *error)
-{
-    z_stream *stream = &writer->state->stream;
-    stream->next_in = data;
-    while (size > 0) {
-        uInt piece = size < UINT32_MAX ? (uInt)size : UINT32_MAX;
-        stream->avail_in = piece;
-        LIANA_TRY(deflate_input(writer, Z_NO_FLUSH, error));
-        size -= piece;
-    }
-    return LIANA_OK;
-}
-
-static void release_state(liana__gzip_writer *writer)
-{
-    if (writer->state) deflateEnd(&writer->state->stream);
-    free(writer->state);
-    writer->state = NULL;
-}
-
-liana_status liana__gzip_commit(liana__gzip_writer *writer, bool durable, liana__error *error)
-{
-    writer->state->stream.avail_in = 0;
-    liana_status status = deflate_input(writer, Z_FINISH, error);
-    if (status != LIANA_OK) {
-        liana__gzip_abandon(writer);
-        return status;
-    }
-    release_state(writer);
-    return liana__file_commit(&writer->file, durable, error);
-}
-
-void liana__gzip_abandon(liana__gzip_writer *writer)
-{
-    release_state(writer);
-    liana__file_abandon(&writer->file);
 }

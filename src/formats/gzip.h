@@ -1,9 +1,8 @@
-/* gzip.h - gzip and zlib streams: inflating into memory with a limit; writing gzip files. */
+/* gzip.h - gzip and zlib streams: inflating into memory with a limit. */
 #ifndef LIANA_FORMATS_GZIP_H
 #define LIANA_FORMATS_GZIP_H
 
 #include "base/error.h"
-#include "base/file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 #define LIANA__DEFAULT_INFLATED_LIMIT ((size_t)1 << 30)
 
 /* Whether the bytes begin with the magic number of gzip, or with a header of zlib. The latter has only 11 bits: check
- * first what else the bytes may be. */
+ * the other kinds of files first. */
 bool liana__is_gzip(const uint8_t *bytes, size_t size);
 bool liana__is_zlib(const uint8_t *bytes, size_t size);
 
@@ -24,17 +23,5 @@ bool liana__is_zlib(const uint8_t *bytes, size_t size);
  * OUT_OF_MEMORY. On failure *inflated is NULL. */
 liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size, size_t limit, uint8_t **inflated,
                             size_t *inflated_size, liana__error *error) LIANA_MUST_USE;
-
-/* Writes a gzip file in pieces, like liana__file_writer: begin, any number of writes, then commit, or abandon after a
- * failure. The same pieces give the same bytes (there is no time stamp). */
-typedef struct liana__gzip_writer {
-    liana__file_writer file;
-    struct liana__gzip_state *state;
-} liana__gzip_writer;
-liana_status liana__gzip_begin(liana__gzip_writer *writer, const char *path, liana__error *error) LIANA_MUST_USE;
-liana_status liana__gzip_write(liana__gzip_writer *writer, const void *data, size_t size, liana__error *error)
-    LIANA_MUST_USE;
-liana_status liana__gzip_commit(liana__gzip_writer *writer, bool durable, liana__error *error) LIANA_MUST_USE;
-void liana__gzip_abandon(liana__gzip_writer *writer);
 
 #endif

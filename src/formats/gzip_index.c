@@ -224,12 +224,9 @@ liana_status liana__gzip_index_build(const liana__file_view *file, uint64_t span
     liana_status status = index->file.name ? build(&work, error) : liana__fail_memory(error, file->name);
     liana__file_view_free(&work.in.view);
     free(work.piece);
-    if (status != LIANA_OK) {
-        liana__gzip_index_free(index);
-        return status;
-    }
-    *out = index;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = index;
+    if (status != LIANA_OK) liana__gzip_index_free(index);
+    return status;
 }
 
 void liana__gzip_index_free(liana__gzip_index *index)

@@ -277,12 +277,9 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **out, liana__error 
     liana__error own;
     if (!error) error = &own;
     liana_status status = file->path ? open_file(file, error) : liana__fail_memory(error, path);
-    if (status != LIANA_OK) {
-        liana__hdf5_close(file);
-        return status;
-    }
-    *out = file;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = file;
+    if (status != LIANA_OK) liana__hdf5_close(file);
+    return status;
 }
 
 void liana__hdf5_close(liana__hdf5 *file)
@@ -300,14 +297,6 @@ void liana__hdf5_close(liana__hdf5 *file)
 const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file)
 {
     return &file->contents;
-}
-
-const liana__hdf5_layer *liana__hdf5_find_layer(const liana__hdf5 *file, const char *name)
-{
-    for (size_t i = 0; i < file->contents.num_layers; i++) {
-        if (strcmp(file->contents.layers[i].name, name) == 0) return &file->contents.layers[i];
-    }
-    return NULL;
 }
 
 static liana_status read_below(const liana__hdf5 *file, liana__hdf5_node group, const liana__hdf5_weight *weight,

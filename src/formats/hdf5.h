@@ -60,9 +60,6 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **file, liana__error
 void liana__hdf5_close(liana__hdf5 *file);
 
 const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file);
-/* The layer of that name, or NULL. */
-const liana__hdf5_layer *liana__hdf5_find_layer(const liana__hdf5 *file, const char *name);
-
 /* Reads one array, row-major, converted to float32. `values` has room for weight->num_elements. Errors: DATA_LOSS, with
  * the file, the layer and the weight. */
 liana_status liana__hdf5_read(const liana__hdf5 *file, const liana__hdf5_weight *weight, float *values,

@@ -27,7 +27,7 @@ bool liana__classic_at(const liana__classic *file, uint64_t address, uint64_t si
 bool liana__span_at(liana__span span, uint64_t offset, uint64_t size, liana__span *part);
 /* A little-endian number of 1 to 8 bytes. */
 uint64_t liana__span_number(const uint8_t *bytes, int size);
-/* DATA_LOSS: "the file is damaged: what". */
+/* DATA_LOSS: "the file is damaged: `what`". */
 liana_status liana__classic_damaged(liana__error *error, const char *what);
 
 /* The kinds of header messages that matter here (IV.A.2). */
@@ -71,7 +71,7 @@ typedef struct liana__classic_type {
     bool is_signed;    /* INTEGER */
     bool space_padded; /* TEXT */
     bool of_text;      /* VARIABLE */
-    const char *name;  /* "float32", ...; NULL for a kind of number that is not read, and for what is no number */
+    const char *name;  /* "float32", ...; NULL for other kinds of numbers, and for types that are no numbers */
 } liana__classic_type;
 liana_status liana__classic_type_of(liana__span body, liana__classic_type *type, liana__error *error) LIANA_MUST_USE;
 

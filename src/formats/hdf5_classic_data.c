@@ -192,7 +192,8 @@ liana_status liana__classic_describe(liana__hdf5_source *source, liana__hdf5_nod
 
 /* --- Chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Undoes shuffle: first all first bytes of the elements, then all second bytes, ... (what is left over stays). */
+/* Undoes shuffle: first all first bytes of the elements, then all second bytes, ... (bytes after the last whole element
+ * stay). */
 static void unshuffle(const uint8_t *from, uint8_t *to, size_t size, size_t element)
 {
     size_t count = element ? size / element : 0;

@@ -157,10 +157,7 @@ liana_status liana__hdf5_classic_open(const uint8_t *bytes, size_t size, liana__
                                         liana__classic_read},
                              .file = {bytes, size}};
     liana_status status = read_superblock(file, error);
-    if (status != LIANA_OK) {
-        free(file);
-        return status;
-    }
-    *source = &file->source;
-    return LIANA_OK;
+    if (status == LIANA_OK) *source = &file->source;
+    if (status != LIANA_OK) free(file);
+    return status;
 }

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "formats/hdf5.h"
 
-/* A group or a dataset. Only the source knows what the number means. */
+/* A group or a dataset. Only the source knows the meaning of the number. */
 typedef int64_t liana__hdf5_node;
 
 typedef struct liana__hdf5_source liana__hdf5_source;

@@ -263,11 +263,8 @@ liana_status liana__hdf5_library_open(const char *path, uint64_t file_size, lian
     liana__hdf5_quiet quiet = liana__hdf5_enter();
     liana_status status = open_quietly(library, path, error);
     liana__hdf5_leave(quiet);
-    if (status != LIANA_OK) {
-        close_library(&library->base);
-        return status;
-    }
-    *source = &library->base;
-    return LIANA_OK;
+    if (status == LIANA_OK) *source = &library->base;
+    if (status != LIANA_OK) close_library(&library->base);
+    return status;
 }
 #endif

@@ -75,7 +75,7 @@ static liana_status read_header(liana__idx *idx, const uint8_t *bytes, size_t si
     return LIANA_OK;
 }
 
-/* The first dimension becomes what there is room for. */
+/* The first dimension becomes as long as there is room for. */
 static size_t keep_start(liana__idx *idx, size_t found, size_t expected)
 {
     size_t one = expected / idx->dimensions[0];
@@ -121,7 +121,7 @@ static liana_status read_dimensions(liana__idx *idx, const uint8_t *bytes, size_
     return LIANA_OK;
 }
 
-enum { HEAD = 512 }; /* more than a header has, and enough to see what else a file is */
+enum { HEAD = 512 }; /* more than a header has, and enough to see another kind of file */
 
 /* `head` is a copy of the first bytes, as many as there are up to HEAD. */
 static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8_t *bytes, size_t size, bool start,
@@ -132,14 +132,6 @@ static liana_status read_array(liana__idx *idx, const uint8_t *head, const uint8
     LIANA_TRY(read_dimensions(idx, head, size, element_size, start, error));
     idx->data = bytes + 4 + 4 * (size_t)idx->num_dimensions;
     return LIANA_OK;
-}
-
-static liana_status read_bytes(liana__idx *idx, const uint8_t *bytes, size_t size, size_t limit, bool start,
-                               liana__error *error)
-{
-    if (!liana__is_gzip(bytes, size)) return read_array(idx, bytes, bytes, size, start, error);
-    LIANA_TRY(liana__inflate(idx->name, bytes, size, limit, &idx->inflated, &size, error));
-    return read_array(idx, idx->inflated, idx->inflated, size, start, error);
 }
 
 /* Reads a copy, since others may cut the file. A compressed file is read as a whole. */
@@ -161,32 +153,12 @@ static liana_status read_file(liana__idx *idx, size_t limit, bool start, liana__
     return status == LIANA_OK ? read_array(idx, idx->inflated, idx->inflated, size, start, error) : status;
 }
 
-liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
-                                   bool start, liana__idx *idx, liana__error *error)
-{
-    *idx = (liana__idx){.name = strdup(name)};
-    liana_status status =
-        idx->name ? read_bytes(idx, bytes, size, inflated_limit, start, error) : liana__fail_memory(error, name);
-    if (status != LIANA_OK) liana__idx_close(idx);
-    return status;
-}
-
-static liana_status open_file(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
+liana_status liana__idx_open(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
 {
     *idx = (liana__idx){.name = strdup(path)};
     liana_status status = idx->name ? read_file(idx, inflated_limit, start, error) : liana__fail_memory(error, path);
     if (status != LIANA_OK) liana__idx_close(idx);
     return status;
-}
-
-liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
-{
-    return open_file(path, inflated_limit, false, idx, error);
-}
-
-liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
-{
-    return open_file(path, inflated_limit, true, idx, error);
 }
 
 void liana__idx_close(liana__idx *idx)

@@ -33,7 +33,7 @@ typedef struct liana__idx {
     int num_dimensions;
     size_t dimensions[LIANA__IDX_MAX_DIMENSIONS];
     size_t num_elements;
-    size_t missing;      /* liana__idx_open_start: by how much the first dimension is smaller than in the header */
+    size_t missing;      /* with `start`: by how much the first dimension is smaller than in the header */
     size_t size;         /* of the data, in bytes */
     const uint8_t *data; /* the values as in the file: big-endian, not aligned. Valid until liana__idx_close */
     char *name;
@@ -42,23 +42,15 @@ typedef struct liana__idx {
 } liana__idx;
 
 /* Opens a file, and inflates it if it is gzipped (to at most `inflated_limit` bytes; 0: LIANA__DEFAULT_INFLATED_LIMIT).
- * On failure there is nothing to close. Errors: NOT_FOUND, IO_ERROR, INVALID_DATA (not an IDX file, an unknown type,
- * more values than the dimensions say), DATA_LOSS (fewer values than they say, damaged gzip), OUT_OF_RANGE (above the
- * limit), OUT_OF_MEMORY. */
-liana_status liana__idx_open(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
+ * `start`: gives the existing part of a truncated file; the first dimension is then smaller than in the header. (A
+ * truncated gzipped file gives nothing.) On failure there is nothing to close. Errors: NOT_FOUND, IO_ERROR,
+ * INVALID_DATA (not an IDX file, an unknown type, more values than the dimensions say), DATA_LOSS (fewer values than
+ * they say, damaged gzip), OUT_OF_RANGE (above the limit), OUT_OF_MEMORY. */
+liana_status liana__idx_open(const char *path, size_t inflated_limit, bool start, liana__idx *idx, liana__error *error)
     LIANA_MUST_USE;
-
-/* The same, but gives the existing part of a truncated file: the first dimension is then smaller than in the header. (A
- * truncated gzipped file gives nothing.) */
-liana_status liana__idx_open_start(const char *path, size_t inflated_limit, liana__idx *idx, liana__error *error)
-    LIANA_MUST_USE;
-
-/* Both, for bytes in memory, which must outlive the result. `name` is used as the path in messages (copied). */
-liana_status liana__idx_open_bytes(const char *name, const uint8_t *bytes, size_t size, size_t inflated_limit,
-                                   bool start, liana__idx *idx, liana__error *error) LIANA_MUST_USE;
 void liana__idx_close(liana__idx *idx);
 
-/* Fails with INVALID_DATA unless the file has `num_dimensions` dimensions of u8. `what` says what is expected ("images
+/* Fails with INVALID_DATA unless the file has `num_dimensions` dimensions of u8. `what` is the expected array ("images
  * of 3 dimensions: number, height, width"). */
 liana_status liana__idx_expect_u8(const liana__idx *idx, int num_dimensions, const char *what, liana__error *error)
     LIANA_MUST_USE;

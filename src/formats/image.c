@@ -1,4 +1,4 @@
-/* Finds out what kind of image bytes are, and chooses the decoder. */
+/* Finds the kind of an image by its bytes, and chooses the decoder. */
 #include "formats/image.h"
 
 #include "base/little_endian.h"

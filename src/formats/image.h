@@ -91,7 +91,7 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * PNG: all colour types, bit depths and interlacing. As in TensorFlow's decode_png, alpha and transparency are dropped,
  * not blended, and 16-bit samples keep their high byte.
  *
- * GIF: the first picture; what it leaves free is black. BMP: without compression. WebP: no animation. TIFF: the first
+ * GIF: the first picture; free pixels are black. BMP: without compression. WebP: no animation. TIFF: the first
  * image. Alpha is dropped as for PNG; that of a TIFF darkens, as libtiff has it. The EXIF orientation of PNG and WebP,
  * and TIFF's own, are applied too.
  *
@@ -102,7 +102,7 @@ liana__image_kind liana__image_sniff(const void *bytes, size_t size);
  * whole, since its checksums cover all rows.
  *
  * Errors: DATA_LOSS for truncated or damaged bytes (libjpeg alone would paint the missing part grey), INVALID_DATA if
- * it is none of these (the message says what it looks like), UNIMPLEMENTED where the library of its kind is not
+ * it has another format (the message names it if it can), UNIMPLEMENTED where the library of its kind is not
  * installed, OUT_OF_RANGE for too many pixels, OUT_OF_MEMORY. After a failure the image is empty (height 0). */
 liana_status liana__image_decode(const void *bytes, size_t size, const liana__image_options *options,
                                  liana__image *image, liana__error *error) LIANA_MUST_USE;

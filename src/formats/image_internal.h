@@ -1,4 +1,4 @@
-/* image_internal.h - what image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c) share. */
+/* image_internal.h - the common code of image.c and the codecs (jpeg.c, png.c, bmp.c, gif.c, webp.c, tiff.c). */
 #ifndef LIANA_FORMATS_IMAGE_INTERNAL_H
 #define LIANA_FORMATS_IMAGE_INTERNAL_H
 
@@ -36,8 +36,8 @@ void liana__image_turn(const uint8_t *src, int64_t height, int64_t width, int ch
 liana__image_region liana__image_turn_region(const liana__image_region *region, int64_t height, int64_t width,
                                              int orientation);
 
-/* The result of a probe of a stored image of this size and orientation. */
-void liana__image_set_probed(liana__image *image, int64_t height, int64_t width, int channels, int orientation);
+/* Sets the result of a probe of a stored image of this size and orientation. False: the image is to be decoded. */
+bool liana__image_probed(bool probe, liana__image *image, int64_t height, int64_t width, int channels, int orientation);
 
 /* The end of decoders that decode whole images: makes the image that the options ask for from the stored pixels in
  * image->spare, which are changed. `channels` (1 or 3) are those of the pixels. Errors: OUT_OF_MEMORY. */
@@ -57,8 +57,7 @@ liana_status liana__image_check_encode(const char *kind, int64_t height, int64_t
 liana_status liana__image_place(liana__image *image, const liana__image_options *options, int64_t height, int64_t width,
                                 int channels, liana__error *error) LIANA_MUST_USE;
 
-/* Makes room for `size` bytes in one of the image's buffers; the previous contents are lost. Errors: OUT_OF_MEMORY. */
-liana_status liana__image_reserve_bytes(const liana__image *image, uint8_t **buffer, size_t *capacity, size_t size,
-                                        liana__error *error) LIANA_MUST_USE;
+/* Makes room for `size` bytes in image->spare; the previous contents are lost. Errors: OUT_OF_MEMORY. */
+liana_status liana__image_reserve_spare(liana__image *image, size_t size, liana__error *error) LIANA_MUST_USE;
 
 #endif

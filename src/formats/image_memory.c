@@ -38,8 +38,8 @@ liana_status liana__image_check_encode(const char *kind, int64_t height, int64_t
     return LIANA_OK;
 }
 
-liana_status liana__image_reserve_bytes(const liana__image *image, uint8_t **buffer, size_t *capacity, size_t size,
-                                        liana__error *error)
+static liana_status reserve(const liana__image *image, uint8_t **buffer, size_t *capacity, size_t size,
+                            liana__error *error)
 {
     if (size <= *capacity) return LIANA_OK;
     LIANA_TRY(liana__memory_share_ask(image->share, size - *capacity, "an image", error));
@@ -51,6 +51,11 @@ liana_status liana__image_reserve_bytes(const liana__image *image, uint8_t **buf
     return LIANA_OK;
 }
 
+liana_status liana__image_reserve_spare(liana__image *image, size_t size, liana__error *error)
+{
+    return reserve(image, &image->spare, &image->spare_capacity, size, error);
+}
+
 liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t width, int channels, liana__error *error)
 {
     size_t size;
@@ -59,7 +64,7 @@ liana_status liana__image_reserve(liana__image *image, int64_t height, int64_t w
         __builtin_add_overflow(size, (size_t)LIANA__IMAGE_OFFSET, &size)) {
         return liana__fail_memory(error, "an image");
     }
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->memory, &image->capacity, size, error));
+    LIANA_TRY(reserve(image, &image->memory, &image->capacity, size, error));
     image->pixels = image->memory + LIANA__IMAGE_OFFSET;
     image->height = height;
     image->width = width;

@@ -264,7 +264,7 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
     uint8_t *pixels = image->pixels;
     if (orientation != 1) {
         size_t needed = (size_t)region.height * (size_t)region.width * (size_t)channels;
-        fail(state, liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, needed, state->error));
+        fail(state, liana__image_reserve_spare(image, needed, state->error));
         pixels = image->spare;
     }
     if (region.top > 0) jpeg_skip_scanlines(jpeg, (JDIMENSION)region.top);
@@ -288,7 +288,6 @@ static void read_pixels(reader *state, int channels, int orientation, const uint
 static void read_image(reader *state, const uint8_t *bytes, size_t size)
 {
     struct jpeg_decompress_struct *jpeg = &state->jpeg;
-    liana__image *image = state->image;
     const liana__image_options *options = state->options;
     jpeg_create_decompress(jpeg);
     jpeg->progress = &state->progress;
@@ -300,11 +299,8 @@ static void read_image(reader *state, const uint8_t *bytes, size_t size)
     int own = jpeg->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
     int channels = options->channels && !state->probe ? options->channels : own;
     int orientation = options->ignore_orientation ? 1 : read_orientation(jpeg);
-    if (!state->probe) {
-        read_pixels(state, channels, orientation, bytes, size);
-        return;
-    }
-    liana__image_set_probed(image, height, width, channels, orientation);
+    if (liana__image_probed(state->probe, state->image, height, width, channels, orientation)) return;
+    read_pixels(state, channels, orientation, bytes, size);
 }
 
 static struct jpeg_error_mgr *set_up_errors(struct jpeg_error_mgr *manager)

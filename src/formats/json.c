@@ -60,8 +60,8 @@ static int depth_of(const json_t *json, int limit)
     return deepest + (json_is_object(json) || json_is_array(json));
 }
 
-/* Bytes of memory of what a character of JSON begins, at least: jansson's value, ours, and what refers to them. Of a
- * value that follows a comma nobody knows yet what it is. */
+/* The least memory of the value that a character of JSON begins, in bytes: jansson's value, ours, and the pointers to
+ * them. The kind of a value that follows a comma is not known yet. */
 enum { OBJECT_BYTES = 360, ARRAY_BYTES = 260, KEY_BYTES = 150, NEXT_BYTES = 170 };
 
 /* Where the text that begins at `at` ends: behind its closing quote, or at the end of all. */

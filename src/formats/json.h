@@ -21,7 +21,7 @@ liana_status liana__json_check_memory(const char *text, size_t size, const char 
     LIANA_MUST_USE;
 
 /* Parses a text; `file` is its name in places and messages. The tree is in the arena. Errors: INVALID_DATA with
- * "file:line:column: what is wrong"; OUT_OF_RANGE (too many values); OUT_OF_MEMORY. */
+ * "file:line:column: the fault"; OUT_OF_RANGE (too many values); OUT_OF_MEMORY. */
 liana_status liana__json_parse(const char *text, size_t size, const char *file, liana__arena *arena,
                                liana__value **value, liana__error *error) LIANA_MUST_USE;
 

@@ -61,12 +61,14 @@ liana__image_region liana__image_turn_region(const liana__image_region *region, 
     return stored;
 }
 
-void liana__image_set_probed(liana__image *image, int64_t height, int64_t width, int channels, int orientation)
+bool liana__image_probed(bool probe, liana__image *image, int64_t height, int64_t width, int channels, int orientation)
 {
+    if (!probe) return false;
     bool transposed = liana__orientation_transposes(orientation);
     image->height = transposed ? width : height;
     image->width = transposed ? height : width;
     image->channels = channels;
+    return true;
 }
 
 static void convert(uint8_t *pixels, int64_t count, int from, int to)

@@ -92,10 +92,7 @@ static void read_image(reader *state)
     int wanted = state->options->channels ? state->options->channels : colour ? 3 : 1;
     fail(state, liana__image_check_size("PNG", height, width, state->options, state->error));
     int orientation = state->options->ignore_orientation ? 1 : read_orientation(state->bytes, state->size);
-    if (state->probe) {
-        liana__image_set_probed(state->image, height, width, colour ? 3 : 1, orientation);
-        return;
-    }
+    if (liana__image_probed(state->probe, state->image, height, width, colour ? 3 : 1, orientation)) return;
     if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
     if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png);
     png_set_strip_16(png);
@@ -117,8 +114,7 @@ static void read_image(reader *state)
         fail(state, liana__image_place(image, state->options, height, width, wanted, state->error));
         pixels = image->pixels;
     } else {
-        fail(state, liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, row * (size_t)height,
-                                               state->error));
+        fail(state, liana__image_reserve_spare(image, row * (size_t)height, state->error));
         pixels = image->spare;
     }
     for (int pass = 0; pass < passes; pass++) {

@@ -65,7 +65,7 @@ static liana_status read_range(const liana__safetensors *file, uint64_t offset, 
     return liana__fail(error, LIANA_IO_ERROR, "'%s' cannot be read at offset %" PRIu64, file->path, offset);
 }
 
-/* The state of an open call: what its helpers need to read the header and to name things in messages. */
+/* The state of an open call: for helpers that read the header and name things in messages. */
 typedef struct reading {
     const char *path;
     liana__safetensors *file;
@@ -406,7 +406,7 @@ static liana_status describe_tensor(const char *path, const liana__safetensors_t
     json_t *row = json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtypes[tensor->dtype].name, "shape", shape, "data_offsets",
                             (json_int_t)*offset, (json_int_t)size);
     *offset = size;
-    /* jansson refuses only what is not UTF-8 or does not fit into memory. */
+    /* jansson refuses only texts that are not UTF-8 or do not fit into memory. */
     if (json_object_set_new(header, name, row) == 0) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': the tensor name '%s' is not valid UTF-8", path, name);
 }
@@ -540,9 +540,7 @@ liana_status liana__safetensors_write(const char *path, const liana__safetensors
     liana__safetensors_writer writer;
     LIANA_TRY(liana__safetensors_begin(&writer, path, contents, error));
     liana_status status = put_tensors(&writer, contents, error);
-    if (status != LIANA_OK) {
-        liana__safetensors_abandon(&writer);
-        return status;
-    }
-    return liana__safetensors_finish(&writer, durable, checksum, error);
+    if (status == LIANA_OK) return liana__safetensors_finish(&writer, durable, checksum, error);
+    liana__safetensors_abandon(&writer);
+    return status;
 }

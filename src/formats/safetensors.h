@@ -43,7 +43,7 @@ typedef struct liana__safetensors_tensor {
     liana__safetensors_dtype dtype;
     int rank;
     int64_t shape[LIANA__SAFETENSORS_MAX_RANK];
-    const void *data; /* what liana__safetensors_write writes; the reader leaves it NULL */
+    const void *data; /* the data for liana__safetensors_write; the reader leaves it NULL */
     uint64_t offset;  /* set by the reader: where the data begin in the file */
     size_t size;      /* bytes of data, set by the reader; the step-by-step writer ignores it */
 } liana__safetensors_tensor;
@@ -116,7 +116,7 @@ liana_status liana__safetensors_put(liana__safetensors_writer *writer, const voi
  * Errors: INVALID_ARGUMENT if data are missing. After a failure there is nothing to abandon. */
 liana_status liana__safetensors_finish(liana__safetensors_writer *writer, bool durable, uint32_t *checksum,
                                        liana__error *error) LIANA_MUST_USE;
-/* Removes what was written, after a failed put. */
+/* Removes the written file, after a failed put. */
 void liana__safetensors_abandon(liana__safetensors_writer *writer);
 
 /* Writes a whole file, from tensors whose `data` is set (`size` may be 0; otherwise it must fit the shape). */

@@ -1,4 +1,4 @@
-/* Says what the first bytes of a file look like. */
+/* Names the kind of file that begins with some bytes. */
 #include "formats/sniff.h"
 
 #include <stdbool.h>

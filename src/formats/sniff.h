@@ -1,4 +1,4 @@
-/* sniff.h - what the bytes of a wrong file look like, for error messages. */
+/* sniff.h - names the kind of a wrong file by its first bytes, for error messages. */
 #ifndef LIANA_FORMATS_SNIFF_H
 #define LIANA_FORMATS_SNIFF_H
 

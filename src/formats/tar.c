@@ -155,7 +155,7 @@ static liana_status fail_header(const liana__tar *tar, liana__file_view *view, u
 {
     if (offset == 0) {
         const uint8_t *bytes;
-        size_t size = tar->size < BLOCK ? tar->size : BLOCK;
+        size_t size = tar->mapping.size < BLOCK ? tar->mapping.size : BLOCK;
         LIANA_TRY(liana__file_view_get(view, 0, size, &bytes, error));
         const char *looks = liana__sniff(bytes, size);
         bool packed = liana__is_gzip(bytes, size);
@@ -174,7 +174,7 @@ static liana_status fail_short(const liana__tar *tar, uint64_t offset, const cha
     return liana__fail(error, LIANA_DATA_LOSS,
                        "'%s' is truncated: %s at offset %" PRIu64 ", where the file has %zu "
                        "bytes; copy or download it again",
-                       tar->name, what, offset, tar->size);
+                       tar->name, what, offset, tar->mapping.size);
 }
 
 static liana_status add_member(liana__tar *tar, const char *name, uint64_t offset, uint64_t size, liana__error *error)
@@ -191,7 +191,7 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
     extension extended = {0};
     uint64_t offset = 0;
     for (;;) {
-        if (tar->size - offset < BLOCK) {
+        if (tar->mapping.size - offset < BLOCK) {
             return offset == 0 ? fail_header(tar, view, 0, error)
                                : fail_short(tar, offset, "there is no end mark (two blocks of zeros)", error);
         }
@@ -206,7 +206,7 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
         bool extends = type == 'x' || type == 'L' || type == 'g' || type == 'K';
         if (!extends && extended.has_size) size = extended.size;
         bool has_data = extends || !(type >= '1' && type <= '6');
-        uint64_t data = offset + BLOCK, left = tar->size - data;
+        uint64_t data = offset + BLOCK, left = tar->mapping.size - data;
         if (!has_data) size = 0;
         if (size > left) return fail_short(tar, offset, "a member that continues after the end begins", error);
         if (type == 'x' || type == 'L') {
@@ -223,29 +223,15 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
     }
 }
 
-static liana_status read_members(const char *name, liana__file_view *view, liana__tar *tar, liana__error *error)
-{
-    tar->bytes = view->bytes;
-    tar->size = view->size;
-    tar->name = liana__arena_string(&tar->arena, name);
-    return tar->name ? find_members(tar, view, error) : liana__fail_memory(error, name);
-}
-
-liana_status liana__tar_open_bytes(const char *name, const uint8_t *bytes, size_t size, liana__tar *tar,
-                                   liana__error *error)
-{
-    liana__file_view view = liana__file_view_of_bytes(name, bytes, size);
-    *tar = (liana__tar){0};
-    return read_members(name, &view, tar, error);
-}
-
 liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *error)
 {
     enum { AHEAD = 4096 }; /* the next headers, where members are small */
     *tar = (liana__tar){0};
+    tar->name = liana__arena_string(&tar->arena, path);
+    if (!tar->name) return liana__fail_memory(error, path);
     LIANA_TRY(liana__file_map(path, &tar->mapping, error));
     liana__file_view view = liana__file_view_of(path, &tar->mapping, AHEAD);
-    liana_status status = read_members(path, &view, tar, error);
+    liana_status status = find_members(tar, &view, error);
     /* If the file was cut, the missing part read as zeros, and may have caused any message, or an end. */
     liana_status cut = liana__file_view_check(&view, error);
     liana__file_view_free(&view);

@@ -18,8 +18,6 @@ typedef struct liana__tar_member {
 
 typedef struct liana__tar {
     const char *name; /* the path, for messages */
-    const uint8_t *bytes;
-    size_t size;
     liana__mapping mapping;
     liana__arena arena;
     liana__tar_member *members; /* [count], in the order of the file */
@@ -31,9 +29,6 @@ typedef struct liana__tar {
  * archive, a file counts as truncated. Errors, with the file and the offset: NOT_FOUND, IO_ERROR, DATA_LOSS (truncated,
  * wrong checksum), INVALID_DATA (not a tar archive, or a compressed one), OUT_OF_MEMORY. Close after a failure too. */
 liana_status liana__tar_open(const char *path, liana__tar *tar, liana__error *error) LIANA_MUST_USE;
-/* The same for bytes in memory, which must outlive it; `name` is copied. */
-liana_status liana__tar_open_bytes(const char *name, const uint8_t *bytes, size_t size, liana__tar *tar,
-                                   liana__error *error) LIANA_MUST_USE;
 void liana__tar_close(liana__tar *tar);
 
 /* Whether the bytes (512 are enough) are the beginning of a tar archive. */

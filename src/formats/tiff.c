@@ -96,7 +96,7 @@ static liana_status read_pixels(reader *own, TIFF *file, liana__image *image, in
     char message[1024] = "";
     TIFFRGBAImage raster;
     const size_t count = (size_t)height * (size_t)width;
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, 4 * count, error));
+    LIANA_TRY(liana__image_reserve_spare(image, 4 * count, error));
     memset(image->spare, 0, 4 * count);
     if (!TIFFRGBAImageBegin(&raster, file, 1, message)) {
         snprintf(own->message, sizeof own->message, "%.199s", message);
@@ -121,10 +121,7 @@ static liana_status read_image(reader *own, TIFF *file, const liana__image_optio
     LIANA_TRY(liana__image_check_size("TIFF", height, width, options, error));
     const int channels = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE ? 1 : 3;
     const int orientation = options->ignore_orientation || stored < 1 || stored > 8 ? 1 : stored;
-    if (probe) {
-        liana__image_set_probed(image, height, width, channels, orientation);
-        return LIANA_OK;
-    }
+    if (liana__image_probed(probe, image, height, width, channels, orientation)) return LIANA_OK;
     LIANA_TRY(read_pixels(own, file, image, height, width, error));
     pack(image->spare, (size_t)height * width, channels);
     return liana__image_finish(image, options, height, width, channels, orientation, error);

@@ -39,7 +39,7 @@ static liana_status fail(VP8StatusCode code, liana__error *error)
 liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__image_options *options, bool probe,
                                 liana__image *image, liana__error *error)
 {
-    enum { WORKING_BYTES = 4 + 2 }; /* a pixel: what libwebp needs besides, of lossless images */
+    enum { WORKING_BYTES = 4 + 2 }; /* a pixel: more memory that libwebp needs for lossless images */
     WebPBitstreamFeatures found;
     LIANA_TRY(liana__library_load(&liana__webp_library.library, error));
     VP8StatusCode code = WebPGetFeaturesInternal(bytes, size, &found, WEBP_DECODER_ABI_VERSION);
@@ -51,13 +51,10 @@ liana_status liana__webp_decode(const uint8_t *bytes, size_t size, const liana__
     const int64_t height = found.height, width = found.width;
     LIANA_TRY(liana__image_check_size("WebP", height, width, options, error));
     const int orientation = options->ignore_orientation ? 1 : read_orientation(bytes, size);
-    if (probe) {
-        liana__image_set_probed(image, height, width, 3, orientation);
-        return LIANA_OK;
-    }
+    if (liana__image_probed(probe, image, height, width, 3, orientation)) return LIANA_OK;
     const size_t pixels = (size_t)height * (size_t)width;
     LIANA_TRY(liana__memory_share_ask(image->share, WORKING_BYTES * pixels, "a WebP image", error));
-    LIANA_TRY(liana__image_reserve_bytes(image, &image->spare, &image->spare_capacity, 3 * pixels, error));
+    LIANA_TRY(liana__image_reserve_spare(image, 3 * pixels, error));
     if (!WebPDecodeRGBInto(bytes, size, image->spare, 3 * pixels, 3 * found.width)) {
         return fail(VP8_STATUS_BITSTREAM_ERROR, error);
     }

@@ -238,7 +238,7 @@ static liana_status on_event(reader *from, struct fy_event *event)
     }
 }
 
-/* Refuses what YAML never allows (section 5.1): control characters, and bytes that are not UTF-8. */
+/* Refuses characters that YAML never allows (section 5.1): control characters, and bytes that are not UTF-8. */
 static liana_status check_characters(reader *from, const char *text, size_t size)
 {
     liana__place place = {from->file, 1, 1};

@@ -1,8 +1,8 @@
 /* yaml.h - YAML text to a tree of values that know their line and column.
  *
- * Reads one document of YAML 1.2 (yaml.org/spec/1.2.2), with libfyaml's events. Plain scalars mean what the core schema
- * says; quoted ones are text. Keys are always text ("<<" too: there are no merge keys). Anchors and aliases work; an
- * alias is the anchored value, with the anchored value's place. Tags, except !!str, and several documents are refused.
+ * Reads one document of YAML 1.2 (yaml.org/spec/1.2.2), with libfyaml's events. Plain scalars follow the core schema;
+ * quoted ones are text. Keys are always text ("<<" too: there are no merge keys). Anchors and aliases work; an alias is
+ * the anchored value, with the anchored value's place. Tags, except !!str, and several documents are refused.
  *
  * libfyaml 0.7.12 leaks about 100 bytes for each quote of a text with five or more escaped quotes in a row. So fuzzing
  * YAML needs ASAN_OPTIONS=detect_leaks=0. */
@@ -21,7 +21,7 @@ enum {
 };
 
 /* Parses a text; `file` is its name in places and messages. An empty text is null. The tree is in the arena. Errors:
- * INVALID_CONFIG with "file:line:column: what is wrong" (syntax, a duplicate key, bytes that are not UTF-8, a limit);
+ * INVALID_CONFIG with "file:line:column: the fault" (syntax, a duplicate key, bytes that are not UTF-8, a limit);
  * OUT_OF_MEMORY. */
 liana_status liana__yaml_parse(const char *text, size_t size, const char *file, liana__arena *arena,
                                liana__value **value, liana__error *error) LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* What nodes cost: the usual numbers of operations and bytes. */
+/* The cost of nodes: the usual numbers of operations and bytes. */
 #include "ir/op.h"
 
 static double num_elements(const liana__node *node)

@@ -160,7 +160,7 @@ void liana_place_variables_at(liana_location here, liana_graph *graph, liana_bal
     if (graph->status == LIANA_OK) scopes->num_shared = count;
 }
 
-/* ---- what goes with a graph ---- */
+/* ---- attachments of a graph ---- */
 
 void *liana__graph_attached(const liana_graph *graph)
 {

@@ -28,7 +28,7 @@ liana_status liana__scopes_check_ended(const liana_graph *graph, liana__error *e
 void liana__scopes_forbid(liana_graph *graph, const char *reason);
 #define LIANA__SCOPES_OF_STRATEGY "all of it is computed on each device of a strategy"
 
-/* Something that lives as long as the graph: what values at once keep. One thing for each graph. */
+/* An object that lives as long as the graph: the state of values at once. One thing for each graph. */
 void *liana__graph_attached(const liana_graph *graph);
 void liana__graph_attach(liana_graph *graph, void *thing, void (*destroy)(void *thing));
 

@@ -1,6 +1,7 @@
 /* Builds graphs: nodes, their checks, and the first error that sticks. */
 #include "ir/graph.h"
 
+#include "base/scoped.h"
 #include "ir/given.h"
 #include "ir/scope_list.h"
 
@@ -39,7 +40,7 @@ const void *liana__constant_data(const liana__node *node)
     return node->attributes;
 }
 
-/* A graph, with what few of its readers need to know. */
+/* A graph, with facts that few of its readers need. */
 typedef struct whole_graph {
     liana_graph graph;
     liana__device_scopes scopes;
@@ -164,9 +165,11 @@ static bool append_leaf(liana__node ***list, size_t *count, size_t *capacity, li
     return true;
 }
 
+/* Whether a leaf can be added: the graph has no error, and the shape is one. */
 static bool check_shape(liana_graph *graph, liana_location here, const char *what, const char *name, liana_dtype dtype,
                         const liana_shape *shape)
 {
+    if (graph->status != LIANA_OK) return false;
     if (liana__shape_valid(dtype, shape)) return true;
     liana__graph_fail(
         graph, here, LIANA_INVALID_ARGUMENT,
@@ -215,9 +218,7 @@ liana_tensor liana_graph_input_at(liana_location here, liana_graph *graph, const
                                   liana_shape shape)
 {
     if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, name)) return (liana_tensor){graph, 0};
-    if (graph->status != LIANA_OK || !check_shape(graph, here, "input", name, dtype, &shape)) {
-        return (liana_tensor){graph, 0};
-    }
+    if (!check_shape(graph, here, "input", name, dtype, &shape)) return (liana_tensor){graph, 0};
     if (liana__graph_find_input(graph, name) >= 0) {
         return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "the graph already has an input '%s'", name);
     }
@@ -233,9 +234,7 @@ liana_tensor liana_graph_variable_at(liana_location here, liana_graph *graph, co
                                      liana_shape shape)
 {
     if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, name)) return (liana_tensor){graph, 0};
-    if (graph->status != LIANA_OK || !check_shape(graph, here, "variable", name, dtype, &shape)) {
-        return (liana_tensor){graph, 0};
-    }
+    if (!check_shape(graph, here, "variable", name, dtype, &shape)) return (liana_tensor){graph, 0};
     int index = liana__graph_find_variable(graph, name);
     if (index >= 0) {
         const liana__node *known = graph->variables[index];
@@ -259,9 +258,7 @@ liana_tensor liana_graph_constant_at(liana_location here, liana_graph *graph, li
                                      const void *data)
 {
     if (!graph || !LIANA__GRAPH_REQUIRE(graph, here, data)) return (liana_tensor){graph, 0};
-    if (graph->status != LIANA_OK || !check_shape(graph, here, "constant", "", dtype, &shape)) {
-        return (liana_tensor){graph, 0};
-    }
+    if (!check_shape(graph, here, "constant", "", dtype, &shape)) return (liana_tensor){graph, 0};
     liana__node leaf = make_leaf(graph, here, &op_constant, NULL, dtype, shape);
     leaf.attributes = liana__arena_copy(&graph->arena, data, liana__byte_size(dtype, &shape));
     liana__node *node = leaf.attributes ? append_node(graph, &leaf) : NULL;
@@ -339,7 +336,7 @@ liana_dtype liana_tensor_dtype(liana_tensor tensor)
 
 /* ---- nodes made by ops ---- */
 
-/* "add(f32[2, 3], f32[4]) of input 'x', relu": what an inference error was about. */
+/* "add(f32[2, 3], f32[4]) of input 'x', relu": the call of an inference error. */
 static void describe_call(const liana__op *op, liana__node *const *inputs, size_t num_inputs, liana__text *text)
 {
     liana__text_add(text, "%s(", op->name);
@@ -509,8 +506,7 @@ void liana__no_gradient(liana__gradient *gradient)
 void liana__graph_mark_needed(const liana_graph *graph, bool *needed)
 {
     memset(needed, 0, graph->num_nodes * sizeof *needed);
-    for (size_t i = 0; i < graph->num_outputs; i++) needed[graph->outputs[i].node->id] = true;
-    for (size_t i = 0; i < graph->num_assignments; i++) needed[graph->assignments[i].value->id] = true;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) needed[liana__graph_result(graph, i)->id] = true;
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
         if (!needed[id]) continue;
         const liana__node *node = graph->nodes[id];
@@ -531,12 +527,11 @@ static liana_status verify_node(const liana_graph *graph, size_t id, liana__erro
     }
     if (!node->op->infer) return LIANA_OK;
     size_t size = node->op->attributes ? node->op->attributes->size : 0;
-    void *copy = size ? malloc(size) : NULL;
+    LIANA__SCOPED_MEMORY void *copy = size ? malloc(size) : NULL;
     if (size && !copy) return liana__fail_memory(error, "the verifier");
     if (size) memcpy(copy, node->attributes, size);
     liana__node again = {0};
     liana_status status = infer_node(node->op, node->inputs, node->num_inputs, copy, &again, error);
-    free(copy);
     if (status != LIANA_OK)
         return liana__fail_within(error, "node %zu (%s) fails its own inference", id, node->op->name);
     if (again.dtype != node->dtype || !liana_shape_equal(&again.shape, &node->shape)) {

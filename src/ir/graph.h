@@ -23,7 +23,7 @@ typedef struct liana__target {
     size_t assignment; /* its index */
 } liana__target;
 
-/* What an optimizer makes of a variable's new value. */
+/* A limit of a variable's values, to which an optimizer moves each new value. */
 typedef struct liana__variable_constraint {
     const liana__node *variable;
     const char *text; /* "max_norm(2)" */

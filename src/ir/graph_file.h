@@ -23,7 +23,7 @@
  * Names that were given to results of ops, initialisers and targets are not stored: they are for the program that
  * builds a graph, and change no result.
  *
- * Nodes are numbered from 1. The dtype and shape of an op's result must be what its shape rule gives. */
+ * Nodes are numbered from 1. The dtype and shape of an op's result must be those of its shape rule. */
 #ifndef LIANA_IR_GRAPH_FILE_H
 #define LIANA_IR_GRAPH_FILE_H
 

@@ -1,6 +1,7 @@
 /* Graphs from bytes that nobody vouches for; graph_file.h has the layout. */
 #include "base/crc32c.h"
 #include "base/little_endian.h"
+#include "base/scoped.h"
 #include "ir/graph_file.h"
 
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static liana_status read_attributes(reader *r, const liana__fields *fields, void
 
 /* ---- nodes ---- */
 
-/* What every node begins with. */
+/* The begin of every node. */
 typedef struct node_head {
     const char *op;
     liana_dtype dtype;
@@ -306,7 +307,7 @@ static liana_status read_shape(reader *r, liana_dtype dtype, liana_shape *shape)
                        liana__type_print(dtype, shape).text);
 }
 
-/* The op is in head->op even if what follows it fails. */
+/* The op is in head->op even if the rest of the head fails. */
 static liana_status read_head(reader *r, node_head *head)
 {
     uint32_t line;
@@ -435,9 +436,8 @@ static liana_status read_node(reader *r, node_head *head)
     } else if (strcmp(head->op, "constant") == 0) {
         status = read_constant(r, head, &made);
     } else {
-        liana__arena scratch = {0};
+        LIANA__SCOPED(liana__arena) scratch = {0};
         status = read_call(r, head, &scratch, &made);
-        liana__arena_free(&scratch);
     }
     if (status != LIANA_OK) return status;
     liana__node *node = liana__tensor_node(made);
@@ -489,7 +489,7 @@ static liana_status read_counts(reader *r, graph_counts *counts)
         return liana__fail(r->error, LIANA_INVALID_DATA, "found %u outputs and %u assignments, expected at most %d",
                            counts->outputs, counts->assignments, LIANA__GRAPH_FILE_MAX_NAMES);
     }
-    /* One past the last node is the gradient of what needs no node. */
+    /* One past the last node is the gradient of a result that needs no node. */
     if (counts->first_gradient <= counts->nodes + (uint64_t)1) return LIANA_OK;
     return liana__fail(r->error, LIANA_INVALID_DATA, "found the first gradient at node %u, expected at most %llu",
                        counts->first_gradient, (unsigned long long)counts->nodes + 1);

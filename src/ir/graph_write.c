@@ -16,7 +16,7 @@ typedef struct text_table {
 typedef struct writer {
     const liana_graph *graph;
     text_table texts;
-    liana__text body; /* what follows the texts */
+    liana__text body; /* everything behind the texts */
     liana_status status;
     liana__error *error;
 } writer;

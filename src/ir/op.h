@@ -30,7 +30,7 @@ struct liana__node {
     const char *name;        /* of an input or a variable; of another node the name that it was given, or NULL */
     const char *initializer; /* of a variable, or NULL */
     bool keep_wide;          /* stays in f32 in mixed precision */
-    bool recomputed;         /* computes again what another node gave and did not keep (plan/recompute.h) */
+    bool recomputed;         /* computes again a result that another node gave and did not keep (plan/recompute.h) */
     liana_location where;
 };
 
@@ -118,7 +118,7 @@ const char *liana__kernel_declines(const liana__kernel *kernel, const liana__nod
 typedef struct liana__cost {
     double flops;
     double bytes;
-    const char *family;  /* what a profile calls it: "convolutions", "element-wise ops" */
+    const char *family;  /* its name in profiles: "convolutions", "element-wise ops" */
     const char *variant; /* a variant with a row of its own in a profile: "1x1"; or NULL */
     bool dot_products;   /* most operations are dot products, for which processors have units for bf16 */
 } liana__cost;
@@ -157,7 +157,7 @@ typedef enum liana__part_kind {
 } liana__part_kind;
 
 /* A part is computed as a node of its own: a copy whose batched inputs have fewer rows; for PART_ROWS the result too.
- * What its attributes say about axis 0 (the shape of a reshape) is then wrong, and kernels must not use it. */
+ * Its attributes on axis 0 (the shape of a reshape) are then wrong, and kernels must not use them. */
 typedef struct liana__parts {
     liana__part_kind kind;
     int64_t rows;      /* the size of axis 0 of each batched input, and for PART_ROWS of the result */
@@ -183,8 +183,9 @@ struct liana__op {
     /* Adjusts the default cost: zero operations, the bytes of all inputs and the result, the family "data movement".
      * NULL keeps it. */
     void (*cost)(const liana__node *node, liana__cost *cost);
-    /* The op that does the same and, before it stores an element, what may follow: an epilogue (kernels/epilogue.h)
-     * behind a convolution; a residual and an activation behind a normalisation. NULL: there is none. */
+    /* The op that does the same and, before it stores an element, also the ops behind it: an epilogue
+     * (kernels/epilogue.h) behind a convolution; a residual and an activation behind a normalisation. NULL: there is
+     * none. */
     const liana__op *with_epilogue;
     const liana__op *with_activation;
     /* The number of leading elements of the result that change continuously with the inputs. Trailing elements are
@@ -202,10 +203,10 @@ struct liana__op {
     /* Best first, NULL-terminated. The last one is the plain reference loop. NULL: nothing to run (inputs, variables,
      * constants). */
     const liana__kernel *const *kernels;
-    /* A node as a product of two matrices (ops/linear/product.h), for the kernels of such products. false: it is none,
-     * and *reason says why. NULL: none of the op is. */
+    /* A node as a product of two matrices (ops/linear/product.h), for the kernels of such products. false: the node
+     * is no such product, and *reason says why. NULL: no node of the op is. */
     bool (*product)(const liana__node *node, struct liana__product *product, const char **reason);
-    /* For functions that several ops share: a struct of their file, which says what differs. */
+    /* For functions that several ops share: a struct of their file, with the differences. */
     const void *details;
 };
 

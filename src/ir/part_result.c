@@ -1,4 +1,4 @@
-/* Checks what the functions of parts have built. */
+/* Checks the results of parts' functions. */
 #include "ir/part_result.h"
 
 #include "ir/graph.h"

@@ -1,4 +1,4 @@
-/* part_result.h - checks what the functions of parts have built (base/part.h). */
+/* part_result.h - checks the results of parts' functions (base/part.h). */
 #ifndef LIANA_IR_PART_RESULT_H
 #define LIANA_IR_PART_RESULT_H
 

@@ -63,7 +63,7 @@ liana__parts liana__node_line_parts(const liana__node *node)
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana_shape *shape = liana__input_shape(node, i);
         if (shape->rank == node->shape.rank && shape->dims[1] == parts.rows) continue;
-        /* What is read whole must be the same for each line. */
+        /* An operand that is read whole must be the same for each line. */
         bool repeats = shape->rank + 2 <= node->shape.rank || shape->dims[shape->rank + 1 - node->shape.rank] == 1;
         if (!repeats) return (liana__parts){0};
         parts.whole |= (uint64_t)1 << i;

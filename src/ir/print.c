@@ -1,10 +1,12 @@
 /* Graphs as text and as Graphviz dot. */
 #include "ir/device_scope.h"
 
+#include "base/scoped.h"
+
 static void add_attributes(const liana__node *node, liana__text *text)
 {
     if (!node->op->attributes) return;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *map = liana__fields_write(node->op->attributes, &arena, node->attributes);
     const char *before = " {";
     for (size_t i = 0; map && i < map->count; i++) {
@@ -14,7 +16,6 @@ static void add_attributes(const liana__node *node, liana__text *text)
         before = ", ";
     }
     if (*before == ',') liana__text_add(text, "}");
-    liana__arena_free(&arena);
 }
 
 static void add_constant(const liana__node *node, liana__text *text)

@@ -1,4 +1,4 @@
-/* scope_list.h - what a graph knows of its device scopes (ir/device_scope.h). */
+/* scope_list.h - the device scopes of a graph (ir/device_scope.h). */
 #ifndef LIANA_IR_SCOPE_LIST_H
 #define LIANA_IR_SCOPE_LIST_H
 

@@ -1,4 +1,4 @@
-/* Walking a graph: its nodes, what they read, and their attributes. */
+/* Walking a graph: its nodes, their inputs, and their attributes. */
 #include "ir/device_scope.h"
 #include "ir/graph.h"
 

@@ -144,7 +144,7 @@ static void multiply_panels(int64_t rows, const tile_element *a, int64_t a_strid
 /* How A^T B is computed: as C, or as its transpose B^T A (then `rows` are B's columns). */
 typedef struct columns_plan {
     bool swapped;
-    int64_t rows, columns;                      /* of what is computed */
+    int64_t rows, columns;                      /* of the computed part */
     int64_t block;                              /* of the sum, whose operands are packed together */
     int64_t left_size, right_size, result_size; /* of scratch, in units */
     int64_t room_size;                          /* for rows of A that must be gathered, in elements */

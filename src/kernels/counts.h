@@ -1,4 +1,4 @@
-/* counts.h - how many of this there are in that: what kernels and their plans divide sizes with. */
+/* counts.h - how many of this there are in that: kernels and their plans divide sizes with it. */
 #ifndef LIANA_KERNELS_COUNTS_H
 #define LIANA_KERNELS_COUNTS_H
 

@@ -94,7 +94,7 @@ static void pack_line(const lines_plan *plan, const tile_element *padded, tile_u
 #if defined(LIANA__STORES_BF16)
     const bool plain = false;
 #else
-    const bool plain = true; /* units are what lies there */
+    const bool plain = true; /* units are the values there */
 #endif
     const int64_t at_once = plain ? TILE_ROWS : TILED_COLUMNS;
     for (int64_t c = 0; c < channels; c += at_once, target += at_once / TILE_ROWS * plan->tile_size) {
@@ -121,7 +121,7 @@ typedef struct lines_block {
     int64_t first_image, images, first_line, lines;
     const tile_unit *x; /* packed: [tiles][images][rows][phases][phase_size][TILE_ROWS] */
     tile_unit *dy;      /* a panel of filters: [images][lines][steps][vectors] */
-    bool add;           /* to what other blocks gave */
+    bool add;           /* to the results of other blocks */
 } lines_block;
 
 static void pack_lines(const lines_block *block, const tile_element *x, tile_element *padded, tile_unit *target)
@@ -184,7 +184,7 @@ static lines_cell cell_at(const lines_block *block, int64_t row, int64_t column)
     const liana__geometry *g = plan->g;
     lines_cell cell = {.row = row, .end = block->lines};
     cell.offset = (column % plan->phases * plan->phase_size + column / plan->phases) * TILE_ROWS;
-    const int64_t source = block->first_line * g->strides[0] + row - g->padding_low[0]; /* what the first line sees */
+    const int64_t source = block->first_line * g->strides[0] + row - g->padding_low[0]; /* of the first line */
     if (g->strides[0] > 1) return cell;
     if (source < 0) cell.begin = at_most(-source, block->lines);
     if (source + cell.end > g->input[0]) cell.end = g->input[0] - source;

@@ -454,7 +454,7 @@ LIANA__INLINE void columns_panel(const int vectors, int64_t rows, const columns_
 /* How A^T B is computed: as C, or as its transpose B^T A (then `rows` are B's columns). */
 typedef struct columns_plan {
     bool swapped;
-    int64_t rows, columns;                      /* of what is computed */
+    int64_t rows, columns;                      /* of the computed part */
     int64_t left_size, right_size, result_size; /* of scratch, in units */
     int64_t room_size;                          /* for rows of A that must be gathered, in elements */
 } columns_plan;

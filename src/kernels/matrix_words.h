@@ -1,4 +1,5 @@
-/* matrix_words.h - what every way to pack a matrix needs: its words of 32 bits (floats, or pairs of bf16) transposed.
+/* matrix_words.h - the common step of all ways to pack a matrix: its words of 32 bits (floats, or pairs of bf16)
+ * transposed.
  *
  * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). */
 #ifndef LIANA_KERNELS_MATRIX_WORDS_H

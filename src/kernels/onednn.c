@@ -21,7 +21,7 @@ typedef enum buffer {
     BUFFER_SRC1,
     BUFFER_DST,
     BUFFER_SCRATCH,
-    BUFFER_PACKED, /* a kernel as oneDNN wants it: scratch memory, or what was packed before */
+    BUFFER_PACKED, /* a kernel in oneDNN's layout: scratch memory, or packed before */
     NUM_BUFFERS,
 } buffer;
 
@@ -83,6 +83,14 @@ static liana_status check(dnnl_status_t status, const char *what, liana__error *
 }
 
 /* ---- plans ---- */
+
+/* A description that is freed when its block is left. */
+#define DESCRIPTION __attribute__((cleanup(free_description))) dnnl_primitive_desc_t
+
+static void free_description(dnnl_primitive_desc_t *description)
+{
+    if (*description) dnnl_primitive_desc_destroy(*description);
+}
 
 static dnnl_data_type_t type_of(liana_dtype dtype)
 {
@@ -181,6 +189,16 @@ static liana_status create_lanes(onednn_plan *plan, liana__error *error)
     return LIANA_OK;
 }
 
+static void drop_tiles(onednn_plan *plan)
+{
+    for (int i = 0; i < plan->num_tiles; i++) {
+        if (plan->tiles[i].step.primitive) dnnl_primitive_destroy(plan->tiles[i].step.primitive);
+    }
+    free(plan->tiles);
+    plan->tiles = NULL;
+    plan->num_tiles = 0;
+}
+
 void liana__onednn_release(void *pointer)
 {
     onednn_plan *plan = pointer;
@@ -197,10 +215,7 @@ void liana__onednn_release(void *pointer)
         if (lane->stream) dnnl_stream_destroy(lane->stream);
     }
     free(plan->lanes);
-    for (int i = 0; i < plan->num_tiles; i++) {
-        if (plan->tiles[i].step.primitive) dnnl_primitive_destroy(plan->tiles[i].step.primitive);
-    }
-    free(plan->tiles);
+    drop_tiles(plan);
     for (int i = 0; i < plan->num_steps; i++) {
         if (plan->steps[i].primitive) dnnl_primitive_destroy(plan->steps[i].primitive);
     }
@@ -336,13 +351,11 @@ static liana_status fill_matmul(onednn_plan *plan, const void *problem, liana__e
     LIANA_TRY(describe_matrices(&c, p->result, p->batch, p->m, p->n, false, error));
     dnnl_matmul_desc_t operation;
     LIANA_TRY(check(dnnl_matmul_desc_init(&operation, &a, &b, NULL, &c), what, error));
-    dnnl_primitive_desc_t description = NULL;
+    DESCRIPTION description = NULL;
     LIANA_TRY(
         check(dnnl_primitive_desc_create(&description, &operation, plan->attributes, plan->engine, NULL), what, error));
     plan_step *step;
-    liana_status status = add_step(plan, description, what, &step, error);
-    dnnl_primitive_desc_destroy(description);
-    LIANA_TRY(status);
+    LIANA_TRY(add_step(plan, description, what, &step, error));
     add_operand(step, DNNL_ARG_SRC, BUFFER_SRC0, 0, &a);
     add_operand(step, DNNL_ARG_WEIGHTS, BUFFER_SRC1, 0, &b);
     add_operand(step, DNNL_ARG_DST, BUFFER_DST, 0, &c);
@@ -434,14 +447,12 @@ static liana_status add_reorder(onednn_plan *plan, const dnnl_memory_desc_t *fro
                                 liana__error *error)
 {
     static const char what[] = "a change of a kernel's layout";
-    dnnl_primitive_desc_t description = NULL;
+    DESCRIPTION description = NULL;
     LIANA_TRY(
         check(dnnl_reorder_primitive_desc_create(&description, from, plan->engine, to, plan->engine, plan->attributes),
               what, error));
     plan_step *step;
-    liana_status status = add_step(plan, description, what, &step, error);
-    dnnl_primitive_desc_destroy(description);
-    LIANA_TRY(status);
+    LIANA_TRY(add_step(plan, description, what, &step, error));
     add_operand(step, DNNL_ARG_FROM, from_where, from_offset, from);
     add_operand(step, DNNL_ARG_TO, to_where, to_offset, to);
     return LIANA_OK;
@@ -500,18 +511,11 @@ static liana_status fill_conv(onednn_plan *plan, const void *problem, liana__err
     const conv_problem *conv = problem;
     conv_layouts layouts;
     LIANA_TRY(describe_conv(&layouts, conv, error));
-    dnnl_primitive_desc_t forward = NULL, backward = NULL;
+    DESCRIPTION forward = NULL, backward = NULL;
     LIANA_TRY(describe_pass(plan, LIANA__CONV_FORWARD, conv->geometry, &layouts, NULL, &forward, error));
-    liana_status status = LIANA_OK;
-    if (conv->pass == LIANA__CONV_FORWARD) {
-        status = add_conv_steps(plan, conv->pass, &layouts, forward, error);
-    } else {
-        status = describe_pass(plan, conv->pass, conv->geometry, &layouts, forward, &backward, error);
-        if (status == LIANA_OK) status = add_conv_steps(plan, conv->pass, &layouts, backward, error);
-        if (backward) dnnl_primitive_desc_destroy(backward);
-    }
-    dnnl_primitive_desc_destroy(forward);
-    return status;
+    if (conv->pass == LIANA__CONV_FORWARD) return add_conv_steps(plan, conv->pass, &layouts, forward, error);
+    LIANA_TRY(describe_pass(plan, conv->pass, conv->geometry, &layouts, forward, &backward, error));
+    return add_conv_steps(plan, conv->pass, &layouts, backward, error);
 }
 
 liana_status liana__onednn_prepare_conv(liana__conv_pass pass, liana_dtype dtype, const liana__geometry *geometry,
@@ -625,7 +629,7 @@ static const char *implementation_of(const_dnnl_primitive_desc_t description)
     return name;
 }
 
-/* What all tiles of a plan share. */
+/* The facts that all tiles of a plan need. */
 typedef struct whole_conv {
     const conv_problem *problem;
     conv_cut cut;
@@ -666,33 +670,29 @@ static liana_status fill_tile(onednn_plan *plan, const whole_conv *whole, const 
     LIANA_TRY(describe_conv(&layouts, &problem, error));
     const int64_t filters = find_filters(whole, place, &layouts.any_kernel);
     if (filters < 0) return LIANA_OK;
-    dnnl_primitive_desc_t description = NULL;
+    DESCRIPTION description = NULL;
     liana__error ignored;
     if (describe_pass(plan, problem.pass, &place->geometry, &layouts, NULL, &description, &ignored) != LIANA_OK) {
         return LIANA_OK;
     }
     const dnnl_memory_desc_t *kernel = dnnl_primitive_desc_query_md(description, dnnl_query_weights_md, 0);
-    liana_status status = LIANA_OK;
-    if (strcmp(implementation_of(description), whole->implementation) == 0) {
-        *fits = true;
-        plan->scratch_size = whole->scratch_size;
-        status = fill_step(plan, description, convolution, &tile->step, error);
-        add_operand(&tile->step, DNNL_ARG_SRC, BUFFER_SRC0, (size_t)place->source * size, &layouts.x);
-        add_operand(&tile->step, DNNL_ARG_WEIGHTS, whole->kernel->where, whole->kernel->offset + (size_t)filters,
-                    kernel);
-        const liana__geometry *g = &place->geometry;
-        size_t target = (size_t)place->target * size;
-        if (whole->cut.kind == CUT_FILTERS) {
-            tile->num_rows = (size_t)(g->output[0] * g->output[1]);
-            tile->row_bytes = (size_t)g->filters * size;
-            tile->target_stride = (size_t)whole->problem->geometry->filters * size;
-            tile->target_offset = target;
-            target = reserve(plan, tile->num_rows * tile->row_bytes);
-        }
-        add_operand(&tile->step, DNNL_ARG_DST, tile->num_rows ? BUFFER_SCRATCH : BUFFER_DST, target, &layouts.y);
+    *fits = strcmp(implementation_of(description), whole->implementation) == 0;
+    if (!*fits) return LIANA_OK;
+    plan->scratch_size = whole->scratch_size;
+    LIANA_TRY(fill_step(plan, description, convolution, &tile->step, error));
+    add_operand(&tile->step, DNNL_ARG_SRC, BUFFER_SRC0, (size_t)place->source * size, &layouts.x);
+    add_operand(&tile->step, DNNL_ARG_WEIGHTS, whole->kernel->where, whole->kernel->offset + (size_t)filters, kernel);
+    const liana__geometry *g = &place->geometry;
+    size_t target = (size_t)place->target * size;
+    if (whole->cut.kind == CUT_FILTERS) {
+        tile->num_rows = (size_t)(g->output[0] * g->output[1]);
+        tile->row_bytes = (size_t)g->filters * size;
+        tile->target_stride = (size_t)whole->problem->geometry->filters * size;
+        tile->target_offset = target;
+        target = reserve(plan, tile->num_rows * tile->row_bytes);
     }
-    dnnl_primitive_desc_destroy(description);
-    return status;
+    add_operand(&tile->step, DNNL_ARG_DST, tile->num_rows ? BUFFER_SCRATCH : BUFFER_DST, target, &layouts.y);
+    return LIANA_OK;
 }
 
 /* The part that a tile reads and writes, in elements. */
@@ -716,16 +716,6 @@ static liana__widened_part part_of(const whole_conv *whole, const tile_place *pl
 void liana__onednn_find_part(const void *plan, size_t tile, liana__widened_part *part)
 {
     *part = ((const onednn_plan *)plan)->tiles[tile].part;
-}
-
-static void drop_tiles(onednn_plan *plan)
-{
-    for (int i = 0; i < plan->num_tiles; i++) {
-        if (plan->tiles[i].step.primitive) dnnl_primitive_destroy(plan->tiles[i].step.primitive);
-    }
-    free(plan->tiles);
-    plan->tiles = NULL;
-    plan->num_tiles = 0;
 }
 
 static liana_status fill_tiles(onednn_plan *plan, const whole_conv *whole, liana__error *error)

@@ -12,7 +12,7 @@ typedef struct product_target {
     void *data;
     int64_t stride;
     bool wide;
-    const epilogue *after;        /* what is done to sums before they are stored, or NULL; on tiles for bf16 only */
+    const epilogue *after;        /* the change of sums before they are stored, or NULL; on tiles for bf16 only */
     const tile_element *residual; /* added then, laid out like C; NULL: none */
     /* Not on tiles: */
     vector_moments *moments; /* TILE_VECTORS for each panel: of C's columns as they are stored; or NULL */

@@ -32,7 +32,7 @@ typedef float vector_float_at __attribute__((vector_size(LIANA_VECTOR_BYTES), al
 typedef uint32_t vector_uint_at __attribute__((vector_size(LIANA_VECTOR_BYTES), aligned(4), may_alias));
 
 #define LIANA__INLINE static inline __attribute__((always_inline, unused))
-/* For what the many copies of an inlined function share: compiled once, also for callers with constants. */
+/* For the common code of the many copies of an inlined function: compiled once, also for callers with constants. */
 #if defined(__clang__)
 #define LIANA__ONE_COPY static __attribute__((noinline, unused))
 #else

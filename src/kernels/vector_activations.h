@@ -1,4 +1,4 @@
-/* vector_activations.h - the activations of convolutional networks, and what they let pass of a gradient. */
+/* vector_activations.h - the activations of convolutional networks, and the part of a gradient that they let pass. */
 #ifndef LIANA_KERNELS_VECTOR_ACTIVATIONS_H
 #define LIANA_KERNELS_VECTOR_ACTIVATIONS_H
 
@@ -65,7 +65,7 @@ LIANA__INLINE vector_float vector_swish_gradient_bf16(vector_float x, vector_flo
     return dy * vector_swish_slope(x, vector_rough_exp(-x));
 }
 
-/* ---- what the others let pass of a gradient ---- */
+/* ---- the part of a gradient that the others let pass ---- */
 
 /* Of x or of the activation's result, which are as far above 0 or 6 as each other. */
 LIANA__INLINE vector_float vector_relu_gradient(vector_float y, vector_float dy)

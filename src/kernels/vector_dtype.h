@@ -87,7 +87,7 @@ LIANA__INLINE bool vector_applicable(const liana__node *node, const char **reaso
 #endif
 }
 
-/* Runs what is written for either dtype on that of the node's first input. */
+/* Runs code for either dtype on that of the node's first input. */
 LIANA__INLINE liana_status vector_run_as(const liana__call *call, liana_status (*run)(const liana__call *, liana_dtype))
 {
     return call->node->inputs[0]->dtype == LIANA_BF16 ? run(call, LIANA_BF16) : run(call, LIANA_F32);

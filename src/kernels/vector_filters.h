@@ -1,4 +1,4 @@
-/* vector_filters.h - what kernels share that hold the sums of a block of a convolution's filters in registers.
+/* vector_filters.h - for kernels that hold the sums of a block of a convolution's filters in registers.
  *
  * For *.kernels.h, compiled for one instruction set (see vector_kernels.h). */
 #ifndef LIANA_KERNELS_VECTOR_FILTERS_H

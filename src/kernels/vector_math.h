@@ -9,7 +9,7 @@
  *   tanh     1.26
  *   logistic 1.96
  *
- * Infinities, overflow and NaN give what libm gives. Denormals do too where the thread keeps them (base/denormals.h);
+ * Infinities, overflow and NaN give libm's results. Denormals do too where the thread keeps them (base/denormals.h);
  * elsewhere they are zeros. Arguments are reduced in the usual way (Muller et al., "Handbook of floating-point
  * arithmetic", ch. 11). The coefficients are minimax fits of our own, rounded to floats one after the other. */
 #ifndef LIANA_KERNELS_VECTOR_MATH_H
@@ -26,8 +26,8 @@ LIANA__INLINE vector_float vector_exp(vector_float x)
     const vector_float shift = vector_set(0x1.8p23f);
     vector_float shifted = vector_fma(x, vector_set(0x1.715476p+0f), shift);
     vector_float whole = shifted - shift;
-    /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is; what rounding takes from r is kept.
-     */
+    /* ln 2 = 0x1.62ep-1 + 0x1.0bfbe8p-15. The first is short, so that `exact` is exact; the rounding error of r is
+     * kept. */
     vector_float exact = vector_fma(whole, vector_set(-0x1.62ep-1f), x), low = whole * 0x1.0bfbe8p-15f;
     vector_float r = exact - low, lost = exact - r - low;
 
@@ -103,7 +103,7 @@ LIANA__INLINE vector_float vector_logistic(vector_float x)
     vector_int negative = x < 0.0f;
     vector_float sum = 1.0f + power, lost = power - (sum - 1.0f);
     vector_float quotient = vector_select(negative, power, vector_set(1.0f)) / sum;
-    /* Corrects what rounding the sum has lost; 1 / sum is the quotient or 1 less it. */
+    /* Corrects the rounding error of the sum; 1 / sum is the quotient or 1 less it. */
     vector_float inverse = vector_select(negative, 1.0f - quotient, quotient);
     return vector_fma(-quotient, lost * inverse, quotient);
 }

@@ -1,5 +1,5 @@
-/* vector_rows.h - what softmax and its relatives do with one row of floats. The order of additions depends on the
- * length only. */
+/* vector_rows.h - softmax and its relatives for one row of floats. The order of additions depends on the length
+ * only. */
 #ifndef LIANA_KERNELS_VECTOR_ROWS_H
 #define LIANA_KERNELS_VECTOR_ROWS_H
 

@@ -10,7 +10,7 @@ enum { NUM_OPERANDS = 3, RESULT = 2, WEIGHTS = 1 };
 
 typedef struct widened_plan {
     liana__kernel kernel;  /* the plain one, */
-    liana__prepared plain; /* and what it prepared */
+    liana__prepared plain; /* and its prepared values */
     const liana__bf16_loops *loops;
     int64_t sizes[NUM_OPERANDS];      /* elements */
     size_t offsets[NUM_OPERANDS + 1]; /* bytes into the scratch memory; the last: of the plain kernel's own */

@@ -1,7 +1,7 @@
 /* widened.h - kernels for f32 that run nodes of bf16: the operands are copied as f32, the result is rounded.
  *
- * For what has no kernel that reads bf16. It is slower than f32 by the copies, and as exact as bf16 can be. Weights are
- * copied when they are packed, once for as long as they stay. */
+ * For ops without a kernel that reads bf16. It is slower than f32 by the copies, and as exact as bf16 can be. Weights
+ * are copied when they are packed, once for as long as they stay. */
 #ifndef LIANA_KERNELS_WIDENED_H
 #define LIANA_KERNELS_WIDENED_H
 
@@ -15,7 +15,7 @@ typedef struct liana__widened_part {
 } liana__widened_part;
 
 /* A kernel's `prepare` for a node of two bf16 inputs whose result is bf16 or f32. `plain` runs the same node in f32 and
- * prepared it; of its members run, release and pack are used, the last two may be NULL. Takes what was prepared over,
+ * prepared it; of its members run, release and pack are used, the last two may be NULL. Takes the prepared values over,
  * also on failure. Errors: OUT_OF_MEMORY. */
 liana_status liana__widened_prepare(const liana__node *node, const liana__kernel *plain,
                                     const liana__prepared *of_plain, liana__prepared *prepared, liana__error *error)

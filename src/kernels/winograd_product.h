@@ -19,7 +19,7 @@ typedef struct winograd_plan {
     int64_t block;          /* tiles of a block */
     packed_matrix cut;      /* how the columns are cut into panels */
     /* Scratch memory, in floats: transformed input and its cell, sums and their cell, transformed kernels of a panel
-     * and its cell, a panel of the kernel, and what it is made from. */
+     * and its cell, a panel of the kernel, and the window that it is made from. */
     int64_t input_size, input_cell, sums_size, sums_cell, kernel_size, kernel_cell, window_size, rows_size;
 } winograd_plan;
 

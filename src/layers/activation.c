@@ -15,9 +15,7 @@ static liana_tensor call_activation(liana_layer_call *call)
 const liana_layer_type liana__layer_activation = {
     LIANA_PART(LAYER, liana_layer_type, "Activation", "an activation by name",
                LIANA_PART_OPTIONS(liana_activation_options, activation_rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .sums = LIANA_SUMS_KEPT_BY_DOING_NOTHING,
     .call = call_activation,
@@ -52,9 +50,7 @@ static liana_tensor call_softmax(liana_layer_call *call)
 const liana_layer_type liana__layer_softmax = {
     LIANA_PART(LAYER, liana_layer_type, "Softmax", "softmax over an axis",
                LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = check_softmax_shape,
     .call = call_softmax,

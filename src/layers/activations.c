@@ -10,28 +10,11 @@ static liana_tensor scalar_like(liana_location here, liana_tensor x, double valu
     return liana_graph_scalar_at(here, x.graph, liana_tensor_dtype(x), value);
 }
 
-static liana_tensor build_linear(liana_location here, liana_tensor x)
-{
-    (void)here;
-    return x;
-}
-
 /* clip(slope x + 0.5, 0, 1). */
 static liana_tensor build_clipped_line(liana_location here, liana_tensor x, double slope)
 {
     liana_tensor line = liana_op_multiply_at(here, x, scalar_like(here, x, slope));
     return liana_op_clip_at(here, liana_op_add_at(here, line, scalar_like(here, x, 0.5)), 0, 1);
-}
-
-/* Keras 3's: relu6(x + 3) / 6. */
-static liana_tensor build_hard_sigmoid(liana_location here, liana_tensor x)
-{
-    return build_clipped_line(here, x, 1.0 / 6);
-}
-
-static liana_tensor build_hard_sigmoid_keras2(liana_location here, liana_tensor x)
-{
-    return build_clipped_line(here, x, 0.2);
 }
 
 /* alpha (e^x - 1) below 0, x from 0 on (TensorFlow's slope at 0). The exponent is limited to 0, so that the branch that
@@ -43,11 +26,6 @@ static liana_tensor build_scaled_elu(liana_location here, liana_tensor x, double
     below = liana_op_subtract_at(here, below, scalar_like(here, x, 1));
     if (alpha != 1) below = liana_op_multiply_at(here, below, scalar_like(here, x, alpha));
     return liana_op_select_at(here, is_above, x, below);
-}
-
-static liana_tensor build_elu(liana_location here, liana_tensor x)
-{
-    return build_scaled_elu(here, x, 1);
 }
 
 /* Klambauer et al. 2017: scale * elu(x, alpha). */
@@ -72,26 +50,29 @@ static liana_tensor build_softsign(liana_location here, liana_tensor x)
     return liana_op_divide_at(here, x, below);
 }
 
-/* The function of a type, of one that takes a tensor alone. */
-#define APPLY(name, function)                                           \
+/* The function of a type, which is `value` of x. */
+#define APPLY(name, value)                                              \
     static liana_tensor apply_##name(const liana_activation_call *call) \
     {                                                                   \
-        return function(call->here, call->x);                           \
+        const liana_location here = call->here;                         \
+        const liana_tensor x = call->x;                                 \
+        (void)here;                                                     \
+        return value;                                                   \
     }
-APPLY(linear, build_linear)
-APPLY(relu, liana_op_relu_at)
-APPLY(relu6, liana_op_relu6_at)
-APPLY(logistic, liana_op_logistic_at)
-APPLY(hard_sigmoid, build_hard_sigmoid)
-APPLY(hard_sigmoid_keras2, build_hard_sigmoid_keras2)
-APPLY(tanh, liana_op_tanh_at)
-APPLY(softmax, liana_op_softmax_at)
-APPLY(swish, liana_op_swish_at)
-APPLY(elu, build_elu)
-APPLY(selu, build_selu)
-APPLY(softplus, build_softplus)
-APPLY(softsign, build_softsign)
-APPLY(exp, liana_op_exp_at)
+APPLY(linear, x)
+APPLY(relu, liana_op_relu_at(here, x))
+APPLY(relu6, liana_op_relu6_at(here, x))
+APPLY(logistic, liana_op_logistic_at(here, x))
+APPLY(hard_sigmoid, build_clipped_line(here, x, 1.0 / 6)) /* Keras 3's: relu6(x + 3) / 6 */
+APPLY(hard_sigmoid_keras2, build_clipped_line(here, x, 0.2))
+APPLY(tanh, liana_op_tanh_at(here, x))
+APPLY(softmax, liana_op_softmax_at(here, x))
+APPLY(swish, liana_op_swish_at(here, x))
+APPLY(elu, build_scaled_elu(here, x, 1))
+APPLY(selu, build_selu(here, x))
+APPLY(softplus, build_softplus(here, x))
+APPLY(softsign, build_softsign(here, x))
+APPLY(exp, liana_op_exp_at(here, x))
 #undef APPLY
 
 #define ACTIVATION(name, doc, function, logits)                                               \

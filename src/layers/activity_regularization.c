@@ -1,4 +1,4 @@
-/* ActivityRegularization: a penalty for the size of what passes through. */
+/* ActivityRegularization: a penalty for the size of its input, which passes through. */
 #include "layers/option_rows.h"
 
 #include <stdio.h>
@@ -25,9 +25,7 @@ const liana_layer_type liana__layer_activity_regularization = {
     LIANA_PART(LAYER, liana_layer_type, "ActivityRegularization",
                "gives its input, and adds l1 * sum(|x|) + l2 * sum(x^2) of an example to the loss",
                LIANA_PART_OPTIONS(liana_activity_regularization_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .sums = LIANA_SUMS_KEPT,
     .call = call_layer,

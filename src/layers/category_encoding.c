@@ -45,9 +45,7 @@ static int64_t num_ids(const void *chosen)
 const liana_layer_type liana__layer_category_encoding = {
     LIANA_PART(LAYER, liana_layer_type, "CategoryEncoding", "ids as rows of zeros and ones, or of counts",
                LIANA_PART_OPTIONS(liana_category_encoding_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .takes_integers = true,
     .weights = check_input,
     .num_ids = num_ids,

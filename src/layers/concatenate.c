@@ -57,9 +57,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_concatenate = {
     LIANA_PART(LAYER, liana_layer_type, "Concatenate", "joins its inputs along an axis",
                LIANA_PART_OPTIONS(liana_concatenate_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 2,
-    .max_inputs = LIANA_MAX_LAYER_INPUTS,
+    LIANA__INPUTS(2, LIANA_MAX_LAYER_INPUTS),
     .masking = LIANA_MASKING_OWN,
     .weights = check_shape,
     .call = call_layer,

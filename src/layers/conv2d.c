@@ -3,12 +3,8 @@
 
 static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_conv2d_options, filters, .required = true, .doc = "number of channels of the result"),
-    LIANA__PAIR_ROW(liana_conv2d_options, kernel_size, .required = true, .doc = "height and width of the window"),
-    LIANA__PAIR_ROW(liana_conv2d_options, strides, .default_text = "1",
-                    .doc = "steps of the window: vertical, horizontal"),
-    LIANA__PADDING_ROW(liana_conv2d_options),
-    LIANA__PAIR_ROW(liana_conv2d_options, dilation_rate, .default_text = "1",
-                    .doc = "distance between the window's cells: vertical, horizontal"),
+    LIANA__WINDOW_ROWS(liana_conv2d_options),
+    LIANA__DILATION_ROW(liana_conv2d_options),
     LIANA__COUNT_ROW(liana_conv2d_options, groups, .default_text = "1",
                      .doc = "number of groups of channels that are convolved separately"),
     LIANA__ACTIVATION_ROW(liana_conv2d_options),
@@ -67,9 +63,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 const liana_layer_type liana__layer_conv2d = {
     LIANA_PART(LAYER, liana_layer_type, "Conv2D", "convolution of images, with one kernel for each filter",
                LIANA_PART_OPTIONS(liana_conv2d_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .weights = declare_weights,
     .call = call_layer,

@@ -45,9 +45,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_dense = {
     LIANA_PART(LAYER, liana_layer_type, "Dense", "activation(x kernel + bias) over the last axis",
                LIANA_PART_OPTIONS(liana_dense_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,

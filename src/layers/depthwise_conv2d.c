@@ -2,15 +2,10 @@
 #include "layers/convolution.h"
 
 static const liana_option rows[] = {
-    LIANA__PAIR_ROW(liana_depthwise_conv2d_options, kernel_size, .required = true,
-                    .doc = "height and width of the window"),
-    LIANA__PAIR_ROW(liana_depthwise_conv2d_options, strides, .default_text = "1",
-                    .doc = "steps of the window: vertical, horizontal"),
-    LIANA__PADDING_ROW(liana_depthwise_conv2d_options),
+    LIANA__WINDOW_ROWS(liana_depthwise_conv2d_options),
     LIANA__COUNT_ROW(liana_depthwise_conv2d_options, depth_multiplier, .default_text = "1",
                      .doc = "number of kernels for each channel"),
-    LIANA__PAIR_ROW(liana_depthwise_conv2d_options, dilation_rate, .default_text = "1",
-                    .doc = "distance between the window's cells: vertical, horizontal"),
+    LIANA__DILATION_ROW(liana_depthwise_conv2d_options),
     LIANA__ACTIVATION_ROW(liana_depthwise_conv2d_options),
     LIANA__BIAS_ROW(liana_depthwise_conv2d_options),
     LIANA__INITIALIZER_ROW(liana_depthwise_conv2d_options, depthwise_initializer, "glorot_uniform"),
@@ -54,9 +49,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_depthwise_conv2d = {
     LIANA_PART(LAYER, liana_layer_type, "DepthwiseConv2D", "convolution of each channel with kernels of its own",
                LIANA_PART_OPTIONS(liana_depthwise_conv2d_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .weights = declare_weights,
     .call = call_layer,

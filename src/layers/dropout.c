@@ -89,9 +89,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 const liana_layer_type liana__layer_dropout = {
     LIANA_PART(LAYER, liana_layer_type, "Dropout", "in training, sets random elements to zero and scales up the others",
                LIANA_PART_OPTIONS(liana_dropout_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .reads_training = true,
     .masking = LIANA_MASKING_KEPT,
     .weights = check_input,

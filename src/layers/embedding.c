@@ -42,9 +42,7 @@ static int64_t num_ids(const void *chosen)
 const liana_layer_type liana__layer_embedding = {
     LIANA_PART(LAYER, liana_layer_type, "Embedding", "a row of weights for each id",
                LIANA_PART_OPTIONS(liana_embedding_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .takes_integers = true,
     .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,

@@ -29,9 +29,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
 const liana_layer_type liana__layer_global_average_pooling2d = {
     LIANA_PART(LAYER, liana_layer_type, "GlobalAveragePooling2D", "the mean of each channel",
                LIANA_PART_OPTIONS(liana_global_pooling2d_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .sums = LIANA_SUMS_KEPT,
     .weights = liana__build_images,
@@ -42,9 +40,7 @@ const liana_layer_type liana__layer_global_average_pooling2d = {
 const liana_layer_type liana__layer_global_max_pooling2d = {
     LIANA_PART(LAYER, liana_layer_type, "GlobalMaxPooling2D", "the maximum of each channel",
                LIANA_PART_OPTIONS(liana_global_pooling2d_options, rows)),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .weights = liana__build_images,
     .call = call_max,

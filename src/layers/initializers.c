@@ -2,6 +2,7 @@
 #include "layers/initializers.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
 #include "layers/rules/call_text.h"
 
 #include <math.h>
@@ -151,35 +152,18 @@ static void fill_variance_scaling(const liana_initializer_call *to)
     draw_scaled(to, scaling->scale, scaling->mode, scaling->distribution);
 }
 
-static void fill_glorot_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_AVG, UNIFORM);
-}
-
-static void fill_glorot_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_AVG, TRUNCATED_NORMAL);
-}
-
-static void fill_he_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 2, FAN_IN, UNIFORM);
-}
-
-static void fill_he_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 2, FAN_IN, TRUNCATED_NORMAL);
-}
-
-static void fill_lecun_uniform(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_IN, UNIFORM);
-}
-
-static void fill_lecun_normal(const liana_initializer_call *to)
-{
-    draw_scaled(to, 1, FAN_IN, TRUNCATED_NORMAL);
-}
+#define SCALED(name, scale, mode, distribution)               \
+    static void fill_##name(const liana_initializer_call *to) \
+    {                                                         \
+        draw_scaled(to, scale, mode, distribution);           \
+    }
+SCALED(glorot_uniform, 1, FAN_AVG, UNIFORM)
+SCALED(glorot_normal, 1, FAN_AVG, TRUNCATED_NORMAL)
+SCALED(he_uniform, 2, FAN_IN, UNIFORM)
+SCALED(he_normal, 2, FAN_IN, TRUNCATED_NORMAL)
+SCALED(lecun_uniform, 1, FAN_IN, UNIFORM)
+SCALED(lecun_normal, 1, FAN_IN, TRUNCATED_NORMAL)
+#undef SCALED
 
 /* ---- the kind ---- */
 
@@ -239,17 +223,13 @@ const liana__kind liana__initializer_kind = {.kind = LIANA_PART_INITIALIZER,
 liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
                                       liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana_part *part;
     const void *options;
-    const liana_status status =
-        liana__call_text_read(text, &liana__initializer_kind, context, &arena, &part, &options, error);
-    if (status == LIANA_OK) {
-        *initializer = (liana__initializer){.type = (const liana_initializer_type *)part};
-        if (options) memcpy(initializer->options, options, part->options.size);
-    }
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__call_text_read(text, &liana__initializer_kind, context, &arena, &part, &options, error));
+    *initializer = (liana__initializer){.type = (const liana_initializer_type *)part};
+    if (options) memcpy(initializer->options, options, part->options.size);
+    return LIANA_OK;
 }
 
 /* Keras's fans: of a kernel [.., in, out] each is its axis times the window's size. */

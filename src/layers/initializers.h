@@ -16,8 +16,8 @@ typedef struct liana__initializer {
 } liana__initializer;
 
 /* Parses "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names; arguments by
- * name or by position. The name may be one of the context's own (NULL: there are none). The message says what was found
- * and expected, without a place. */
+ * name or by position. The name may be one of the context's own (NULL: there are none). The message has the value found
+ * and the value expected, without a place. */
 liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
                                       liana__error *error) LIANA_MUST_USE;
 
@@ -28,7 +28,7 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
                              const liana_shape *shape, float *values);
 
 /* Converts Keras's {"class_name": "RandomNormal", "config": {"stddev": 0.01, "seed": null}} (or a name, of any Keras)
- * to the text above, and back. `from` returns NULL for what it cannot read. */
+ * to the text above, and back. `from` returns NULL for a value that it cannot read. */
 const char *liana__initializer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value);
 liana__value *liana__initializer_to_keras(const liana_context *context, liana__arena *arena, const char *text);
 

@@ -23,15 +23,16 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 
 /* The kind: its list has all layer types in the order of layers.def. */
 extern const liana__kind liana__layer_kind;
-/* Finds a layer type by class name, also among the context's own (NULL: there are none). NULL: there is none; *nearest
- * (may be NULL) is then the nearest name, or NULL. */
-const liana_layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest);
 
-/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and looks at
- * what the layer has built. */
+/* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and checks
+ * the layer's result. */
 liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call);
 
-/* name, trainable and training: the options of every layer. */
+/* The options of every layer. */
+typedef struct liana__layer_common_options {
+    const char *name;
+    bool trainable, training;
+} liana__layer_common_options;
 extern const liana_options liana__layer_common;
 
 /* The first two option names of liana_padding, for tables. */

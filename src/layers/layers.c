@@ -1,5 +1,6 @@
 /* The list of layers, and checks that several of them make. */
 #include "base/format.h"
+#include "base/scoped.h"
 #include "ir/graph.h"
 #include "ir/part_result.h"
 #include "ir/shape.h"
@@ -10,28 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct common_options {
-    const char *name;
-    bool trainable, training;
-} common_options;
-
-static const liana_option common_fields[] = {
-    {.name = "name",
-     .kind = LIANA_OPTION_STRING,
-     .offset = offsetof(common_options, name),
-     .doc = "the layer's name in weight files and messages; default as in Keras, such as conv2d_1"},
-    {.name = "trainable",
-     .kind = LIANA_OPTION_BOOL,
-     .offset = offsetof(common_options, trainable),
-     .default_text = "true",
-     .doc = "whether training changes the layer's weights"},
-    {.name = "training",
-     .kind = LIANA_OPTION_BOOL,
-     .offset = offsetof(common_options, training),
-     .default_text = "true",
-     .doc = "false: the layer computes as in inference also in training (Keras's call with training=False)"},
+static const liana_option common_rows[] = {
+    LIANA_OPTION_ROW(liana__layer_common_options, name, STRING,
+                     .doc = "the layer's name in weight files and messages; default as in Keras, such as conv2d_1"),
+    LIANA_OPTION_ROW(liana__layer_common_options, trainable, BOOL, .default_text = "true",
+                     .doc = "whether training changes the layer's weights"),
+    LIANA_OPTION_ROW(liana__layer_common_options, training, BOOL, .default_text = "true",
+                     .doc = "false: the layer computes as in inference also in training (Keras's call with "
+                            "training=False)"),
 };
-const liana_options liana__layer_common = {"layer", sizeof(common_options), 3, common_fields};
+const liana_options liana__layer_common = LIANA__FIELD_TABLE("layer", liana__layer_common_options, common_rows);
 
 const char *const liana__padding_names[] = {"valid", "same", NULL};
 _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padding_names follows liana_padding");
@@ -83,11 +72,6 @@ const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
                                        .reserved = reserved,
                                        .accept = accept};
 
-const liana_layer_type *liana__layer_find(const liana_context *context, const char *class_name, const char **nearest)
-{
-    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
-}
-
 /* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
 static liana_tensor join_masks(const liana_layer_call *call)
 {
@@ -119,7 +103,7 @@ static void check_update(const liana_layer_type *type, const liana_layer_call *c
                              &shape);
 }
 
-/* What a layer has built. */
+/* Checks the results of a layer. */
 static liana_tensor look_at(const liana_layer_type *type, liana_layer_call *call, liana_tensor result)
 {
     liana_graph *graph = call->inputs[0].graph;
@@ -159,11 +143,10 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
 
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__activation activation;
     liana__error reason = {0};
     const liana_status status = liana__activation_read(check->context, text, &arena, &activation, &reason);
-    liana__arena_free(&arena);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, option);
     return status == LIANA_OK ? LIANA_OK : liana_option_refuse(check, option, "%s", reason.message);
 }
@@ -173,13 +156,11 @@ liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const ch
     if (!build || !build->model || !expected) return LIANA_INVALID_ARGUMENT;
     if (build->status != LIANA_OK) return build->status;
     liana_shape shape = build->inputs[index < build->num_inputs ? index : 0];
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "[batch");
     for (int i = 1; i < shape.rank; i++) liana__text_add(&text, ", %lld", (long long)shape.dims[i]);
-    build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "found an input of shape %s], expected %s",
-                                text.data ? text.data : "[", expected);
-    liana__text_free(&text);
-    return build->status;
+    return build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "found an input of shape %s], expected %s",
+                                       text.data ? text.data : "[", expected);
 }
 
 liana_status liana__build_images(liana_layer_build *build)

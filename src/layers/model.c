@@ -1,6 +1,7 @@
 /* Models: creating and destroying them, their errors, their layers, nodes and weights. */
 #include "layers/model.h"
 
+#include "base/named.h"
 #include "ir/shape.h"
 
 #include <stdio.h>
@@ -86,28 +87,25 @@ liana_layer liana__model_fail(liana_model *model, liana_location here, liana_sta
     return liana__model_keep_error(model, model->blamed ? model->blamed : &here, &error);
 }
 
+static int find(liana__named list, const char *name)
+{
+    const size_t index = liana__named_find(list, name, NULL);
+    return index < list.count ? (int)index : -1;
+}
+
 int liana__model_find_layer(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_layers; i++) {
-        if (strcmp(model->layers[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__layer, model->layers, model->num_layers), name);
 }
 
 int liana__model_find_nested(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_nested; i++) {
-        if (strcmp(model->nested[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__nested, model->nested, model->num_nested), name);
 }
 
 int liana__model_find_weight(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_weights; i++) {
-        if (strcmp(model->weights[i].name, name) == 0) return (int)i;
-    }
-    return -1;
+    return find(LIANA__NAMED(liana__weight, model->weights, model->num_weights), name);
 }
 
 /* ---- weights ---- */

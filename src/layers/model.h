@@ -58,7 +58,7 @@ typedef struct liana__layer_node {
     liana_location where;
 } liana__layer_node;
 
-/* What tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
+/* Tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
 typedef struct liana__identity {
     size_t num_holders;
 } liana__identity;
@@ -117,7 +117,7 @@ struct liana_model {
     liana__nested_use *uses;
     size_t num_uses;
     size_t use_capacity;
-    size_t building_nested; /* what layers and nodes that are added belong to; usually LIANA__NONE */
+    size_t building_nested; /* the nested model that gets added layers and nodes; usually LIANA__NONE */
     size_t building_use;
     size_t inputs[LIANA_MAX_LAYER_INPUTS]; /* nodes of the InputLayers, in the order of the model's inputs */
     size_t num_inputs;
@@ -132,13 +132,13 @@ struct liana_model {
     liana_precision precision;
     liana_preprocessing preprocessing; /* names in the arena; set by src/train */
     bool knows_classes;                /* the classes are known: without names they are numbers */
-    const liana__value *objective;     /* what it was trained for, in the arena; NULL: not known; kept by src/train */
+    const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
     uint64_t values_version;    /* another number whenever values are */
-    uint64_t structure_version; /* ... whenever layers, or what of them trains, are */
-    /* What fit, evaluate and predict compiled; kept by src/train. */
+    uint64_t structure_version; /* ... whenever layers, or their trainable weights, are */
+    /* The results of compiling for fit, evaluate and predict; kept by src/train. */
     void *compiled;
     void (*destroy_compiled)(void *compiled);
 };
@@ -171,7 +171,7 @@ liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t l
 /* A request for a model as a layer. The same `inner` under the same name shares its layers with its earlier uses. */
 typedef struct liana__nest_request {
     liana_location here;
-    const liana_model *inner; /* needed only during the call: what it has now is copied, with its weights' values */
+    const liana_model *inner; /* needed only during the call: its layers are copied, with their weights' values */
     const char *name;         /* NULL: the name of `inner` */
     bool frozen, inference;
     const size_t *inputs; /* nodes; NULL: the node before */
@@ -206,12 +206,12 @@ liana_status liana__model_name_layer(liana_model *model, const liana__layer_requ
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
-/* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Besides the options, a
- * layer may have the keys name, inputs (a name or a list of names; default: the layer before), trainable and training.
- * `- Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of these again
- * (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for examples of
- * `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column and the
- * dotted key below `where`. */
+/* Adds the layers of a YAML list to a model: each `- Flatten` or `- Conv2D: {filters: 32, ...}`. Apart from the
+ * options, a layer may have the keys name, inputs (a name or a list of names; default: the layer before), trainable and
+ * training. `- Sequential:` and `- Functional:` are models within the model, and `- Reuse:` calls a layer or one of
+ * these again (liana__model_entries). If the model is empty and the list does not begin with InputLayer, one for
+ * examples of `input_shape` (without the batch) is added first. The error is the model's; it names file, line, column
+ * and the dotted key below `where`. */
 liana_status liana__model_from_layers(liana_model *model, const liana__value *list, const char *where,
                                       const liana_shape *input_shape) LIANA_MUST_USE;
 /* The same, for examples of another dtype. */
@@ -232,27 +232,26 @@ liana_status liana__model_outputs_from(liana_model *model, const liana__value *n
 
 /* Checks that all layers lead to an output. Errors: INVALID_CONFIG with the layer. */
 liana_status liana__model_check_used(const liana_model *model, liana__error *error) LIANA_MUST_USE;
-/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that was
- * fitted, loaded or used may have got other outputs since, which leave layers out. */
+/* Checks that the model has an input and at least one other layer, and that all layers lead to an output. A model that
+ * was fitted, loaded or used may have got other outputs since, which leave layers out. */
 liana_status liana__model_check(const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
-/* Checks that the model's first output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers
- * after one that keep this. Errors: INVALID_CONFIG, with place and layer. */
-liana_status liana__model_check_probabilities(const liana_model *model, liana__error *error) LIANA_MUST_USE;
+/* Checks that an output is probabilities: at least 0, with sum 1. It must end in a softmax, or in layers after one that
+ * keep this. Errors: INVALID_CONFIG, with place and layer. */
+liana_status liana__model_check_probabilities(const liana_model *model, size_t output, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether a node is a softmax over one value, which is 1 whatever it reads. */
 bool liana__model_is_lone_softmax(const liana_model *model, size_t node);
 /* Fails if an output is such a softmax, or would be one in its loss (`of_loss`). Errors: INVALID_CONFIG, with place and
  * layer. */
 liana_status liana__model_check_lone_softmax(const liana_model *model, size_t output, bool of_loss, liana__error *error)
     LIANA_MUST_USE;
-/* Whether an output is what a loss is of: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must
- * not end in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
+/* Whether an output fits a loss: probabilities by a softmax, or by sigmoids; with NONE logits, so that it must not end
+ * in one of these. `loss` is for messages. Errors: INVALID_CONFIG, with place and layer. */
 liana_status liana__model_check_output(const liana_model *model, size_t output, liana_logits_kind expected,
                                        const char *loss, liana__error *error) LIANA_MUST_USE;
-/* The same for any output. */
-liana_status liana__model_check_probabilities_of(const liana_model *model, size_t output, liana__error *error)
-    LIANA_MUST_USE;
-
+/* The text of an option of a layer; NULL: it has no such option, or it is not given. */
+const char *liana__layer_option_text(const liana__layer *layer, const char *name);
 /* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model/rules.c.
  * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
@@ -267,7 +266,7 @@ int liana__model_find_weight(const liana_model *model, const char *name);
 /* The result that a configuration calls so, or LIANA__NONE: of the call that was named so, or of the last unnamed call
  * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model. */
 size_t liana__model_find_node(const liana_model *model, const char *name);
-/* The result of what was added last: of a nested model its first output. LIANA__NONE: the model is empty. */
+/* The result of the last addition: of a nested model its first output. LIANA__NONE: the model is empty. */
 size_t liana__model_last_node(const liana_model *model);
 /* The outermost use of a nested model that a node belongs to, or LIANA__NONE. */
 size_t liana__model_outermost_use(const liana_model *model, size_t node);
@@ -299,7 +298,7 @@ bool liana__layer_infers(const liana_model *model, size_t layer);
 bool liana__model_is_regularized(const liana_model *model);
 bool liana__weight_is_regularized(const liana_model *model, size_t weight);
 bool liana__weight_is_needed_whole(const liana_model *model, size_t weight);
-/* Whether the only input of everything is what stands before it; nested models count as one. */
+/* Whether the only input of everything is the result before it; nested models count as one. */
 bool liana__model_is_sequential(const liana_model *model);
 /* The model's name, or "sequential" or "model". */
 const char *liana__model_name(const liana_model *model);
@@ -308,7 +307,7 @@ void liana__model_summary(const liana_model *model, liana__text *text);
 /* ---- scopes ----
  *
  * A scope is the model itself (LIANA__NONE), or a nested model. Its items are layers and nested models, in the order in
- * which they were added: what Keras calls the layers of a model. */
+ * which they were added: Keras's layers of a model. */
 
 typedef struct liana__scope_item {
     bool is_nested;
@@ -349,7 +348,7 @@ void liana__model_set_inference(liana_model *model, size_t begin, size_t end, bo
 /* Freezes the layers before `name`; it and the later layers are trained. NOT_FOUND with the nearest name. */
 liana_status liana__model_train_from(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
 
-/* What tells the draws of calls apart. The first call of a layer draws as the layer alone does. */
+/* A number that tells the draws of calls apart. The first call of a layer draws as the layer alone does. */
 enum { LIANA__MOST_LAYERS = 1 << 20, LIANA__MOST_CALLS = 1 << 12 };
 static inline uint32_t liana__layer_salt(size_t layer, size_t number)
 {
@@ -375,8 +374,8 @@ typedef struct liana__model_mode {
     liana_tensor positions;
     /* f32 [batch]: 1, or 0 for rows that count as missing in batch statistics; invalid: none does. */
     liana_tensor present;
-    /* So many shards of equal size stand one behind the other in the batch, each with batch statistics of its own; only
-     * with `present`. Layers of a program's own do not know of it. 0: one. */
+    /* This number of shards of equal size stands one behind the other in the batch, each with batch statistics of its
+     * own; only with `present`. Layers of a program's own do not know of it. 0: one. */
     int64_t leaves;
     uint64_t seed;
     liana_dtype dtype;         /* of the weights of a model without float inputs: LIANA_F32 or another float */
@@ -425,7 +424,7 @@ typedef struct liana__model_results {
 liana__model_results liana__model_call(const liana_model *model, const liana_tensor *inputs,
                                        const liana__model_mode *mode);
 
-/* Whoever makes a mode for a program may be told of the calls that are made with it. `penalties` are those of the
+/* The maker of a mode for a program may be told of the calls that are made with it. `penalties` are those of the
  * results. */
 typedef struct liana_call_record {
     void (*add)(struct liana_call_record *record, const liana_model *model, const liana_call_effects *effects,

@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+/* Members of a layer type that computes each shard by itself, and reads that many tensors. */
+#define LIANA__INPUTS(least, most) .keeps_shards_apart = true, .min_inputs = (least), .max_inputs = (most)
+
 /* A whole number of at least 1; a pair of them. */
 #define LIANA__COUNT_ROW(type, member, ...) \
     LIANA_OPTION_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)

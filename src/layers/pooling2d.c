@@ -39,9 +39,7 @@ static liana_tensor call_average(liana_layer_call *call)
 const liana_layer_type liana__layer_max_pooling2d = {
     LIANA_PART(LAYER, liana_layer_type, "MaxPooling2D", "the maximum of each window",
                LIANA_PART_OPTIONS(liana_pooling2d_options, rows), .check = complete),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .weights = liana__build_images,
     .call = call_max,
@@ -50,9 +48,7 @@ const liana_layer_type liana__layer_max_pooling2d = {
 const liana_layer_type liana__layer_average_pooling2d = {
     LIANA_PART(LAYER, liana_layer_type, "AveragePooling2D", "the mean of each window",
                LIANA_PART_OPTIONS(liana_pooling2d_options, rows), .check = complete),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .sums = LIANA_SUMS_KEPT,
     .weights = liana__build_images,

@@ -44,9 +44,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_relu = {
     LIANA_PART(LAYER, liana_layer_type, "ReLU", "max(x, 0), with optional largest value, slope below and threshold",
                LIANA_PART_OPTIONS(liana_relu_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .call = call_layer,
 };

@@ -111,9 +111,7 @@ static void to_keras(liana__arena *arena, const void *given, liana__value *confi
 const liana_layer_type liana__layer_rescaling = {
     LIANA_PART(LAYER, liana_layer_type, "Rescaling", "x * scale + offset",
                LIANA_PART_OPTIONS(liana_rescaling_options, rows), .check = check_options),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = check_channels,
     .call = call_layer,

@@ -10,9 +10,7 @@ static liana_tensor call_flatten(liana_layer_call *call)
 const liana_layer_type liana__layer_flatten = {
     LIANA_PART(LAYER, liana_layer_type, "Flatten", "flattens each example to one row",
                .options = {.size = sizeof(liana_flatten_options)}),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .takes_integers = true,
     .has_data_format = true,
     .sums = LIANA_SUMS_KEPT_IN_A_ROW,
@@ -44,9 +42,7 @@ static liana_tensor call_reshape(liana_layer_call *call)
 const liana_layer_type liana__layer_reshape = {
     LIANA_PART(LAYER, liana_layer_type, "Reshape", "the same elements in another shape",
                LIANA_PART_OPTIONS(liana_reshape_options, reshape_rows), .check = check_reshape),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .takes_integers = true,
     .sums = LIANA_SUMS_KEPT_IN_A_ROW,
     .call = call_reshape,

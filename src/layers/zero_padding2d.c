@@ -69,9 +69,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 const liana_layer_type liana__layer_zero_padding2d = {
     LIANA_PART(LAYER, liana_layer_type, "ZeroPadding2D", "adds zeros around the image",
                LIANA_PART_OPTIONS(liana_zero_padding2d_options, rows), .check = complete),
-    .keeps_shards_apart = true,
-    .min_inputs = 1,
-    .max_inputs = 1,
+    LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .weights = liana__build_images,
     .call = call_layer,

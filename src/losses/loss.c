@@ -29,11 +29,6 @@ static const char *const reserved[] = {"from_logits", NULL};
 const liana__kind liana__loss_kind = {
     .kind = LIANA_PART_LOSS, .size = sizeof(liana_loss_type), .builtin = list, .reserved = reserved, .accept = accept};
 
-const liana_loss_type *liana__loss_find(const liana_context *context, const char *name, const char **nearest)
-{
-    return liana__part_find(context, &liana__loss_kind, name, nearest);
-}
-
 liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call)
 {
     liana_shape expected = liana_tensor_shape(call->output);
@@ -62,7 +57,7 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
     return LIANA_OK;
 }
 
-/* As Keras's class, which has no such argument: who smooths labels asks for another loss. */
+/* As Keras's class, which has no such argument: a user who smooths labels asks for another loss. */
 static liana_status refuse_smoothing(const liana_loss_type *loss, const liana__value *map, const char *where,
                                      liana__error *error)
 {
@@ -83,7 +78,7 @@ liana_status liana__loss_read(const liana_context *context, const liana__value *
     *choice = (liana__loss_choice){0};
     LIANA_TRY(liana__choice_read(value, where, "the name of a loss, or a mapping such as {name: huber, delta: 2.0}",
                                  &name, &map, error));
-    choice->loss = liana__loss_find(context, name, &nearest);
+    choice->loss = liana__part_find(context, &liana__loss_kind, name, &nearest);
     if (!choice->loss) {
         return liana__fail_at(error, &value->place, where, "there is no loss '%.100s'; 'liana list' shows them%s", name,
                               liana__hint(nearest).text);

@@ -13,10 +13,6 @@
 /* The kind: its list has all losses in the order of losses.def. */
 extern const liana__kind liana__loss_kind;
 
-/* Finds a loss by its name or an alias, also among the context's own (NULL: there are none). NULL: there is none;
- * *nearest (may be NULL) is then the nearest name, or NULL. */
-const liana_loss_type *liana__loss_find(const liana_context *context, const char *name, const char **nearest);
-
 /* Builds the loss of each element, in the output's dtype: the output's shape without the last axis. Their sum is
  * differentiated. The trainer divides by the number of elements of the whole update (Keras's sum_over_batch_size). */
 liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call);

@@ -1,4 +1,4 @@
-/* target.h - what an output of a model is compared with, by losses and metrics. */
+/* target.h - the targets with which losses and metrics compare an output of a model. */
 #ifndef LIANA_LOSSES_TARGET_H
 #define LIANA_LOSSES_TARGET_H
 
@@ -8,7 +8,7 @@
 
 /* Checks the values of one example, rows of `classes` values each. Sums may be 0.01 away from 1, so that rounded
  * percentages pass. `component` and `loss` are names for the message. Errors: OUT_OF_RANGE with the place, the value,
- * and what was expected. */
+ * and the expected range. */
 liana_status liana__target_check(liana_target_range range, const float *values, int64_t count, int64_t classes,
                                  const char *component, const char *loss, liana__error *error) LIANA_MUST_USE;
 

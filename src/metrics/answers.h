@@ -1,4 +1,4 @@
-/* answers.h - for metrics that count answers: what the model says and what is true, in rows. */
+/* answers.h - for metrics that count answers: those of the model and the true ones, in rows. */
 #ifndef LIANA_METRICS_ANSWERS_H
 #define LIANA_METRICS_ANSWERS_H
 

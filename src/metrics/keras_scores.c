@@ -232,64 +232,39 @@ static double finish_score(const void *given, const double *sums, size_t size)
     return mean;
 }
 
-static void f1_list(const void *given, const double *sums, size_t size, double *values)
+static liana_status set_beta(liana_check *check)
 {
-    score_options options = *(const score_options *)given;
-    options.beta = 1;
-    list_scores(&options, sums, size, values);
-}
-
-static double f1_finish(const void *given, const double *sums, size_t size)
-{
-    score_options options = *(const score_options *)given;
-    options.beta = 1;
-    return finish_score(&options, sums, size);
+    ((score_options *)check->options)->beta = 1;
+    return LIANA_OK;
 }
 
 /* ---- the metrics ---- */
 
-const liana_metric_type liana__metric_precision = {
-    LIANA_PART(METRIC, liana_metric_type, "precision", "The share of right ones among the values above the threshold.",
-               .aliases = {"Precision"}, LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
-    LIANA__OF_ANSWERS,
-    .misfit = misfit,
-    .sums = two,
-    .add = add_precision,
-    .finish = finish_ratio,
-};
+#define RATIO(name, alias, add_, doc)                                         \
+    const liana_metric_type liana__metric_##name = {                          \
+        LIANA_PART(METRIC, liana_metric_type, #name, doc, .aliases = {alias}, \
+                   LIANA_PART_OPTIONS(threshold_options, threshold_fields)),  \
+        LIANA__OF_ANSWERS,                                                    \
+        .misfit = misfit,                                                     \
+        .sums = two,                                                          \
+        .add = add_,                                                          \
+        .finish = finish_ratio,                                               \
+    };
+RATIO(precision, "Precision", add_precision, "The share of right ones among the values above the threshold.")
+RATIO(recall, "Recall", add_recall, "The share of the values whose target is 1 that are above the threshold.")
 
-const liana_metric_type liana__metric_recall = {
-    LIANA_PART(METRIC, liana_metric_type, "recall",
-               "The share of the values whose target is 1 that are above the threshold.", .aliases = {"Recall"},
-               LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
-    LIANA__OF_ANSWERS,
-    .misfit = misfit,
-    .sums = two,
-    .add = add_recall,
-    .finish = finish_ratio,
-};
-
-const liana_metric_type liana__metric_f1_score = {
-    LIANA_PART(METRIC, liana_metric_type, "f1_score", "The harmonic mean of precision and recall, of each class.",
-               .aliases = {"F1Score"}, LIANA_PART_OPTIONS(score_options, f1_fields)),
-    LIANA__OF_ANSWERS,
-    .doubt = doubt,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = f1_finish,
-    .num_values = num_scores,
-    .finish_all = f1_list,
-};
-
-const liana_metric_type liana__metric_fbeta_score = {
-    LIANA_PART(METRIC, liana_metric_type, "fbeta_score",
-               "The same mean, in which recall counts beta times as much as precision.", .aliases = {"FBetaScore"},
-               LIANA_PART_OPTIONS(score_options, fbeta_fields)),
-    LIANA__OF_ANSWERS,
-    .doubt = doubt,
-    .sums = counts_size,
-    .add = add_counts,
-    .finish = finish_score,
-    .num_values = num_scores,
-    .finish_all = list_scores,
-};
+#define F_SCORE(name, alias, check_, fields, doc)                               \
+    const liana_metric_type liana__metric_##name = {                            \
+        LIANA_PART(METRIC, liana_metric_type, #name, doc, .aliases = {alias},   \
+                   LIANA_PART_OPTIONS(score_options, fields), .check = check_), \
+        LIANA__OF_ANSWERS,                                                      \
+        .doubt = doubt,                                                         \
+        .sums = counts_size,                                                    \
+        .add = add_counts,                                                      \
+        .finish = finish_score,                                                 \
+        .num_values = num_scores,                                               \
+        .finish_all = list_scores,                                              \
+    };
+F_SCORE(f1_score, "F1Score", set_beta, f1_fields, "The harmonic mean of precision and recall, of each class.")
+F_SCORE(fbeta_score, "FBetaScore", NULL, fbeta_fields,
+        "The same mean, in which recall counts beta times as much as precision.")

@@ -7,7 +7,7 @@ static liana_tensor mean(const liana_metric_call *call)
     return liana_op_reduce_mean(call->output, LIANA_AXES(-1), false);
 }
 
-/* What a loss without options is for each element. */
+/* A loss without options, for each element. */
 static liana_tensor loss_of(const liana_loss_type *loss, const liana_metric_call *call)
 {
     return loss->elements(&(liana_loss_call){.output = call->output, .target = call->target});

@@ -35,11 +35,6 @@ const liana__kind liana__metric_kind = {.kind = LIANA_PART_METRIC,
                                         .reserved = reserved,
                                         .accept = accept};
 
-const liana_metric_type *liana__metric_find(const liana_context *context, const char *name, const char **nearest)
-{
-    return liana__part_find(context, &liana__metric_kind, name, nearest);
-}
-
 liana_tensor liana__metric_elements(const liana_metric_type *metric, const liana_metric_call *call)
 {
     liana_shape expected = liana_tensor_shape(call->output);
@@ -94,7 +89,7 @@ liana_status liana__metric_read(const liana_context *context, const liana__value
     LIANA_TRY(liana__choice_read(value, where,
                                  "the name of a metric, or a mapping such as {name: top_k_accuracy, k: 3}", &name, &map,
                                  error));
-    choice->metric = liana__metric_find(context, name, &nearest);
+    choice->metric = liana__part_find(context, &liana__metric_kind, name, &nearest);
     if (!choice->metric) {
         return liana__fail_at(error, &value->place, where, "there is no metric '%.100s'; 'liana list' shows them%s",
                               name, liana__hint(nearest).text);

@@ -13,11 +13,8 @@
 /* The kind: its list has all metrics in the order of metrics.def. */
 extern const liana__kind liana__metric_kind;
 
-/* Finds a metric by its name or alias, also among the context's own (NULL: there are none). NULL: there is none;
- * *nearest (may be NULL) is then the nearest name, or NULL. */
-const liana_metric_type *liana__metric_find(const liana_context *context, const char *name, const char **nearest);
-
-/* Build what a mean is of: f32, the output's shape without the last axis; and what a shard adds to sums: f32 [sums]. */
+/* Build the values of a mean: f32, the output's shape without the last axis; and a shard's share of sums: f32
+ * [sums]. */
 liana_tensor liana__metric_elements(const liana_metric_type *metric, const liana_metric_call *call);
 liana_tensor liana__metric_add(const liana_metric_type *metric, const liana_metric_call *call);
 

@@ -58,7 +58,7 @@ static liana_tensor add_counts(const liana_metric_call *call)
 
 /* ---- on the host ---- */
 
-/* What the counts of one class come to. */
+/* The score of one class from its counts. */
 typedef double (*score_function)(const score_options *options, double right, double predicted, double truth);
 
 static double precision_of(const score_options *options, double right, double predicted, double truth)

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/named.h"
+#include "base/scoped.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,16 +89,14 @@ liana_layer liana_model_add_architecture_at(liana_location here, liana_model *mo
     if (!options) {
         return liana__model_fail(model, here, LIANA_INVALID_ARGUMENT, "the options of the architecture are NULL");
     }
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__error error = {0};
     const liana__value *map;
     liana_status status = liana__options_to_map(architecture->options, options, &arena, &map, &error);
-    if (status == LIANA_OK) {
-        status = liana__architecture_add(model, here, architecture, map, architecture->name);
-    } else {
-        liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
+    if (status != LIANA_OK) {
+        return liana__model_fail(model, here, status, "%s.%s", architecture->name, error.message);
     }
-    liana__arena_free(&arena);
+    status = liana__architecture_add(model, here, architecture, map, architecture->name);
     return status == LIANA_OK ? (liana_layer){model, (uint32_t)model->num_nodes} : none;
 }
 

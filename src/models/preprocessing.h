@@ -15,7 +15,7 @@ enum { LIANA__NUM_SCALES = LIANA_SCALE_TORCH + 1 };
 extern const char *const liana__scale_names[LIANA__NUM_SCALES + 1];
 
 /* The layer that scales the pixels of input `input`: a Rescaling or Normalization behind it, with nothing between but
- * layers that move pixels. NULL: none does. (BatchNormalization is none: it follows the batch.) */
+ * layers that move pixels. NULL: none does. (BatchNormalization is not one of them: it follows the batch.) */
 const char *liana__scaling_layer(const liana_model *model, size_t input);
 /* The model's first input of images, [batch, height, width, channels]; the number of inputs: there is none. */
 size_t liana__image_input(const liana_model *model);

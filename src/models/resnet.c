@@ -15,7 +15,7 @@ typedef struct variant {
     bool is_v2;
 } variant;
 
-/* ---- version 1: what was added is normalised ---- */
+/* ---- version 1: sums are normalised ---- */
 
 static liana_layer add_batch_norm(liana_model *m, const char *block, const char *name, liana_layer input)
 {

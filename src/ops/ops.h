@@ -18,6 +18,8 @@ extern const liana__op *const liana__ops[];
 extern const char *const liana__dtype_names[];
 /* The same of liana__fused_activation (kernels/epilogue.h). */
 extern const char *const liana__fused_activation_names[];
+/* Fails if a number is not one of those. */
+liana_status liana__infer_activation(liana__infer *infer, int activation);
 
 /* Kinds of dtypes. Fails if the result, which has the dtype of the inputs, is of none of those that are accepted. */
 enum {

@@ -125,7 +125,7 @@ typedef struct liana__sample_values {
 
 liana_tensor liana__sample_given(liana_graph *graph, liana_dtype dtype, const liana__sample_values *values);
 
-/* A row for an op without attributes, and what builds it. */
+/* A row for an op without attributes, and its builder. */
 typedef struct liana__plain_row {
     const char *name;
     liana__sample_values inputs[3];

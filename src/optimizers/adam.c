@@ -15,7 +15,7 @@ typedef struct adam_options {
         LIANA_OPTION_ROW(adam_options, amsgrad, BOOL, .default_text = "false", \
                          .doc = "Whether to divide by the largest mean of squared gradients so far (AMSGrad).")
 
-static const liana_option fields[] = {ADAM_ROWS, LIANA_OPTIMIZER_ROWS("null")};
+static const liana_option adam_fields[] = {ADAM_ROWS, LIANA_OPTIMIZER_ROWS("null")};
 static const liana_option adamw_fields[] = {ADAM_ROWS, LIANA_OPTIMIZER_ROWS("0.004")};
 
 static size_t num_slots(const void *options)
@@ -39,21 +39,13 @@ static void update(liana_optimizer_step *step)
     liana__optimizer_descend(step, liana_op_divide(liana_op_multiply(rate, m), root));
 }
 
-const liana_optimizer_type liana__optimizer_Adam = {
-    LIANA_PART(OPTIMIZER, liana_optimizer_type, "Adam",
-               "Steps by the mean gradient, divided by the root of the mean squared gradient.",
-               LIANA_PART_OPTIONS(adam_options, fields)),
-    .default_learning_rate = 1e-3,
-    .num_slots = num_slots,
-    .slots = {"m", "v", "v_hat"},
-    .update = update,
-};
-
-const liana_optimizer_type liana__optimizer_AdamW = {
-    LIANA_PART(OPTIMIZER, liana_optimizer_type, "AdamW", "Adam with weight decay.",
-               LIANA_PART_OPTIONS(adam_options, adamw_fields)),
-    .default_learning_rate = 1e-3,
-    .num_slots = num_slots,
-    .slots = {"m", "v", "v_hat"},
-    .update = update,
-};
+#define ADAM(name, fields, doc)                                                                            \
+    const liana_optimizer_type liana__optimizer_##name = {                                                 \
+        LIANA_PART(OPTIMIZER, liana_optimizer_type, #name, doc, LIANA_PART_OPTIONS(adam_options, fields)), \
+        .default_learning_rate = 1e-3,                                                                     \
+        .num_slots = num_slots,                                                                            \
+        .slots = {"m", "v", "v_hat"},                                                                      \
+        .update = update,                                                                                  \
+    };
+ADAM(Adam, adam_fields, "Steps by the mean gradient, divided by the root of the mean squared gradient.")
+ADAM(AdamW, adamw_fields, "Adam with weight decay.")

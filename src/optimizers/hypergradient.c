@@ -38,7 +38,7 @@ static const liana_option fields[] = {
                             "is not."),
 };
 
-/* What is not a number stays so: the weights show it. */
+/* A NaN stays one: the weights show it. */
 static double adapt(const void *options, double rate, const float *sums)
 {
     const hypergradient_options *own = options;

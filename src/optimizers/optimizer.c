@@ -1,4 +1,4 @@
-/* The list of optimizers, and what they are built of. */
+/* The list of optimizers, and their common code. */
 #include "optimizers/optimizer.h"
 
 #include "ir/part_result.h"
@@ -53,11 +53,6 @@ const liana__kind liana__optimizer_kind = {.kind = LIANA_PART_OPTIMIZER,
                                            .any_case = true,
                                            .reserved = reserved,
                                            .accept = accept};
-
-const liana_optimizer_type *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest)
-{
-    return liana__part_find(context, &liana__optimizer_kind, name, nearest);
-}
 
 size_t liana__optimizer_num_slots(const liana_optimizer_type *optimizer, const void *options)
 {

@@ -30,10 +30,6 @@ typedef struct liana__moments_options {
         LIANA_OPTION_ROW(liana__moments_options, epsilon, FLOAT, .default_text = "1e-7", .minimum = 0, .maximum = 1e3, \
                          .doc = "Added to the root, against division by zero.")
 
-/* Finds an optimizer by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may
- * be NULL) is then the nearest name, or NULL. */
-const liana_optimizer_type *liana__optimizer_find(const liana_context *context, const char *name, const char **nearest);
-
 /* An optimizer with its options and its learning rate. The lengths in steps are not known yet. */
 typedef struct liana__optimizer_choice {
     const liana_optimizer_type *optimizer;
@@ -66,7 +62,7 @@ size_t liana__optimizer_num_slots(const liana_optimizer_type *optimizer, const v
 /* Builds the optimizer's update, and looks at its results. */
 void liana__optimizer_update(const liana_optimizer_type *optimizer, liana_optimizer_step *step);
 
-/* What the optimizer itself reads beyond an element. */
+/* The sums that the optimizer itself reads beyond an element. */
 liana_update_reads liana__optimizer_reads(const liana_optimizer_type *optimizer, const void *options);
 
 #endif

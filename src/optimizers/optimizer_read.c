@@ -55,7 +55,7 @@ static liana_status find_schedule(const liana_context *context, const liana__val
     const liana__value *name = online;
     const char *nearest = NULL;
     if (!online || online->kind != LIANA__VALUE_STRING) LIANA_TRY(read_name(value, key, expected, &name, error));
-    *schedule = liana__schedule_find(context, name->string, &nearest);
+    *schedule = liana__part_find(context, &liana__schedule_kind, name->string, &nearest);
     if (!*schedule) return fail_unknown(name, key, "schedule", nearest, error);
     if (name != online || (*schedule)->adapt) return LIANA_OK;
     return liana__fail_at(error, &name->place, key,
@@ -96,7 +96,7 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     const liana__value *name = NULL;
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
-    const liana_optimizer_type *optimizer = liana__optimizer_find(context, name->string, &nearest);
+    const liana_optimizer_type *optimizer = liana__part_find(context, &liana__optimizer_kind, name->string, &nearest);
     if (!optimizer) return fail_unknown(name, where, "optimizer", nearest, error);
     void *options = liana__arena_allocate(arena, optimizer->part.options.size);
     if (!options) return liana__fail_memory(error, "the optimizer");

@@ -29,11 +29,6 @@ const liana__kind liana__schedule_kind = {.kind = LIANA_PART_SCHEDULE,
                                           .any_case = true,
                                           .accept = accept};
 
-const liana_schedule_type *liana__schedule_find(const liana_context *context, const char *name, const char **nearest)
-{
-    return liana__part_find(context, &liana__schedule_kind, name, nearest);
-}
-
 double liana__constant_rate(const void *options, double step, double decay_steps, double initial)
 {
     (void)options;

@@ -12,12 +12,8 @@
 /* The kind: its list has all schedules in the order of schedules.def. */
 extern const liana__kind liana__schedule_kind;
 
-/* Finds a schedule by name, also among the context's own (NULL: there are none). NULL: there is none; *nearest (may be
- * NULL) is then the nearest name, or NULL. */
-const liana_schedule_type *liana__schedule_find(const liana_context *context, const char *name, const char **nearest);
-
-/* Checks what the options of a schedule cannot check one by one. `value` is what they were read from: a map, or a
- * number, the initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */
+/* Checks the options of a schedule together. `value` is the value that they were read from: a map, or a number, the
+ * initial rate. `where` is its dotted key. Errors: INVALID_CONFIG. */
 liana_status liana__schedule_check(const liana_schedule_common *options, const liana__value *value, const char *where,
                                    double default_learning_rate, liana__error *error) LIANA_MUST_USE;
 

@@ -201,7 +201,7 @@ void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana
     }
 }
 
-/* What the update subtracts from the variable, over the learning rate. */
+/* The part of the variable that the update subtracts, over the learning rate. */
 static liana_tensor direction(const liana__update_rule *rule, const liana_optimizer_step *step,
                               const liana_optimizer_step *inner)
 {

@@ -1,4 +1,4 @@
-/* update_rule.h - an optimizer with what every optimizer does besides: clipped gradients, weight decay, averages of the
+/* update_rule.h - an optimizer with the common work of all optimizers: clipped gradients, weight decay, averages of the
  * weights, and sums for a learning rate that follows the training. The order is Keras's:
  *
  *     gradients are clipped; weights decay; the optimizer updates them; averages follow the weights; weights become
@@ -28,12 +28,12 @@ bool liana__rule_keeps_averages(const liana__update_rule *rule);
 /* The slot of the averages, or of the directions; the rule has it. */
 size_t liana__rule_average_slot(const liana__update_rule *rule);
 
-/* What an update reads beyond an element. The terms of its rounds are those of liana__rule_terms. */
+/* The sums that an update reads beyond an element. The terms of its rounds are those of liana__rule_terms. */
 liana_update_reads liana__rule_reads(const liana__update_rule *rule);
-/* The round whose sums are for the learning rate. It is the rate of what comes after it. SIZE_MAX: there is none. */
+/* The round whose sums are for the learning rate. It is the rate of the later updates. SIZE_MAX: there is none. */
 size_t liana__rule_rate_round(const liana__update_rule *rule);
 
-/* What the update of a variable of this name needs: options and weight decay. The caller sets the tensors. */
+/* For the update of a variable of this name: options and weight decay. The caller sets the tensors. */
 liana_optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable);
 /* As liana_sum_round.terms, of any round. */
 void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
@@ -46,8 +46,8 @@ void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *st
 liana_status liana__rule_check_names(const liana__update_rule *rule, const char *const *names, size_t count,
                                      liana__error *error) LIANA_MUST_USE;
 
-/* Checks what the common options cannot check one by one. `value` is what they were read from, `where` its dotted key.
- * Errors: INVALID_CONFIG. */
+/* Checks the common options together. `value` is the value that they were read from, `where` its dotted key. Errors:
+ * INVALID_CONFIG. */
 liana_status liana__optimizer_check_common(const liana_optimizer_common *common, const liana__value *value,
                                            const char *where, liana__error *error) LIANA_MUST_USE;
 

@@ -1,6 +1,7 @@
 /* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
 #include "passes/autodiff.h"
 
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
 #include "ops/ops.h"
@@ -13,6 +14,17 @@ typedef struct autodiff {
     bool *depends;           /* node id -> depends on a wanted tensor through ops that pass gradients */
     liana_tensor *gradients; /* node id -> d target / d node, as far as summed up */
 } autodiff;
+
+static bool begin(autodiff *ad, liana__arena *arena, liana_location here, liana_graph *graph)
+{
+    const size_t n = graph->num_nodes;
+    *ad = (autodiff){.graph = graph,
+                     .num_nodes = n,
+                     .depends = liana__arena_allocate(arena, n * sizeof *ad->depends),
+                     .gradients = liana__arena_allocate(arena, n * sizeof *ad->gradients)};
+    if (arena->failed) liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradient");
+    return !arena->failed;
+}
 
 /* Integers and bools carry no gradient, and ops that stop it are the end of the way. */
 static bool stops(const liana__node *node)
@@ -51,33 +63,31 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
         return;
     }
     size_t n = node->num_inputs;
-    liana_tensor *inputs = calloc(2 * n, sizeof *inputs);
-    bool *wanted = calloc(n, sizeof *wanted);
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = calloc(2 * n, sizeof *inputs);
+    LIANA__SCOPED_MEMORY bool *wanted = calloc(n, sizeof *wanted);
     if (!inputs || !wanted) {
         liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for the gradient of %s",
                           node->op->name);
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            inputs[i] = liana__node_tensor(graph, node->inputs[i]);
-            wanted[i] = ad->depends[node->inputs[i]->id] && liana__dtype_is_float(node->inputs[i]->dtype);
-        }
-        liana__gradient gradient = {.node = node,
-                                    .output = liana__node_tensor(graph, node),
-                                    .output_gradient = ad->gradients[node->id],
-                                    .inputs = inputs,
-                                    .wanted = wanted,
-                                    .input_gradients = inputs + n};
-        graph->blamed = &node->where;
-        const uint32_t before = liana__scope_enter(graph, liana__scope_of(graph, node));
-        node->op->gradient(&gradient);
-        for (size_t i = 0; i < n && graph->status == LIANA_OK; i++) {
-            if (wanted[i] && inputs[n + i].id) accumulate(ad, node->inputs[i], inputs[n + i]);
-        }
-        (void)liana__scope_enter(graph, before);
-        graph->blamed = NULL;
+        return;
     }
-    free(inputs);
-    free(wanted);
+    for (size_t i = 0; i < n; i++) {
+        inputs[i] = liana__node_tensor(graph, node->inputs[i]);
+        wanted[i] = ad->depends[node->inputs[i]->id] && liana__dtype_is_float(node->inputs[i]->dtype);
+    }
+    liana__gradient gradient = {.node = node,
+                                .output = liana__node_tensor(graph, node),
+                                .output_gradient = ad->gradients[node->id],
+                                .inputs = inputs,
+                                .wanted = wanted,
+                                .input_gradients = inputs + n};
+    graph->blamed = &node->where;
+    const uint32_t before = liana__scope_enter(graph, liana__scope_of(graph, node));
+    node->op->gradient(&gradient);
+    for (size_t i = 0; i < n && graph->status == LIANA_OK; i++) {
+        if (wanted[i] && inputs[n + i].id) accumulate(ad, node->inputs[i], inputs[n + i]);
+    }
+    (void)liana__scope_enter(graph, before);
+    graph->blamed = NULL;
 }
 
 /* A constant of a tensor's type, where the tensor is. */
@@ -143,16 +153,9 @@ void liana_gradients_at(liana_location here, liana_tensor target, const liana_te
     if (!LIANA__GRAPH_REQUIRE(target.graph, here, wrt)) return;
     if (!check_arguments(here, target, wrt, count)) return;
     if (!target.graph->first_gradient) target.graph->first_gradient = target.graph->num_nodes;
-    autodiff ad = {.graph = target.graph, .num_nodes = target.graph->num_nodes};
-    ad.depends = calloc(ad.num_nodes, sizeof *ad.depends);
-    ad.gradients = calloc(ad.num_nodes, sizeof *ad.gradients);
-    if (ad.depends && ad.gradients) {
-        run(&ad, here, target, wrt, count, gradients);
-    } else {
-        liana__graph_fail(target.graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradient");
-    }
-    free(ad.depends);
-    free(ad.gradients);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    autodiff ad;
+    if (begin(&ad, &arena, here, target.graph)) run(&ad, here, target, wrt, count, gradients);
 }
 
 /* ---- whether there is a gradient ---- */
@@ -161,7 +164,7 @@ void liana_gradients_at(liana_location here, liana_tensor target, const liana_te
 static const liana__node *find_stop(const autodiff *ad, liana_tensor target)
 {
     const liana__node *found = NULL;
-    bool *needed = calloc(ad->num_nodes, sizeof *needed);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(ad->num_nodes, sizeof *needed);
     if (!needed) return NULL;
     needed[target.id] = true;
     for (size_t id = target.id; id > 0; id--) {
@@ -171,7 +174,6 @@ static const liana__node *find_stop(const autodiff *ad, liana_tensor target)
             if (stops(node) && ad->depends[node->inputs[i]->id]) found = node;
         }
     }
-    free(needed);
     return found;
 }
 
@@ -196,15 +198,11 @@ bool liana__require_gradient(liana_location here, liana_tensor target, const lia
 {
     liana_graph *graph = target.graph;
     if (!graph || graph->status != LIANA_OK || count == 0 || !check_arguments(here, target, wrt, count)) return true;
-    autodiff ad = {.graph = graph, .num_nodes = graph->num_nodes};
-    ad.depends = calloc(ad.num_nodes, sizeof *ad.depends);
-    if (!ad.depends) {
-        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the gradient");
-        return false;
-    }
+    LIANA__SCOPED(liana__arena) arena = {0};
+    autodiff ad;
+    if (!begin(&ad, &arena, here, graph)) return false;
     mark_dependent(&ad, wrt, count);
-    const bool reaches = ad.depends[target.id];
-    if (!reaches) fail_without(&ad, here, target, wrt, count);
-    free(ad.depends);
-    return reaches;
+    if (ad.depends[target.id]) return true;
+    fail_without(&ad, here, target, wrt, count);
+    return false;
 }

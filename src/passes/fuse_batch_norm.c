@@ -7,8 +7,6 @@
 #include "ops/norm/batch_norm.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
 /* The replacement of a node, by its id. */
 typedef struct fusion {
     const liana__node *norm;     /* the normalisation that it takes in; NULL: the node stays */
@@ -50,7 +48,7 @@ static bool same_type(const liana__node *a, const liana__node *b)
     return a->dtype == b->dtype && liana_shape_equal(&a->shape, &b->shape);
 }
 
-/* A normalisation that only this sum reads, and what is added to it. */
+/* A normalisation that only this sum reads, and the other term. */
 static bool find_residual(const liana__rewriter *rewriter, const liana__node *add, fusion *found)
 {
     for (int i = 0; i < 2; i++) {
@@ -80,7 +78,7 @@ static void find_forward(const liana__rewriter *rewriter, const liana__node *nod
 }
 
 /* The normalisation in front of the activation through which `gate` passes a gradient; NULL if there is none. Gates of
- * relu and relu6 read the activation's result, that of swish what it saw. */
+ * relu and relu6 read the activation's result, that of swish its input. */
 static const liana__node *norm_before(const liana__node *gate)
 {
     int activation = activation_of_gate(gate->op);
@@ -106,7 +104,7 @@ static const liana__node *norm_of_gradient(const liana__node *node)
 
 /* ---- the pass ---- */
 
-/* Finds what is fused in the backward part. `readers`: for each gate, the number of readers that do not need it.
+/* Finds the fused nodes of the backward part. `readers`: for each gate, the number of readers that do not need it.
  * `gates`: for each node, the number of gates among its readers that nobody needs. */
 static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uint32_t *readers, uint32_t *gates)
 {
@@ -128,19 +126,16 @@ static void find_gradients(const liana__rewriter *rewriter, fusion *fusions, uin
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
-    fusion *fusions = calloc(graph->num_nodes, sizeof *fusions);
-    uint32_t *readers = calloc(graph->num_nodes, sizeof *readers), *gates = calloc(graph->num_nodes, sizeof *gates);
+    fusion *fusions = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *fusions);
+    uint32_t *readers = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *readers);
+    uint32_t *gates = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *gates);
     rewriter->analysis = fusions;
-    bool enough = fusions && readers && gates;
-    if (enough) {
-        find_gradients(rewriter, fusions, readers, gates);
-        for (size_t id = 1; id < graph->num_nodes; id++) {
-            if (!fusions[id].norm) find_forward(rewriter, graph->nodes[id], gates, &fusions[id]);
-        }
+    if (rewriter->arena.failed) return liana__fail_memory(error, "fusing batch normalisation");
+    find_gradients(rewriter, fusions, readers, gates);
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        if (!fusions[id].norm) find_forward(rewriter, graph->nodes[id], gates, &fusions[id]);
     }
-    free(readers);
-    free(gates);
-    return enough ? LIANA_OK : liana__fail_memory(error, "fusing batch normalisation");
+    return LIANA_OK;
 }
 
 static liana_tensor fuse_forward(const liana__rewriter *rewriter, const fusion *f, const liana__node *node,

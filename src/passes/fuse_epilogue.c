@@ -8,8 +8,6 @@
 #include "ops/fused/conv2d_affine.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
 /* The fused nodes; NULL: there is no such node. */
 typedef struct chain {
     const liana__node *conv;
@@ -26,18 +24,17 @@ static bool is_norm(const liana__node *node)
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
-    uint32_t *num_readers = rewriter->analysis = calloc(graph->num_nodes, sizeof *num_readers);
-    const bool enough = needed && num_readers;
-    if (enough) liana__graph_mark_needed(graph, needed);
-    for (size_t id = 1; enough && id < graph->num_nodes; id++) {
+    bool *needed = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *needed);
+    uint32_t *num_readers = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *num_readers);
+    rewriter->analysis = num_readers;
+    if (rewriter->arena.failed) return liana__fail_memory(error, "fusing what follows convolutions");
+    liana__graph_mark_needed(graph, needed);
+    for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; needed[id] && i < node->num_inputs; i++) num_readers[node->inputs[i]->id]++;
     }
-    for (size_t i = 0; enough && i < graph->num_outputs; i++) num_readers[graph->outputs[i].node->id]++;
-    for (size_t i = 0; enough && i < graph->num_assignments; i++) num_readers[graph->assignments[i].value->id]++;
-    free(needed);
-    return enough ? LIANA_OK : liana__fail_memory(error, "fusing what follows convolutions");
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) num_readers[liana__graph_result(graph, i)->id]++;
+    return LIANA_OK;
 }
 
 static bool has_one_reader(const liana__rewriter *rewriter, const liana__node *node)

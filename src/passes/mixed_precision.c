@@ -2,9 +2,10 @@
  * sensitive parts (statistics, softmax, losses, gradients of weights) in f32.
  *
  * It works on finished graphs with gradients, so models, losses and gradients know nothing of it. An op's `precision`
- * alone decides what becomes of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update
- * program sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then
- * the graph is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
+ * alone decides the dtype of a node. Variables, inputs, outputs and assignments keep their dtypes, so an update program
+ * sees no difference. First two sweeps decide for each node whether it reads and whether it gives bf16. Then the graph
+ * is rebuilt, with casts where a reader needs another dtype; one cast for each tensor. */
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct decision {
     liana_tensor cast_to; /* the result in the other dtype, once a reader needs it; id 0 before */
 } decision;
 
-/* ---- what ops say ---- */
+/* ---- the contracts of ops ---- */
 
 static bool may_be_narrow(const liana__node *node, uint32_t input)
 {
@@ -56,7 +57,7 @@ static bool would_read_narrow(const liana__node *node, const decision *decided)
     return node->dtype != LIANA_F32 || decided->wanted_narrow; /* a comparison gives bools */
 }
 
-/* Backward sweep: which nodes could read what in bf16. */
+/* Backward sweep: which nodes could read their inputs in bf16. */
 static void find_readers(const liana_graph *graph, decision *decisions)
 {
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
@@ -83,7 +84,7 @@ static bool main_input_is_narrow(const liana__node *node, const decision *decisi
     return narrow;
 }
 
-/* Forwards: what becomes bf16. */
+/* Forwards: which nodes become bf16. */
 static void decide(const liana__node *node, decision *decisions)
 {
     decision *own = &decisions[node->id];
@@ -101,8 +102,7 @@ static void decide(const liana__node *node, decision *decisions)
  * node reads it in f32. */
 static void round_before_moving(const liana_graph *graph, decision *decisions, bool *read_wide)
 {
-    for (size_t i = 0; i < graph->num_outputs; i++) read_wide[graph->outputs[i].node->id] = true;
-    for (size_t i = 0; i < graph->num_assignments; i++) read_wide[graph->assignments[i].value->id] = true;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) read_wide[liana__graph_result(graph, i)->id] = true;
     for (size_t id = graph->num_nodes - 1; id > 0; id--) {
         const liana__node *node = graph->nodes[id];
         decision *own = &decisions[id];
@@ -123,13 +123,10 @@ static void round_before_moving(const liana_graph *graph, decision *decisions, b
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
-    decision *decisions = calloc(graph->num_nodes, sizeof *decisions);
-    bool *marks = calloc(2 * graph->num_nodes, sizeof *marks);
+    decision *decisions = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *decisions);
+    bool *marks = liana__arena_allocate(&rewriter->arena, 2 * graph->num_nodes * sizeof *marks);
     rewriter->analysis = decisions;
-    if (!decisions || !marks) {
-        free(marks);
-        return liana__fail_memory(error, "mixed precision");
-    }
+    if (rewriter->arena.failed) return liana__fail_memory(error, "mixed precision");
     liana__graph_mark_needed(graph, marks);
     for (size_t id = 1; id < graph->num_nodes; id++) decisions[id].needed = marks[id];
     find_readers(graph, decisions);
@@ -137,7 +134,6 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
         if (decisions[id].needed && !liana__is_leaf(graph->nodes[id])) decide(graph->nodes[id], decisions);
     }
     round_before_moving(graph, decisions, marks + graph->num_nodes);
-    free(marks);
     return LIANA_OK;
 }
 
@@ -146,15 +142,11 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 static liana_tensor narrow_constant(const liana__rewriter *rewriter, const liana__node *node)
 {
     int64_t size = liana_shape_size(&node->shape);
-    uint16_t *data = malloc((size_t)size * sizeof *data);
-    if (!data) {
-        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
-    }
+    LIANA__SCOPED_MEMORY uint16_t *data = malloc((size_t)size * sizeof *data);
+    if (!data) return liana__pass_fail_memory(rewriter->graph, node);
     const float *from = liana__constant_data(node);
     for (int64_t i = 0; i < size; i++) data[i] = liana__float_to_bf16(from[i]);
-    liana_tensor made = liana_graph_constant_at(node->where, rewriter->graph, LIANA_BF16, node->shape, data);
-    free(data);
-    return made;
+    return liana_graph_constant_at(node->where, rewriter->graph, LIANA_BF16, node->shape, data);
 }
 
 /* The replacement of an old f32 node, as `dtype`. */
@@ -185,24 +177,15 @@ static void *copy_attributes(const liana__node *node, const decision *decided)
 static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *node)
 {
     const decision *own = (const decision *)rewriter->analysis + node->id;
-    bool enough = true;
-    liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
-    void *attributes = node->op->attributes ? copy_attributes(node, own) : NULL;
-    liana_tensor made = {0};
-    if (!inputs || (node->op->attributes && !attributes)) enough = false;
-    for (uint32_t i = 0; enough && i < node->num_inputs; i++) {
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
+    LIANA__SCOPED_MEMORY void *attributes = node->op->attributes ? copy_attributes(node, own) : NULL;
+    if (!inputs || (node->op->attributes && !attributes)) return liana__pass_fail_memory(rewriter->graph, node);
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana__node *input = node->inputs[i];
         liana_dtype dtype = own->reads_narrow && may_be_narrow(node, i) ? LIANA_BF16 : input->dtype;
         inputs[i] = as(rewriter, input, dtype);
     }
-    if (enough) {
-        made = liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, attributes);
-    } else {
-        made = liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
-    }
-    free(inputs);
-    free(attributes);
-    return made;
+    return liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, attributes);
 }
 
 static bool wanted(const liana_graph *graph)

@@ -2,6 +2,7 @@
 #include "passes/pass.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,12 @@ static void count_uses(const liana_graph *graph, uint32_t *num_uses)
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; i < node->num_inputs; i++) num_uses[node->inputs[i]->id]++;
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) num_uses[graph->outputs[i].node->id]++;
-    for (size_t i = 0; i < graph->num_assignments; i++) num_uses[graph->assignments[i].value->id]++;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) num_uses[liana__graph_result(graph, i)->id]++;
+}
+
+liana_tensor liana__pass_fail_memory(liana_graph *graph, const liana__node *node)
+{
+    return liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
 }
 
 liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
@@ -37,12 +42,10 @@ liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
 liana_tensor liana__copy_node(liana_graph *graph, const liana__node *node, const liana_tensor *map)
 {
     if (liana__is_leaf(node)) return liana__copy_leaf(graph, node);
-    liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
-    if (!inputs) return liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
+    if (!inputs) return liana__pass_fail_memory(graph, node);
     for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = map[node->inputs[i]->id];
-    liana_tensor copy = liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
-    free(inputs);
-    return copy;
+    return liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
 }
 
 /* A result keeps its dtype, whatever became of the node. */
@@ -74,41 +77,36 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     }
 }
 
+static void liana__rewriter_free(liana__rewriter *rewriter)
+{
+    liana__arena_free(&rewriter->arena);
+    liana_graph_destroy(rewriter->graph);
+}
+
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,
                              liana__error *error)
 {
     *result = NULL;
-    uint32_t *num_uses = calloc(graph->num_nodes, sizeof *num_uses);
-    liana__rewriter rewriter = {.old = graph, .num_uses = num_uses};
-    rewriter.map = calloc(graph->num_nodes, sizeof *rewriter.map);
-    liana_status status = LIANA_OK;
-    if (!num_uses || !rewriter.map) {
-        status = liana__fail_memory(error, "a pass");
-    } else {
-        status = liana_graph_create(graph->context, &rewriter.graph);
+    LIANA__SCOPED(liana__rewriter) rewriter = {.old = graph};
+    uint32_t *num_uses = liana__arena_allocate(&rewriter.arena, graph->num_nodes * sizeof *num_uses);
+    rewriter.num_uses = num_uses;
+    rewriter.map = liana__arena_allocate(&rewriter.arena, graph->num_nodes * sizeof *rewriter.map);
+    if (rewriter.arena.failed) return liana__fail_memory(error, "a pass");
+    LIANA_TRY(liana_graph_create(graph->context, &rewriter.graph));
+    count_uses(graph, num_uses);
+    if (pass->analyse) LIANA_TRY(pass->analyse(&rewriter, error));
+    rewriter.graph->mixed_precision = graph->mixed_precision && !pass->asked_for;
+    rebuild(&rewriter, pass);
+    if (rewriter.graph->status != LIANA_OK) {
+        if (error != &graph->context->error) *error = graph->context->error;
+        liana__fail_within(error, "pass %s", pass->name);
+        return rewriter.graph->status;
     }
-    if (status == LIANA_OK) {
-        count_uses(graph, num_uses);
-        if (pass->analyse) status = pass->analyse(&rewriter, error);
-    }
-    if (status == LIANA_OK) {
-        rewriter.graph->mixed_precision = graph->mixed_precision && !pass->asked_for;
-        rebuild(&rewriter, pass);
-        status = rewriter.graph->status;
-        if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;
-        if (status != LIANA_OK) liana__fail_within(error, "pass %s", pass->name);
-    }
-    if (status == LIANA_OK) {
-        liana__log(graph->context, LIANA__LOG_GRAPH, "pass %s: %zu nodes, then %zu", pass->name, graph->num_nodes - 1,
-                   rewriter.graph->num_nodes - 1);
-        *result = rewriter.graph;
-    } else {
-        liana_graph_destroy(rewriter.graph);
-    }
-    free(rewriter.analysis);
-    free(rewriter.map);
-    free(num_uses);
-    return status;
+    liana__log(graph->context, LIANA__LOG_GRAPH, "pass %s: %zu nodes, then %zu", pass->name, graph->num_nodes - 1,
+               rewriter.graph->num_nodes - 1);
+    *result = rewriter.graph;
+    rewriter.graph = NULL;
+    return LIANA_OK;
 }
 
 /* Whether a comma-separated list of words has this one. */

@@ -1,8 +1,8 @@
 /* pass.h - the contract of passes: graph in, graph out, with the same results (unless the graph asks for others).
  *
  * A backend runs the passes of passes.def, in order, on a graph before compiling it. LIANA_SKIP_PASSES names passes to
- * leave out, to see what a pass does or whether it causes an error. To add one: a file in src/passes with the struct,
- * and a row in passes.def. */
+ * leave out, to see the effect of a pass or whether it causes an error. To add one: a file in src/passes with the
+ * struct, and a row in passes.def. */
 #ifndef LIANA_PASSES_PASS_H
 #define LIANA_PASSES_PASS_H
 
@@ -15,7 +15,8 @@ typedef struct liana__rewriter {
     liana_graph *graph;       /* the new one */
     liana_tensor *map;        /* by old id: the node's replacement in the new graph */
     const uint32_t *num_uses; /* by old id: number of nodes, outputs and assignments that read it */
-    void *analysis;           /* owned by the pass, from malloc; freed after the pass */
+    void *analysis;           /* what the pass has found, from the arena */
+    liana__arena arena;       /* freed after the pass */
 } liana__rewriter;
 
 typedef struct liana__pass {
@@ -51,6 +52,8 @@ liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph *
 bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 
 /* Makes a copy of an input, variable or constant in another graph. */
+/* Fails with OUT_OF_MEMORY at the node that is rebuilt. */
+liana_tensor liana__pass_fail_memory(liana_graph *graph, const liana__node *node);
 liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *leaf);
 
 /* Makes a copy of a node in another graph. `map`: by id, the copies of the nodes before it. */

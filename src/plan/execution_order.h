@@ -1,9 +1,9 @@
 /* execution_order.h - the order in which the nodes of a graph run, and which of them run together on a part of the
  * batch.
  *
- * A segment is a sequence of nodes that is repeated for each slice of the batch (some rows of axis 0). So what one node
- * leaves for the next is in the cache. Tensors that nobody outside of the segment reads exist for one slice at a time;
- * they are "internal". A segment ends where a node needs the result of all slices together.
+ * A segment is a sequence of nodes that is repeated for each slice of the batch (some rows of axis 0). So the results
+ * that one node leaves for the next are in the cache. Tensors that nobody outside of the segment reads exist for one
+ * slice at a time; they are "internal". A segment ends where a node needs the result of all slices together.
  *
  * If all large tensors are element-wise, as in an optimizer's update, slices are of elements instead.
  *
@@ -21,6 +21,7 @@ typedef struct liana__segment {
 } liana__segment;
 
 typedef struct liana__execution_order {
+    liana__arena arena; /* has the lists */
     size_t num_nodes;
     uint32_t *order; /* ids of the needed nodes that are not leaves */
     size_t count;
@@ -36,6 +37,8 @@ typedef struct liana__execution_order {
 liana_status liana__execution_order_make(const liana_graph *graph, size_t slice_bytes, liana__execution_order *schedule,
                                          liana__error *error) LIANA_MUST_USE;
 void liana__execution_order_free(liana__execution_order *schedule);
+/* Room for an order without nodes. False: out of memory. */
+bool liana__execution_order_allocate(liana__execution_order *schedule, size_t num_nodes, size_t num_segments);
 
 static inline bool liana__segment_is_sliced(const liana__segment *segment)
 {

@@ -1,6 +1,8 @@
 /* Decides where each tensor lies while a graph runs. */
 #include "plan/memory_plan.h"
 
+#include "base/scoped.h"
+
 #include <stdlib.h>
 
 /* Times are places in the order, from 1; leaves are there before, at 0; the copies are made at the end. */
@@ -10,7 +12,7 @@ static const uint32_t AT_END = UINT32_MAX;
 typedef struct piece {
     size_t size;
     uint32_t first, last; /* times between which it is held */
-    bool internal;        /* of one slice: else what a sliced segment touches is held as long as it runs */
+    bool internal;        /* of one slice: other tensors of a sliced segment are held as long as it runs */
     size_t offset;
     liana__storage external; /* kind NONE: in the workspace */
 } piece;
@@ -81,24 +83,12 @@ static void find_last_uses(planner *p)
     }
 }
 
-static int find_leaf_index(liana__node *const *nodes, size_t count, const liana__node *node)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (nodes[i] == node) return (int)i;
-    }
-    return -1;
-}
-
 static liana__storage leaf_storage(const liana_graph *graph, const liana__node *node)
 {
     if (liana__is_input(node)) {
-        int index = find_leaf_index(graph->inputs, graph->num_inputs, node);
-        return (liana__storage){LIANA__STORAGE_INPUT, (size_t)index};
+        return (liana__storage){LIANA__STORAGE_INPUT, (size_t)liana__graph_find_input(graph, node->name)};
     }
-    if (liana__is_variable(node)) {
-        int index = find_leaf_index(graph->variables, graph->num_variables, node);
-        return (liana__storage){LIANA__STORAGE_VARIABLE, (size_t)index};
-    }
+    if (liana__is_variable(node)) return (liana__storage){LIANA__STORAGE_VARIABLE, liana__graph_place(graph, node)};
     return (liana__storage){LIANA__STORAGE_CONSTANT, node->id};
 }
 
@@ -260,7 +250,7 @@ static int compare_offsets(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* A sliced segment runs repeatedly, so what it reads from others, and leaves to them, is held all the time. */
+/* A sliced segment runs repeatedly, so its inputs from others, and its results for them, are held all the time. */
 static void hold_over_segments(planner *p)
 {
     for (size_t i = 0; i < p->num_pieces; i++) {
@@ -274,36 +264,32 @@ static void hold_over_segments(planner *p)
 
 /* Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020): the largest
  * piece first, each at the lowest offset where it meets none that is held at the same time. */
-static bool assign_offsets(planner *p)
+static bool assign_offsets(planner *p, liana__arena *scratch)
 {
-    piece **order = calloc(p->num_pieces + 1, sizeof *order);
-    piece **meets = calloc(p->num_pieces + 1, sizeof *meets);
+    piece **order = liana__arena_allocate(scratch, (p->num_pieces + 1) * sizeof *order);
+    piece **meets = liana__arena_allocate(scratch, (p->num_pieces + 1) * sizeof *meets);
     size_t count = 0;
-    for (size_t i = 0; order && i < p->num_pieces; i++) {
+    if (!order || !meets) return false;
+    for (size_t i = 0; i < p->num_pieces; i++) {
         if (p->pieces[i].external.kind == LIANA__STORAGE_NONE) order[count++] = &p->pieces[i];
     }
-    if (order && meets) {
-        qsort(order, count, sizeof *order, compare_pieces);
-        for (size_t i = 0; i < count; i++) {
-            piece *own = order[i];
-            size_t num_meets = 0, size = liana__align_up(own->size);
-            for (size_t j = 0; j < i; j++) {
-                if (order[j]->first <= own->last && own->first <= order[j]->last) meets[num_meets++] = order[j];
-            }
-            qsort(meets, num_meets, sizeof *meets, compare_offsets);
-            own->offset = 0;
-            for (size_t j = 0; j < num_meets && own->offset + size > meets[j]->offset; j++) {
-                size_t end = meets[j]->offset + liana__align_up(meets[j]->size);
-                if (end > own->offset) own->offset = end;
-            }
-            size_t end = own->offset + size;
-            if (end > p->plan->workspace_size) p->plan->workspace_size = end;
+    qsort(order, count, sizeof *order, compare_pieces);
+    for (size_t i = 0; i < count; i++) {
+        piece *own = order[i];
+        size_t num_meets = 0, size = liana__align_up(own->size);
+        for (size_t j = 0; j < i; j++) {
+            if (order[j]->first <= own->last && own->first <= order[j]->last) meets[num_meets++] = order[j];
         }
+        qsort(meets, num_meets, sizeof *meets, compare_offsets);
+        own->offset = 0;
+        for (size_t j = 0; j < num_meets && own->offset + size > meets[j]->offset; j++) {
+            size_t end = meets[j]->offset + liana__align_up(meets[j]->size);
+            if (end > own->offset) own->offset = end;
+        }
+        size_t end = own->offset + size;
+        if (end > p->plan->workspace_size) p->plan->workspace_size = end;
     }
-    bool enough = order && meets;
-    free(order);
-    free(meets);
-    return enough;
+    return true;
 }
 
 static liana__storage storage_of(const planner *p, uint32_t id)
@@ -347,28 +333,34 @@ static liana_status refuse_variable_to_variable(const liana_graph *graph, liana_
     return LIANA_OK;
 }
 
+static bool allocate(planner *p, liana__arena *scratch)
+{
+    liana__memory_plan *plan = p->plan;
+    const size_t n = plan->num_nodes;
+    plan->storage = liana__arena_allocate(&plan->arena, n * sizeof *plan->storage);
+    plan->computed = liana__arena_allocate(&plan->arena, n * sizeof *plan->computed);
+    plan->partials = liana__arena_allocate(&plan->arena, n * sizeof *plan->partials);
+    if (p->graph->first_gradient) plan->spares = liana__arena_allocate(&plan->arena, n * sizeof *plan->spares);
+    plan->copies = liana__arena_allocate(&plan->arena, (liana__graph_num_results(p->graph) + 1) * sizeof *plan->copies);
+    p->needed = liana__arena_allocate(scratch, n * sizeof *p->needed);
+    p->last_use = liana__arena_allocate(scratch, n * sizeof *p->last_use);
+    p->num_uses = liana__arena_allocate(scratch, n * sizeof *p->num_uses);
+    p->piece_of = liana__arena_allocate(scratch, n * sizeof *p->piece_of);
+    p->partials_of = liana__arena_allocate(scratch, n * sizeof *p->partials_of);
+    p->spare_of = liana__arena_allocate(scratch, n * sizeof *p->spare_of);
+    p->pieces = liana__arena_allocate(scratch, 3 * n * sizeof *p->pieces);
+    return !plan->arena.failed && !scratch->failed;
+}
+
 liana_status liana__memory_plan_make(const liana_graph *graph, const liana__execution_order *schedule, bool share,
                                      const bool *elsewhere, liana__memory_plan *plan, liana__error *error)
 {
     *plan = (liana__memory_plan){.num_nodes = graph->num_nodes};
     LIANA_TRY(refuse_variable_to_variable(graph, error));
-    size_t n = graph->num_nodes;
+    const size_t n = graph->num_nodes;
     planner p = {.graph = graph, .schedule = schedule, .share = share, .elsewhere = elsewhere, .plan = plan};
-    plan->storage = calloc(n, sizeof *plan->storage);
-    plan->computed = calloc(n, sizeof *plan->computed);
-    plan->partials = calloc(n, sizeof *plan->partials);
-    if (graph->first_gradient) plan->spares = calloc(n, sizeof *plan->spares);
-    plan->copies = calloc(graph->num_outputs + graph->num_assignments + 1, sizeof *plan->copies);
-    p.needed = calloc(n, sizeof *p.needed);
-    p.last_use = calloc(n, sizeof *p.last_use);
-    p.num_uses = calloc(n, sizeof *p.num_uses);
-    p.piece_of = calloc(n, sizeof *p.piece_of);
-    p.partials_of = calloc(n, sizeof *p.partials_of);
-    p.spare_of = calloc(n, sizeof *p.spare_of);
-    p.pieces = calloc(3 * n, sizeof *p.pieces);
-    bool enough = plan->storage && plan->computed && plan->partials && plan->copies && p.needed && p.last_use &&
-                  p.num_uses && p.piece_of && p.partials_of && p.spare_of && p.pieces &&
-                  (plan->spares || !graph->first_gradient);
+    LIANA__SCOPED(liana__arena) scratch = {0};
+    bool enough = allocate(&p, &scratch);
     if (enough) {
         liana__graph_mark_needed(graph, p.needed);
         find_last_uses(&p);
@@ -377,7 +369,7 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__exec
         }
         for (size_t i = 0; i < schedule->count; i++) place_node(&p, graph->nodes[schedule->order[i]]);
         hold_over_segments(&p);
-        enough = assign_offsets(&p);
+        enough = assign_offsets(&p, &scratch);
         for (uint32_t id = 1; id < n; id++) {
             if (p.needed[id]) plan->storage[id] = storage_of(&p, id);
             plan->partials[id] = p.pieces[p.partials_of[id]].offset;
@@ -385,13 +377,6 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__exec
         }
         list_copies(&p);
     }
-    free(p.needed);
-    free(p.last_use);
-    free(p.num_uses);
-    free(p.piece_of);
-    free(p.partials_of);
-    free(p.spare_of);
-    free(p.pieces);
     if (enough) return LIANA_OK;
     liana__memory_plan_free(plan);
     return liana__fail_memory(error, "the memory plan");
@@ -399,10 +384,6 @@ liana_status liana__memory_plan_make(const liana_graph *graph, const liana__exec
 
 void liana__memory_plan_free(liana__memory_plan *plan)
 {
-    free(plan->storage);
-    free(plan->computed);
-    free(plan->partials);
-    free(plan->spares);
-    free(plan->copies);
+    liana__arena_free(&plan->arena);
     *plan = (liana__memory_plan){0};
 }

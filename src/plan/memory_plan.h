@@ -22,11 +22,12 @@ typedef struct liana__storage {
 
 /* A copy at the end of an execution. */
 typedef struct liana__plan_copy {
-    uint32_t node;         /* what is copied */
+    uint32_t node;         /* the copied node */
     liana__storage target; /* OUTPUT or VARIABLE */
 } liana__plan_copy;
 
 typedef struct liana__memory_plan {
+    liana__arena arena; /* has the lists */
     size_t num_nodes;
     liana__storage *storage; /* by node id */
     bool *computed;          /* by node id: a kernel has to run (needed, not a leaf, not an alias) */

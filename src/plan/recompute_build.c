@@ -1,4 +1,5 @@
 /* A graph in which chosen segments run a second time, right before the segment that first needs them again. */
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/recompute.h"
 
@@ -16,7 +17,7 @@ typedef struct builder {
 static liana_tensor build_node(builder *b, const liana__node *node, bool is_clone, bool reads_clones)
 {
     const liana__recompute_view *view = b->view;
-    liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
     if (!inputs) return liana__graph_fail(b->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a graph");
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana__node *input = node->inputs[i];
@@ -24,7 +25,6 @@ static liana_tensor build_node(builder *b, const liana__node *node, bool is_clon
         inputs[i] = second ? b->second[input->id] : b->first[input->id];
     }
     liana_tensor made = liana__build(node->where, b->graph, node->op, inputs, node->num_inputs, node->attributes);
-    free(inputs);
     liana__node *own = liana__tensor_node(made);
     if (own) own->keep_wide = node->keep_wide;
     if (own) own->recomputed = is_clone;
@@ -45,8 +45,7 @@ static void find_needed(const builder *b)
     const liana__recompute_view *view = b->view;
     const liana__execution_order *schedule = view->schedule;
     const liana_graph *graph = view->graph;
-    for (size_t i = 0; i < graph->num_outputs; i++) b->needed[graph->outputs[i].node->id] = true;
-    for (size_t i = 0; i < graph->num_assignments; i++) b->needed[graph->assignments[i].value->id] = true;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) b->needed[liana__graph_result(graph, i)->id] = true;
     for (size_t i = schedule->count; i-- > 0;) {
         const liana__node *node = graph->nodes[schedule->order[i]];
         bool is_backward = schedule->segment_of[node->id] >= view->turn;
@@ -106,20 +105,6 @@ static void copy_results(builder *b)
     }
 }
 
-static bool allocate_schedule(liana__execution_order *schedule, size_t num_nodes, size_t num_segments)
-{
-    *schedule = (liana__execution_order){.num_nodes = num_nodes};
-    schedule->order = calloc(num_nodes, sizeof *schedule->order);
-    schedule->segments = calloc(num_segments + 1, sizeof *schedule->segments);
-    schedule->position = malloc(num_nodes * sizeof *schedule->position);
-    schedule->segment_of = malloc(num_nodes * sizeof *schedule->segment_of);
-    schedule->internal = calloc(num_nodes, sizeof *schedule->internal);
-    bool enough =
-        schedule->order && schedule->segments && schedule->position && schedule->segment_of && schedule->internal;
-    for (size_t id = 0; enough && id < num_nodes; id++) schedule->position[id] = schedule->segment_of[id] = UINT32_MAX;
-    return enough;
-}
-
 liana_status liana__recompute_build(const liana__recompute_view *view, liana__recomputation *made, liana__error *error)
 {
     *made = (liana__recomputation){0};
@@ -133,13 +118,15 @@ liana_status liana__recompute_build(const liana__recompute_view *view, liana__re
     for (uint32_t i = 0; i < view->turn; i++) made->num_segments += view->trigger[i] != UINT32_MAX;
     LIANA_TRY(liana_graph_create(old->context, &made->graph));
     builder b = {.view = view, .graph = made->graph, .schedule = &made->schedule};
-    b.first = calloc(old->num_nodes, sizeof *b.first);
-    b.second = calloc(old->num_nodes, sizeof *b.second);
-    b.needed = calloc(old->num_nodes, sizeof *b.needed);
+    LIANA__SCOPED(liana__arena) scratch = {0};
+    b.first = liana__arena_allocate(&scratch, old->num_nodes * sizeof *b.first);
+    b.second = liana__arena_allocate(&scratch, old->num_nodes * sizeof *b.second);
+    b.needed = liana__arena_allocate(&scratch, old->num_nodes * sizeof *b.needed);
     liana_status status = LIANA_OK;
     b.elsewhere = made->elsewhere = calloc(old->num_nodes + num_clones, sizeof *made->elsewhere);
-    if (!b.first || !b.second || !b.needed || !b.elsewhere ||
-        !allocate_schedule(&made->schedule, old->num_nodes + num_clones, num_segments + made->num_segments)) {
+    num_segments += made->num_segments + 1;
+    if (scratch.failed || !b.elsewhere ||
+        !liana__execution_order_allocate(&made->schedule, old->num_nodes + num_clones, num_segments)) {
         status = liana__fail_memory(error, "a graph");
     } else {
         for (size_t id = 1; id < old->num_nodes; id++) {
@@ -152,9 +139,6 @@ liana_status liana__recompute_build(const liana__recompute_view *view, liana__re
         status = made->graph->status;
         if (status != LIANA_OK && error != &old->context->error) *error = old->context->error;
     }
-    free(b.needed);
-    free(b.first);
-    free(b.second);
     if (status != LIANA_OK) liana__recomputation_free(made);
     return status;
 }

@@ -2,6 +2,7 @@
  * an activation reads a convolution's result, which is kept for its own gradient anyway, and costs a few operations for
  * each element. So little more than the results of convolutions crosses from the forward to the backward part, and the
  * copies stay in the cache (slice_batch runs them next to their readers). */
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/recompute.h"
 
@@ -12,21 +13,21 @@
 enum { MOST_NODES = 6 };
 
 /* The distance, in nodes, up to which readers share a recomputed node; farther readers get one of their own. A
- * concatenation reads what has long left the cache; so one of it is also shared by readers on both sides of a sum over
- * the batch. */
+ * concatenation reads tensors that have long left the cache; so one of it is also shared by readers on both sides of a
+ * sum over the batch. */
 enum { REACH = 32 };
 
-/* Beside a large result, an input of this share of its bytes (statistics of its channels) does not count. */
+/* Next to a large result, an input of this share of its bytes (statistics of its channels) does not count. */
 static const double SMALL_SHARE = 1.0 / 8;
 
 /* Rounded kernels of this many bytes or more are not held from the forward to the backward part. */
 static const double LARGE_KERNEL = 1 << 19;
 
-/* A concatenation is made again if what has to be kept for it alone is at most this share of its bytes. */
+/* A concatenation is made again if the tensors that are kept for it alone are at most this share of its bytes. */
 static const double KEPT_SHARE = 0.5;
 
-/* Element 0 has what belongs to no node: in `clone`, the first node after the last one that waited for a sum over the
- * batch. Nodes on its two sides do not run together. */
+/* Element 0 has the facts that belong to no node: in `clone`, the first node after the last one that waited for a sum
+ * over the batch. Nodes on its two sides do not run together. */
 typedef struct recipe {
     uint32_t last_use; /* by old id */
     uint32_t clone;    /* the newest one's id, or 0 */
@@ -139,18 +140,14 @@ static bool keep_pieces_instead(recipe *recipes, const liana__node *node)
 
 static liana_tensor concatenate_pieces(const liana__rewriter *rewriter, const liana__node *node)
 {
-    pieces own = {.recipes = rewriter->analysis, .whole = node, .rewriter = rewriter};
-    own.list = malloc(liana__op_most_inputs(node->op) * sizeof *own.list);
-    if (!own.list) {
-        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
-    }
+    LIANA__SCOPED_MEMORY liana_tensor *list = malloc(liana__op_most_inputs(node->op) * sizeof *list);
+    if (!list) return liana__pass_fail_memory(rewriter->graph, node);
+    pieces own = {.recipes = rewriter->analysis, .whole = node, .rewriter = rewriter, .list = list};
     visit_pieces(node, list_piece, &own);
-    liana_tensor made = liana__build(node->where, rewriter->graph, node->op, own.list, own.count, node->attributes);
-    free(own.list);
-    return made;
+    return liana__build(node->where, rewriter->graph, node->op, list, own.count, node->attributes);
 }
 
-/* ---- what is computed again ---- */
+/* ---- the nodes that are computed again ---- */
 
 /* The number of nodes to recompute to have `node` at that time. More than MOST_NODES: it cannot be recomputed, or would
  * keep something that could otherwise be dropped. */
@@ -169,13 +166,10 @@ static int count_nodes(const recipe *recipes, const liana__node *node, uint32_t 
 static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
 {
     const liana_graph *graph = rewriter->old;
-    recipe *recipes = calloc(graph->num_nodes, sizeof *recipes);
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    recipe *recipes = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *recipes);
+    bool *needed = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *needed);
     rewriter->analysis = recipes;
-    if (!recipes || !needed) {
-        free(needed);
-        return liana__fail_memory(error, "a pass");
-    }
+    if (rewriter->arena.failed) return liana__fail_memory(error, "a pass");
     liana__graph_mark_needed(graph, needed);
     for (uint32_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
@@ -194,7 +188,6 @@ static liana_status analyse(liana__rewriter *rewriter, liana__error *error)
         own->again = is_concat(node) ? keep_pieces_instead(recipes, node)
                                      : count_nodes(recipes, node, own->last_use) <= MOST_NODES;
     }
-    free(needed);
     return LIANA_OK;
 }
 
@@ -205,20 +198,15 @@ static liana_tensor clone_of(const liana__rewriter *rewriter, const liana__node 
 static liana_tensor build_with_clones(const liana__rewriter *rewriter, const liana__node *node, uint32_t until)
 {
     const recipe *recipes = rewriter->analysis;
-    liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
-    if (!inputs) {
-        return liana__graph_fail(rewriter->graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
-    }
+    LIANA__SCOPED_MEMORY liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
+    if (!inputs) return liana__pass_fail_memory(rewriter->graph, node);
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana__node *input = node->inputs[i];
         const recipe *own = &recipes[input->id];
         bool is_kept = until ? is_there(recipes, input, node, until) : !own->again;
         inputs[i] = is_kept ? rewriter->map[input->id] : clone_of(rewriter, input, until ? until : own->last_use);
     }
-    liana_tensor made =
-        liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, node->attributes);
-    free(inputs);
-    return made;
+    return liana__build(node->where, rewriter->graph, node->op, inputs, node->num_inputs, node->attributes);
 }
 
 static liana_tensor clone_of(const liana__rewriter *rewriter, const liana__node *node, uint32_t until)

@@ -2,9 +2,10 @@
  *
  * Chen et al. cut a chain into blocks of equal size. But a network is not a chain, and its tensors differ: in a
  * ResNet's block the last convolution gives most of the bytes for a quarter of the operations. So any set of segments
- * is a possible choice here. A tensor that is not kept is recomputed from what is there, or from what is recomputed
- * too. What is held at each time follows from lifetimes alone, which takes microseconds for a whole graph. The memory
- * plan, which also knows places, has the last word. */
+ * is a possible choice here. A tensor that is not kept is recomputed from tensors that are there, or from recomputed
+ * ones. The tensors held at each time follow from lifetimes alone, which takes microseconds for a whole graph. The
+ * memory plan, which also knows places, has the last word. */
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/memory_plan.h"
 #include "plan/recompute.h"
@@ -27,7 +28,7 @@ static const double STAGE_SHARE = 0.95;
  * not weighed. */
 static const double LIGHT_PRICE = 0.1, LIGHT_MOST = 1.0 / 80, LIGHT_LEAST = 1.0 / 128;
 
-/* A plan may need more than what is held at a time; then a lower target is tried. */
+/* A plan may need more than the tensors held at a time; then a lower target is tried. */
 enum { MOST_PLANS = 12 };
 
 typedef struct chooser {
@@ -54,7 +55,7 @@ static bool is_alias(const liana__node *node)
     return node->op->placement == LIANA__PLACE_ALIAS;
 }
 
-/* ---- what holds of the graph, whatever is chosen ---- */
+/* ---- facts of the graph, for every choice ---- */
 
 static void find_turn(chooser *c)
 {
@@ -83,8 +84,7 @@ static void find_forgettable(chooser *c, bool *of_examples)
         bool by_rows = liana__segment_parts(&schedule->segments[segment], node).kind == LIANA__PART_ROWS;
         may[id] = segment < c->view.turn && (schedule->internal[id] || (of_examples[id] && by_rows));
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) may[graph->outputs[i].node->id] = false;
-    for (size_t i = 0; i < graph->num_assignments; i++) may[graph->assignments[i].value->id] = false;
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) may[liana__graph_result(graph, i)->id] = false;
     /* An alias is where its input is: both are forgotten, by the same segment, or neither. */
     for (size_t i = schedule->count; i > 0; i--) {
         const liana__node *node = graph->nodes[schedule->order[i - 1]];
@@ -125,14 +125,14 @@ static void weigh_nodes(chooser *c)
     }
 }
 
-/* ---- what a choice means ---- */
+/* ---- the effect of a choice ---- */
 
 static void extend(uint32_t *last, uint32_t until)
 {
     if (*last < until) *last = until;
 }
 
-/* A node that runs at the time of segment `now`, and may read what is computed again. */
+/* A node that runs at the time of segment `now`, and may read recomputed tensors. */
 static void note_reads(chooser *c, const liana__node *node, uint32_t now, bool reads_clones)
 {
     liana__recompute_view *view = &c->view;
@@ -176,7 +176,7 @@ static void hold(chooser *c, double bytes, uint32_t from, uint32_t until)
     c->change[(until > from ? until : from) + 1] -= bytes;
 }
 
-/* The peak of what is held, its excess over the target, and the operations of the recomputation. */
+/* The peak of held bytes, its excess over the target, and the operations of the recomputation. */
 static void look_at(chooser *c, double target)
 {
     const liana__recompute_view *view = &c->view;
@@ -244,7 +244,7 @@ static bool choose_some(chooser *c, double target, candidate *list)
     return taken > 0;
 }
 
-/* Keeps what need not be computed again after all, the dearest first. */
+/* Keeps tensors that need not be computed again after all, the dearest first. */
 static void leave_out(chooser *c, double target, candidate *list)
 {
     size_t count = 0;
@@ -296,7 +296,7 @@ static void approach(chooser *c, double target, candidate *list)
     }
 }
 
-/* Builds what was chosen, and takes it if its workspace is the smallest so far. */
+/* Builds the choice, and takes it if its workspace is the smallest so far. */
 static liana_status build_if_smaller(const chooser *c, liana__recomputation *best, liana__error *error)
 {
     liana__recomputation made;
@@ -314,7 +314,7 @@ static liana_status build_if_smaller(const chooser *c, liana__recomputation *bes
 static liana_status choose(chooser *c, size_t limit, candidate *list, liana__recomputation *best, liana__error *error)
 {
     look_at(c, 0);
-    /* In-place results share memory, so less is needed than this count of what is held. */
+    /* In-place results share memory, so less is needed than this count of held bytes. */
     double target = (double)limit * c->peak / (double)best->workspace_size;
     for (int i = 0; i < MOST_PLANS && best->workspace_size > limit; i++) {
         approach(c, target, list);
@@ -325,37 +325,21 @@ static liana_status choose(chooser *c, size_t limit, candidate *list, liana__rec
     return LIANA_OK;
 }
 
-static bool allocate(chooser *c)
+static bool allocate(chooser *c, liana__arena *arena)
 {
     size_t n = c->view.graph->num_nodes, segments = c->num_segments + 2;
-    c->view.may = calloc(n, sizeof *c->view.may);
-    c->view.cloned = calloc(n, sizeof *c->view.cloned);
-    c->view.again = calloc(segments, sizeof *c->view.again);
-    c->view.trigger = calloc(segments, sizeof *c->view.trigger);
-    c->size = calloc(n, sizeof *c->size);
-    c->cost = calloc(n, sizeof *c->cost);
-    c->owner = calloc(n, sizeof *c->owner);
-    c->last = calloc(n, sizeof *c->last);
-    c->last_clone = calloc(n, sizeof *c->last_clone);
-    c->work = calloc(segments, sizeof *c->work);
-    c->change = calloc(segments, sizeof *c->change);
-    return c->view.may && c->view.cloned && c->view.again && c->view.trigger && c->size && c->cost && c->owner &&
-           c->last && c->last_clone && c->work && c->change;
-}
-
-static void release(chooser *c)
-{
-    free(c->view.may);
-    free(c->view.cloned);
-    free(c->view.again);
-    free(c->view.trigger);
-    free(c->size);
-    free(c->cost);
-    free(c->owner);
-    free(c->last);
-    free(c->last_clone);
-    free(c->work);
-    free(c->change);
+    c->view.may = liana__arena_allocate(arena, n * sizeof *c->view.may);
+    c->view.cloned = liana__arena_allocate(arena, n * sizeof *c->view.cloned);
+    c->view.again = liana__arena_allocate(arena, segments * sizeof *c->view.again);
+    c->view.trigger = liana__arena_allocate(arena, segments * sizeof *c->view.trigger);
+    c->size = liana__arena_allocate(arena, n * sizeof *c->size);
+    c->cost = liana__arena_allocate(arena, n * sizeof *c->cost);
+    c->owner = liana__arena_allocate(arena, n * sizeof *c->owner);
+    c->last = liana__arena_allocate(arena, n * sizeof *c->last);
+    c->last_clone = liana__arena_allocate(arena, n * sizeof *c->last_clone);
+    c->work = liana__arena_allocate(arena, segments * sizeof *c->work);
+    c->change = liana__arena_allocate(arena, segments * sizeof *c->change);
+    return !arena->failed;
 }
 
 /* ---- without a limit ---- */
@@ -411,10 +395,11 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
 {
     chooser c = {.view = {.graph = graph, .schedule = schedule, .elsewhere = elsewhere},
                  .num_segments = (uint32_t)schedule->num_segments};
-    bool *of_examples = calloc(graph->num_nodes, sizeof *of_examples);
-    candidate *list = calloc(schedule->num_segments + 1, sizeof *list);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    bool *of_examples = liana__arena_allocate(&arena, graph->num_nodes * sizeof *of_examples);
+    candidate *list = liana__arena_allocate(&arena, (schedule->num_segments + 1) * sizeof *list);
     liana_status status = LIANA_OK;
-    if (!allocate(&c) || !of_examples || !list) {
+    if (!allocate(&c, &arena)) {
         status = liana__fail_memory(error, "the choice of recomputed segments");
     } else {
         find_turn(&c);
@@ -422,9 +407,6 @@ static liana_status choose_for(const liana_graph *graph, const liana__execution_
         weigh_nodes(&c);
         status = limit == SIZE_MAX ? choose_all_light(&c, made, error) : choose(&c, limit, list, made, error);
     }
-    free(of_examples);
-    free(list);
-    release(&c);
     if (status != LIANA_OK) liana__recomputation_free(made);
     return status;
 }

@@ -7,6 +7,7 @@
  * The number of rows of a slice: as many as fit into the cache. But the work for each slice (reading weights, adding
  * their gradients) must be small compared with the slice. Each node allows a range; a segment uses the upper end of the
  * ranges' intersection. */
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/execution_order.h"
 
@@ -265,8 +266,8 @@ static void find_internal(slicer *s)
         schedule->internal[id] = liana__segment_is_sliced(liana__execution_order_segment(schedule, id)) &&
                                  parts_of(s, graph->nodes[id]).kind == LIANA__PART_ROWS;
     }
-    for (size_t i = 0; i < graph->num_outputs; i++) schedule->internal[graph->outputs[i].node->id] = false;
-    for (size_t i = 0; i < graph->num_assignments; i++) schedule->internal[graph->assignments[i].value->id] = false;
+    const size_t num_results = liana__graph_num_results(graph);
+    for (size_t i = 0; i < num_results; i++) schedule->internal[liana__graph_result(graph, i)->id] = false;
     for (size_t i = schedule->count; i > 0; i--) {
         const liana__node *node = graph->nodes[schedule->order[i - 1]];
         bool is_alias = node->op->placement == LIANA__PLACE_ALIAS;
@@ -283,63 +284,51 @@ static void find_internal(slicer *s)
     }
 }
 
-static bool allocate(slicer *s)
+bool liana__execution_order_allocate(liana__execution_order *schedule, size_t num_nodes, size_t num_segments)
 {
-    liana__execution_order *schedule = s->schedule;
-    size_t n = s->graph->num_nodes;
-    schedule->num_nodes = n;
-    schedule->order = calloc(n, sizeof *schedule->order);
-    schedule->segments = calloc(n, sizeof *schedule->segments);
-    schedule->position = malloc(n * sizeof *schedule->position);
-    schedule->segment_of = malloc(n * sizeof *schedule->segment_of);
-    schedule->internal = calloc(n, sizeof *schedule->internal);
-    s->needed = calloc(n, sizeof *s->needed);
-    s->is_open = calloc(n, sizeof *s->is_open);
-    s->is_waiting = calloc(n, sizeof *s->is_waiting);
-    s->open = calloc(n, sizeof *s->open);
-    s->waiting = calloc(n, sizeof *s->waiting);
-    bool enough = schedule->order && schedule->segments && schedule->position && schedule->segment_of &&
-                  schedule->internal && s->needed && s->is_open && s->is_waiting && s->open && s->waiting;
-    for (size_t id = 0; enough && id < n; id++) schedule->position[id] = schedule->segment_of[id] = UINT32_MAX;
-    return enough;
+    *schedule = (liana__execution_order){.num_nodes = num_nodes};
+    liana__arena *arena = &schedule->arena;
+    schedule->order = liana__arena_allocate(arena, num_nodes * sizeof *schedule->order);
+    schedule->segments = liana__arena_allocate(arena, num_segments * sizeof *schedule->segments);
+    schedule->position = liana__arena_allocate(arena, num_nodes * sizeof *schedule->position);
+    schedule->segment_of = liana__arena_allocate(arena, num_nodes * sizeof *schedule->segment_of);
+    schedule->internal = liana__arena_allocate(arena, num_nodes * sizeof *schedule->internal);
+    if (arena->failed) return false;
+    for (size_t id = 0; id < num_nodes; id++) schedule->position[id] = schedule->segment_of[id] = UINT32_MAX;
+    return true;
 }
 
 liana_status liana__execution_order_make(const liana_graph *graph, size_t slice_bytes, liana__execution_order *schedule,
                                          liana__error *error)
 {
-    *schedule = (liana__execution_order){0};
+    const size_t n = graph->num_nodes;
     slicer s = {.graph = graph, .schedule = schedule, .slice_bytes = (double)slice_bytes};
-    weighed_rows *list = calloc(graph->num_nodes, sizeof *list);
-    bool enough = allocate(&s) && list;
-    if (enough) {
-        liana__graph_mark_needed(graph, s.needed);
-        s.flat = slice_bytes && is_element_wise(&s);
-        s.rows = slice_bytes && !s.flat ? find_batch_rows(&s, list) : 0;
-        for (size_t id = 1; id < graph->num_nodes; id++) {
-            const liana__node *node = graph->nodes[id];
-            if (s.needed[id] && !liana__is_leaf(node)) place(&s, node);
-        }
-        close_segment(&s);
-        find_internal(&s);
+    LIANA__SCOPED(liana__arena) scratch = {0};
+    weighed_rows *list = liana__arena_allocate(&scratch, n * sizeof *list);
+    s.needed = liana__arena_allocate(&scratch, n * sizeof *s.needed);
+    s.is_open = liana__arena_allocate(&scratch, n * sizeof *s.is_open);
+    s.is_waiting = liana__arena_allocate(&scratch, n * sizeof *s.is_waiting);
+    s.open = liana__arena_allocate(&scratch, n * sizeof *s.open);
+    s.waiting = liana__arena_allocate(&scratch, n * sizeof *s.waiting);
+    if (!liana__execution_order_allocate(schedule, n, n) || scratch.failed) {
+        liana__execution_order_free(schedule);
+        return liana__fail_memory(error, "the schedule");
     }
-    free(list);
-    free(s.needed);
-    free(s.is_open);
-    free(s.is_waiting);
-    free(s.open);
-    free(s.waiting);
-    if (enough) return LIANA_OK;
-    liana__execution_order_free(schedule);
-    return liana__fail_memory(error, "the schedule");
+    liana__graph_mark_needed(graph, s.needed);
+    s.flat = slice_bytes && is_element_wise(&s);
+    s.rows = slice_bytes && !s.flat ? find_batch_rows(&s, list) : 0;
+    for (size_t id = 1; id < n; id++) {
+        const liana__node *node = graph->nodes[id];
+        if (s.needed[id] && !liana__is_leaf(node)) place(&s, node);
+    }
+    close_segment(&s);
+    find_internal(&s);
+    return LIANA_OK;
 }
 
 void liana__execution_order_free(liana__execution_order *schedule)
 {
-    free(schedule->order);
-    free(schedule->segments);
-    free(schedule->position);
-    free(schedule->segment_of);
-    free(schedule->internal);
+    liana__arena_free(&schedule->arena);
     *schedule = (liana__execution_order){0};
 }
 

@@ -3,9 +3,8 @@
 
 #include "backends/remote/names.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "program/server.h"
-
-#include <stdlib.h>
 
 static liana_status open_device(liana_context *context, const char *name, liana_device **out)
 {
@@ -32,12 +31,10 @@ liana_status liana_device_open(liana_context *context, const char *name, liana_d
 static liana_status connect_to_cluster(liana_context *context, const char *text)
 {
     liana__error *error = &context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__cluster_options options;
-    liana_status status = liana__cluster_text_read(text, &arena, &options, error);
-    if (status == LIANA_OK) status = liana__served_use_cluster(context, &options, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(liana__cluster_text_read(text, &arena, &options, error));
+    return liana__served_use_cluster(context, &options, error);
 }
 
 liana_status liana_connect_to_cluster(liana_context *context, const char *cluster)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was looked for and not found is in the list, with the reason. */
+/* Devices that were looked for and not found are in the list, with the reason. */
 static liana_status note_missing(liana_device_list *list, const char *name, liana_status status,
                                  const liana__error *reason, liana__error *error)
 {

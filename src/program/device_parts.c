@@ -20,15 +20,16 @@ typedef struct crossing {
     bool is_there;
 } crossing;
 
-/* What a device does in a run. */
+/* A device's work in a run. */
 typedef struct member {
     size_t device;
-    bool has_result; /* nobody has read what it computed last */
+    bool has_result; /* nobody has read its last result */
     liana_status status;
     liana__error error;
 } member;
 
 struct liana__device_parts {
+    liana__arena arena; /* of all lists below, and of what crosses */
     liana__split split;
     const liana__placed_devices *devices;
     liana__variables *values;
@@ -63,17 +64,10 @@ void liana__device_parts_destroy(liana__device_parts *parts)
         liana__buffer *buffer = parts->arrivals[i].buffer;
         if (buffer) buffer->device->backend->buffer_destroy(buffer);
     }
-    for (size_t i = 0; parts->crossings && i < parts->split.num_crossings; i++) free(parts->crossings[i].data);
     pthread_mutex_destroy(&parts->mutex);
     pthread_cond_destroy(&parts->changed);
     liana__split_free(&parts->split);
-    free(parts->programs);
-    free(parts->crossing_places);
-    free(parts->assigned);
-    free(parts->arrivals);
-    free(parts->crossings);
-    free(parts->read_only);
-    free(parts->members);
+    liana__arena_free(&parts->arena);
     free(parts);
 }
 
@@ -119,7 +113,7 @@ static liana_status make_room(liana__device_parts *parts, liana__error *error)
 {
     for (size_t i = 0; i < parts->split.num_crossings; i++) {
         const liana__node *node = parts->split.crossings[i].node;
-        parts->crossings[i].data = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
+        parts->crossings[i].data = liana__arena_allocate(&parts->arena, liana__byte_size(node->dtype, &node->shape));
         if (!parts->crossings[i].data) return liana__fail_memory(error, "a value that goes to another device");
         if (!parts->split.crossings[i].is_variable) continue;
         parts->crossing_places[i] = (size_t)(liana__variables_find(parts->values, node->name) - parts->values->items);
@@ -130,7 +124,7 @@ static liana_status make_room(liana__device_parts *parts, liana__error *error)
         size_t size = result_size(program, smallest_result(program));
         if (size > parts->read_only_size) parts->read_only_size = size;
     }
-    parts->read_only = malloc(parts->num_members * parts->read_only_size);
+    parts->read_only = liana__arena_allocate(&parts->arena, parts->num_members * parts->read_only_size);
     return parts->read_only ? LIANA_OK : liana__fail_memory(error, "a run on several devices");
 }
 
@@ -154,17 +148,14 @@ static liana_status build(liana__device_parts *parts, const char *name, const si
                           liana__error *error)
 {
     const liana__split *split = &parts->split;
-    parts->programs = calloc(split->num_parts + 1, sizeof(liana__program *));
-    parts->crossing_places = calloc(split->num_crossings + 1, sizeof *parts->crossing_places);
-    parts->assigned = calloc(num_assigned + 1, sizeof *parts->assigned);
-    parts->arrivals = calloc(split->num_arrivals + 1, sizeof *parts->arrivals);
-    parts->crossings = calloc(split->num_crossings + 1, sizeof *parts->crossings);
-    parts->members = calloc(parts->devices->count, sizeof *parts->members);
-    if (!parts->programs || !parts->crossing_places || !parts->assigned || !parts->arrivals || !parts->crossings ||
-        !parts->members) {
-        return liana__fail_memory(error, "the parts of a program");
-    }
-    for (size_t i = 0; i < num_assigned; i++) parts->assigned[i] = assigned[i];
+    liana__arena *arena = &parts->arena;
+    parts->programs = liana__arena_allocate(arena, split->num_parts * sizeof *parts->programs);
+    parts->crossing_places = liana__arena_allocate(arena, split->num_crossings * sizeof *parts->crossing_places);
+    parts->assigned = liana__arena_copy(arena, assigned, num_assigned * sizeof *parts->assigned);
+    parts->arrivals = liana__arena_allocate(arena, split->num_arrivals * sizeof *parts->arrivals);
+    parts->crossings = liana__arena_allocate(arena, split->num_crossings * sizeof *parts->crossings);
+    parts->members = liana__arena_allocate(arena, parts->devices->count * sizeof *parts->members);
+    if (arena->failed) return liana__fail_memory(error, "the parts of a program");
     parts->num_assigned = num_assigned;
     list_members(parts);
     LIANA_TRY(compile_parts(parts, name, error));

@@ -1,9 +1,9 @@
 /* device_parts.h - the parts of a graph on several devices, compiled; and a run of all of them.
  *
- * A run has a thread for each device. A device computes its parts one after the other, and waits where a part needs
- * what another device has not given yet. Values go from device to device by the host's memory. New values of variables
- * are results at first. They take their variables' places when everything has succeeded: after a failure no variable
- * has changed. So a variable that is assigned to needs twice its memory. */
+ * A run has a thread for each device. A device computes its parts one after the other, and waits where a part needs a
+ * value that another device has not given yet. Values go from device to device by the host's memory. New values of
+ * variables are results at first. They take their variables' places when everything has succeeded: after a failure no
+ * variable has changed. So a variable that is assigned to needs twice its memory. */
 #ifndef LIANA_PROGRAM_DEVICE_PARTS_H
 #define LIANA_PROGRAM_DEVICE_PARTS_H
 

@@ -1,23 +1,21 @@
-/* Graphs in files: what one program exports and another one runs. */
+/* Graphs in files: one program exports them and another one runs them. */
 #include "ir/graph_file.h"
 #include "base/context.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "ops/ops.h"
 
 #include <liana/program.h>
-#include <stdlib.h>
 
 enum { SIZE_LIMIT = 1 << 30 };
 
 static liana_status save_graph(const liana_graph *graph, const char *path)
 {
     liana__error *error = &graph->context->error;
-    uint8_t *bytes;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__graph_write(graph, &bytes, &size, error));
-    liana_status status = liana__file_replace(path, bytes, size, error);
-    free(bytes);
-    return status;
+    return liana__file_replace(path, bytes, size, error);
 }
 
 liana_status liana_graph_save(const liana_graph *graph, const char *path)
@@ -30,11 +28,10 @@ liana_status liana_graph_save(const liana_graph *graph, const char *path)
 
 static liana_status load_graph(liana_context *context, const char *path, liana_graph **graph)
 {
-    char *bytes;
+    LIANA__SCOPED_MEMORY char *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__file_read(path, SIZE_LIMIT, &bytes, &size, &context->error));
-    liana_status status = liana__graph_read(context, liana__ops, bytes, size, graph, &context->error);
-    free(bytes);
+    const liana_status status = liana__graph_read(context, liana__ops, bytes, size, graph, &context->error);
     return status == LIANA_OK ? status : liana__fail_within(&context->error, "%s", path);
 }
 

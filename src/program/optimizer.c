@@ -1,6 +1,7 @@
 /* Optimizers in a graph: slots as variables, updates as assignments. */
 #include "program/optimizer.h"
 
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/shape.h"
 #include "layers/rules/constraints.h"
@@ -9,7 +10,6 @@
 #include "program/optimizer_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* An update that is being built. */
 typedef struct update {
@@ -47,8 +47,9 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
     LIANA_TRY(liana__optimizer_text_read(options->optimizer ? options->optimizer : "Adam", arena, &map, error));
     if (map->kind == LIANA__VALUE_MAP) {
         const liana__value *name = liana__value_get(map, "name");
-        const liana_optimizer_type *known =
-            name && name->kind == LIANA__VALUE_STRING ? liana__optimizer_find(context, name->string, NULL) : NULL;
+        const liana_optimizer_type *known = name && name->kind == LIANA__VALUE_STRING
+                                                ? liana__part_find(context, &liana__optimizer_kind, name->string, NULL)
+                                                : NULL;
         for (size_t i = 0; i < LIANA_MAX_SETTINGS && options->settings[i].name; i++) {
             const liana_setting *setting = &options->settings[i];
             liana__value_set(arena, map, setting->name, setting_value(known, setting, arena));
@@ -174,7 +175,7 @@ static void make_iteration(update *u)
     u->iteration = liana_op_cast_at(u->here, now, LIANA_F32);
 }
 
-/* What belongs to a variable - its slots, its update - is on its device. */
+/* A variable's slots and its update are on its device. */
 static uint32_t go_to(const update *u, liana_tensor variable)
 {
     const liana__node *node = liana__tensor_node(variable);
@@ -232,7 +233,7 @@ static liana_optimizer_step begin_step(const update *u, liana_tensor variable, l
     return step;
 }
 
-/* Finishes the sums that the optimizer reads beside the elements, in double precision. */
+/* Finishes the sums that the optimizer reads beyond elements, in double precision. */
 static void make_sums(update *u, size_t number)
 {
     const liana_sum_round *round = &u->reads.rounds[number];
@@ -290,15 +291,13 @@ void liana__apply_optimizer(liana_location here, const liana_tensor *variables, 
     u.reads = liana__rule_reads(&u.rule);
     u.num_slots = liana__rule_num_slots(&u.rule);
     u.rate = rate.id ? given_rate(&u, rate) : constant_rate(&u);
-    u.steps = calloc(count, sizeof *u.steps);
-    u.changed = calloc(1 + count * (1 + u.num_slots), sizeof *u.changed);
-    if (u.steps && u.changed) {
+    LIANA__SCOPED_MEMORY liana_optimizer_step *steps = u.steps = calloc(count, sizeof *u.steps);
+    LIANA__SCOPED_MEMORY liana_tensor *changed = u.changed = calloc(1 + count * (1 + u.num_slots), sizeof *u.changed);
+    if (steps && changed) {
         build(&u, variables, gradients);
     } else {
         liana__graph_fail(u.graph, here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
     }
-    free(u.steps);
-    free(u.changed);
 }
 
 void liana_apply_gradients_at(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
@@ -311,7 +310,7 @@ void liana_apply_gradients_at(liana_location here, const liana_tensor *variables
         return;
     }
     if (!options) options = &standard;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__optimizer_choice choice;
     liana__error error;
     if (liana__optimizer_options_read(graph->context, options, &arena, &choice, &error) == LIANA_OK) {
@@ -320,7 +319,6 @@ void liana_apply_gradients_at(liana_location here, const liana_tensor *variables
     } else {
         liana__graph_fail(graph, here, error.status, "%s", error.message);
     }
-    liana__arena_free(&arena);
 }
 
 /* ---- minimising ---- */
@@ -349,25 +347,23 @@ static void minimize(liana_location here, liana_tensor loss, const liana_tensor 
     liana_graph *graph = loss.graph;
     const liana__node *node = liana__tensor_node(loss);
     const size_t most = variables ? count : graph->num_variables;
-    liana_tensor *all = calloc(2 * most + 1, sizeof *all);
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    LIANA__SCOPED_MEMORY liana_tensor *all = calloc(2 * most + 1, sizeof *all);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(graph->num_nodes, sizeof *needed);
     if (!all || !needed) {
         liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
-    } else {
-        if (!variables) {
-            count = liana__variables_behind(loss, needed, all);
-            variables = all;
-        }
-        if (count == 0) {
-            liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
-                              "there is nothing to train: %s depends on no f32 variable", liana__node_print(node).text);
-        }
-        (void)liana__require_gradient(here, loss, variables, count);
-        liana_gradients_at(here, loss, variables, count, all + most);
-        liana_apply_gradients_at(here, variables, all + most, count, options);
+        return;
     }
-    free(all);
-    free(needed);
+    if (!variables) {
+        count = liana__variables_behind(loss, needed, all);
+        variables = all;
+    }
+    if (count == 0) {
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT,
+                          "there is nothing to train: %s depends on no f32 variable", liana__node_print(node).text);
+    }
+    (void)liana__require_gradient(here, loss, variables, count);
+    liana_gradients_at(here, loss, variables, count, all + most);
+    liana_apply_gradients_at(here, variables, all + most, count, options);
 }
 
 void liana_minimize_at(liana_location here, liana_tensor loss, const liana_tensor *variables, size_t count,

@@ -12,8 +12,8 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
                                            liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
     LIANA_MUST_USE;
 
-/* What liana_apply_gradients does, with an optimizer that was read already. `rate` invalid: the choice's number.
- * `count` is at least 1. */
+/* liana_apply_gradients, with an optimizer that was read already. `rate` invalid: the choice's number. `count` is at
+ * least 1. */
 void liana__apply_optimizer(liana_location here, const liana_tensor *variables, const liana_tensor *gradients,
                             size_t count, const liana__optimizer_choice *choice, liana_tensor rate, const char *target);
 

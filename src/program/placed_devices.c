@@ -4,11 +4,10 @@
 #include "backends/pjrt/device_name.h"
 #include "backends/remote/names.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_LOCAL = 64 };
 
@@ -40,13 +39,11 @@ static bool read_host(const char *text, plain_name *name, liana__arena *arena)
 static liana_status read_plain(const char *text, plain_name *name, liana__arena *arena, liana__error *error)
 {
     liana__pjrt_device_name read;
-    liana__error ignored;
     if (read_host(text, name, arena)) return LIANA_OK;
-    /* What is not understood is told by opening it. */
+    /* A name that is not understood is told by opening it. */
     name->text = liana__arena_string(arena, text);
-    if (strcmp(text, "auto") == 0 || liana__pjrt_device_name_read(text, arena, &read, &ignored) != LIANA_OK) {
-        return LIANA_OK;
-    }
+    if (strcmp(text, "auto") == 0) return LIANA_OK;
+    if (liana__pjrt_device_name_read(text, arena, &read, NULL) != LIANA_OK) return LIANA_OK;
     name->text = liana__arena_format(arena, "%s:%zu%s%s", read.shown, read.number, *read.option_text ? "?" : "",
                                      read.option_text);
     return arena->failed ? liana__fail_memory(error, "the name of a device") : LIANA_OK;
@@ -67,13 +64,9 @@ static liana_status read_name(const char *text, plain_name *name, liana__arena *
 
 bool liana__placed_is_local_cpu(const char *text)
 {
-    liana__arena arena = {0};
-    liana__error ignored;
+    LIANA__SCOPED(liana__arena) arena = {0};
     plain_name name;
-    bool is_cpu =
-        read_name(text, &name, &arena, &ignored) == LIANA_OK && name.host_kind && strcmp(name.host_kind, "cpu") == 0;
-    liana__arena_free(&arena);
-    return is_cpu;
+    return read_name(text, &name, &arena, NULL) == LIANA_OK && name.host_kind && strcmp(name.host_kind, "cpu") == 0;
 }
 
 /* ---- the list ---- */
@@ -92,13 +85,11 @@ static liana_status add(liana__placed_devices *devices, const char *name, liana_
 liana_status liana__placed_devices_init(liana__placed_devices *devices, liana_context *context, liana__device *first,
                                         liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     plain_name name;
     devices->context = context;
-    liana_status status = read_name(first->opened_as, &name, &arena, error);
-    if (status == LIANA_OK) status = add(devices, name.text, first, false, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(read_name(first->opened_as, &name, &arena, error));
+    return add(devices, name.text, first, false, error);
 }
 
 void liana__placed_devices_free(liana__placed_devices *devices)
@@ -134,26 +125,18 @@ static liana_status open_device(const liana__placed_devices *devices, const char
                                    device, error);
 }
 
-static liana_status find(liana__placed_devices *devices, const char *text, liana__arena *arena, size_t *index,
-                         liana__error *error)
+liana_status liana__placed_devices_find(liana__placed_devices *devices, const char *text, size_t *index,
+                                        liana__error *error)
 {
+    LIANA__SCOPED(liana__arena) arena = {0};
     plain_name name;
     liana__device *device;
-    LIANA_TRY(read_name(text, &name, arena, error));
+    LIANA_TRY(read_name(text, &name, &arena, error));
     for (*index = 0; *index < devices->count; ++*index) {
         if (strcmp(devices->items[*index].name, name.text) == 0) return LIANA_OK;
     }
     LIANA_TRY(open_device(devices, text, &name, &device, error));
     liana_status status = add(devices, name.text, device, true, error);
     if (status != LIANA_OK) liana__device_close(device);
-    return status;
-}
-
-liana_status liana__placed_devices_find(liana__placed_devices *devices, const char *name, size_t *index,
-                                        liana__error *error)
-{
-    liana__arena arena = {0};
-    liana_status status = find(devices, name, &arena, index, error);
-    liana__arena_free(&arena);
     return status;
 }

@@ -28,7 +28,7 @@ void liana__placed_devices_free(liana__placed_devices *devices);
 /* Finds a device by its name, or opens it. Errors: those of liana__device_open. */
 liana_status liana__placed_devices_find(liana__placed_devices *devices, const char *name, size_t *index,
                                         liana__error *error) LIANA_MUST_USE;
-/* The index of an open device; the number of devices if it is none of them. */
+/* The index of an open device; the number of devices if it is not among them. */
 size_t liana__placed_devices_index(const liana__placed_devices *devices, const liana__device *device);
 
 /* Whether a name means a CPU of this process. */

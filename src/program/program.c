@@ -1,7 +1,8 @@
-/* Programs: makes them, and compiles what runs ask for. */
+/* Programs: makes them, and compiles the results that runs ask for. */
 #include "program/program.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "program/device.h"
 
@@ -13,11 +14,7 @@ static void destroy_set(liana__compiled_set *set)
     if (!set) return;
     liana__program_destroy(set->program);
     liana__device_parts_destroy(set->parts);
-    free(set->results);
-    free(set->assignments);
-    free(set->assigned);
-    free(set->read);
-    free(set->feeds);
+    liana__arena_free(&set->arena);
     free(set);
 }
 
@@ -143,8 +140,7 @@ liana_variables *liana_program_variables(liana_program *program)
 {
     if (!program) return NULL;
     /* A failure is found again, and reported, by the next run. */
-    liana_status status = program->graph->status == LIANA_OK ? declare_variables(program) : LIANA_OK;
-    (void)status;
+    if (program->graph->status == LIANA_OK) (void)!declare_variables(program);
     return program->variables;
 }
 
@@ -164,15 +160,13 @@ static bool is_set(const liana__compiled_set *set, const liana__wanted *wanted)
 
 static liana_status copy_lists(liana__compiled_set *set, const liana__wanted *wanted, liana__error *error)
 {
-    set->results = calloc(wanted->num_results + 1, sizeof(liana__node *));
-    set->assignments = calloc(wanted->num_assignments + 1, sizeof *set->assignments);
-    set->assigned = calloc(wanted->num_assignments + 1, sizeof *set->assigned);
-    if (!set->results || !set->assignments || !set->assigned) return liana__fail_memory(error, "a program");
     set->num_results = wanted->num_results;
     set->num_assignments = wanted->num_assignments;
-    for (size_t i = 0; i < set->num_results; i++) set->results[i] = wanted->results[i];
-    for (size_t i = 0; i < set->num_assignments; i++) set->assignments[i] = wanted->assignments[i];
-    return LIANA_OK;
+    set->results = liana__arena_copy(&set->arena, wanted->results, set->num_results * sizeof *set->results);
+    set->assignments =
+        liana__arena_copy(&set->arena, wanted->assignments, set->num_assignments * sizeof *set->assignments);
+    set->assigned = liana__arena_allocate(&set->arena, set->num_assignments * sizeof *set->assigned);
+    return set->arena.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
 }
 
 /* Finds the device of each op and variable. *only: the one that has them all, or SIZE_MAX if there are several. */
@@ -180,7 +174,7 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
                                 size_t *only)
 {
     const liana_graph *graph = program->graph;
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(graph->num_nodes, sizeof *needed);
     if (!needed) return liana__fail_memory(&program->context->error, "a program");
     liana__wanted_mark(graph, wanted, needed);
     for (size_t i = 0; i < wanted->num_assignments; i++) {
@@ -201,7 +195,6 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
         *only = devices[id];
     }
     if (several) *only = SIZE_MAX;
-    free(needed);
     return LIANA_OK;
 }
 
@@ -209,7 +202,7 @@ static liana_status place_nodes(const liana_program *program, const liana__wante
 static liana_status note_read(const liana_program *program, liana__compiled_set *set,
                               const liana__node *const *variables, size_t count)
 {
-    set->read = calloc(count + 1, sizeof *set->read);
+    set->read = liana__arena_allocate(&set->arena, count * sizeof *set->read);
     if (!set->read) return liana__fail_memory(&program->context->error, "a program");
     for (; set->num_read < count; set->num_read++) {
         LIANA_TRY(
@@ -258,16 +251,13 @@ static liana_status compile(liana_program *program, liana__compiled_set *set, co
     snprintf(name, sizeof name, "%.200s", program->name);
     if (program->num_compiled > 0) snprintf(name, sizeof name, "%.200s-%zu", program->name, program->num_compiled + 1);
     program->num_compiled++;
-    size_t *devices = calloc(program->graph->num_nodes, sizeof *devices), only = 0;
-    liana_status status =
-        devices ? place_nodes(program, wanted, devices, &only) : liana__fail_memory(error, "a program");
-    if (status == LIANA_OK) {
-        status = only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
-                                  : compile_on_one(program, set, wanted, name, only);
-    }
-    free(devices);
-    LIANA_TRY(status);
-    set->feeds = calloc(set->num_inputs + 1, sizeof *set->feeds);
+    LIANA__SCOPED_MEMORY size_t *devices = calloc(program->graph->num_nodes, sizeof *devices);
+    size_t only = 0;
+    if (!devices) return liana__fail_memory(error, "a program");
+    LIANA_TRY(place_nodes(program, wanted, devices, &only));
+    LIANA_TRY(only == SIZE_MAX ? compile_on_several(program, set, wanted, name, devices)
+                               : compile_on_one(program, set, wanted, name, only));
+    set->feeds = liana__arena_allocate(&set->arena, set->num_inputs * sizeof *set->feeds);
     return set->feeds ? LIANA_OK : liana__fail_memory(error, "a program");
 }
 

@@ -9,11 +9,12 @@
 
 #include <liana/program.h>
 
-/* What is kept compiled; of more sets the one that was not used for the longest time goes. */
+/* The most compiled sets that are kept; of more sets the one that was not used for the longest time goes. */
 enum { LIANA__MAX_COMPILED_SETS = 32 };
 
 /* The part of the graph that gives some results and makes some assignments. */
 typedef struct liana__compiled_set {
+    liana__arena arena;    /* of all lists */
     liana__node **results; /* of the whole graph, by ascending id */
     size_t num_results;
     size_t *assignments; /* of the whole graph, ascending */
@@ -41,7 +42,7 @@ struct liana_program {
     liana__compiled_set *sets[LIANA__MAX_COMPILED_SETS];
     size_t num_sets, num_compiled; /* now, and in all */
     uint64_t num_runs;
-    /* What the run under way asks for. */
+    /* The request of the running run. */
     liana__node **wanted; /* by fetch */
     liana__node **results;
     size_t result_capacity;

@@ -1,9 +1,8 @@
-/* Running a program: what a run asks for, what it is fed, and what it gives. */
+/* Running a program: the request of a run, its feeds, and its results. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "program/program.h"
-
-#include <stdlib.h>
 
 /* ---- names ---- */
 
@@ -45,7 +44,7 @@ static liana_status fail_assignment(const liana_program *program, const char *na
     return fail_unknown(program, "target and no assignment to a variable", name, &search);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static liana_status find_fetch(liana_program *program, const liana_fetch *fetch, size_t number, liana__node **node)
 {
@@ -96,7 +95,7 @@ static liana_status list_results(liana_program *program, const liana_fetches *fe
     return LIANA_OK;
 }
 
-/* Marks what a name asks for: the assignments of a target, or that to a variable. */
+/* Marks the nodes that a name asks for: the assignments of a target, or that to a variable. */
 static liana_status mark_named(liana_program *program, const char *name)
 {
     const liana_graph *graph = program->graph;
@@ -168,7 +167,7 @@ static liana_status check_feed(const liana_program *program, const liana_feeds *
 
 static liana_status fail_missing_feeds(const liana_program *program, const liana__compiled_set *set)
 {
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     size_t count = 0;
     for (size_t i = 0; i < set->num_inputs; i++) {
         const liana__node *node = set->inputs[i];
@@ -176,14 +175,12 @@ static liana_status fail_missing_feeds(const liana_program *program, const liana
         liana__text_add(&names, "%s'%.100s' (%s)", count++ ? ", " : "", node->name,
                         liana__type_print(node->dtype, &node->shape).text);
     }
-    liana_status status = liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
-                                      "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
-                                      count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
-    liana__text_free(&names);
-    return status;
+    return liana__fail(&program->context->error, LIANA_INVALID_ARGUMENT,
+                       "%s: what is asked for needs the input%s %s, which %s not fed", program->name,
+                       count == 1 ? "" : "s", names.data ? names.data : "", count == 1 ? "was" : "were");
 }
 
-/* Finds what each needed input is fed. */
+/* Finds the feed of each needed input. */
 static liana_status find_feeds(const liana_program *program, liana__compiled_set *set, const liana_feeds *feeds)
 {
     for (size_t i = 0; i < set->num_inputs; i++) {
@@ -205,12 +202,10 @@ static liana_status check_variables(const liana_program *program, const liana__c
     bool all = true;
     for (size_t i = 0; i < set->num_read && all; i++) all = program->variables->states[set->read[i]].initialized;
     if (all) return LIANA_OK;
-    bool *read = calloc(program->variables->values.count + 1, sizeof *read);
+    LIANA__SCOPED_MEMORY bool *read = calloc(program->variables->values.count + 1, sizeof *read);
     if (!read) return liana__fail_memory(&program->context->error, "a run");
     for (size_t i = 0; i < set->num_read; i++) read[set->read[i]] = true;
-    liana_status status = liana__variables_require(program->variables, program->name, read);
-    free(read);
-    return status;
+    return liana__variables_require(program->variables, program->name, read);
 }
 
 static size_t output_of(const liana__compiled_set *set, const liana__node *node)

@@ -3,6 +3,7 @@
 
 #include "backends/remote/server.h"
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "distribute/transport/cluster_found.h"
 #include "distribute/transport/cluster_read.h"
 #include "formats/yaml.h"
@@ -19,7 +20,7 @@ struct liana_server {
 };
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal handler needs a lock-free flag");
 
-/* A stop that comes between two turns is seen after at most so many seconds. */
+/* A stop that comes between two turns is seen after at most this many seconds. */
 static const double TURN = 0.2;
 
 enum { MOST_THREADS = 1024, MOST_CLIENTS = 512, USUAL_CLIENTS = 16 };
@@ -85,14 +86,16 @@ static liana_status listen_at(const liana_server_options *options, const char *w
 liana_status liana__server_open(const liana_server_options *options, const char *what,
                                 const liana__cluster_options *cluster, liana_server **out, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__cluster_options own;
+    if (cluster) {
+        own = *cluster;
+    } else {
+        LIANA_TRY(liana__fields_default(&liana__cluster_fields, &arena, &own, error));
+    }
     liana_server *server = calloc(1, sizeof *server);
     if (!server) return liana__fail_memory(error, "a server");
-    liana_status status = cluster ? LIANA_OK : liana__fields_default(&liana__cluster_fields, &arena, &own, error);
-    if (cluster) own = *cluster;
-    if (status == LIANA_OK) status = listen_at(options, what, &own, &arena, server, error);
-    liana__arena_free(&arena);
+    liana_status status = listen_at(options, what, &own, &arena, server, error);
     if (status != LIANA_OK) {
         free(server);
         return status;
@@ -112,17 +115,13 @@ liana_status liana__cluster_text_read(const char *text, liana__arena *arena, lia
 static liana_status create(liana_context *context, const liana_server_options *options, liana_server **server)
 {
     static const liana_server_options standard = {0};
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__cluster_options cluster;
-    liana_status status = LIANA_OK;
     if (!options) options = &standard;
-    if (options->cluster) status = liana__cluster_text_read(options->cluster, &arena, &cluster, &context->error);
-    if (status == LIANA_OK) {
-        status = liana__server_open(options, "listen", options->cluster ? &cluster : NULL, server, &context->error);
-    }
-    if (status == LIANA_OK) (*server)->context = context;
-    liana__arena_free(&arena);
-    return status;
+    if (options->cluster) LIANA_TRY(liana__cluster_text_read(options->cluster, &arena, &cluster, &context->error));
+    LIANA_TRY(liana__server_open(options, "listen", options->cluster ? &cluster : NULL, server, &context->error));
+    (*server)->context = context;
+    return LIANA_OK;
 }
 
 liana_status liana_server_create(liana_context *context, const liana_server_options *options, liana_server **server)

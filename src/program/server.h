@@ -7,8 +7,8 @@
 
 #include <liana/server.h>
 
-/* liana_server_create with a cluster that is read already, and an error of the caller's. `what` is what messages call
- * options->listen. `cluster` NULL: its defaults; its task and keys count where the options say none. */
+/* liana_server_create with a cluster that is read already, and an error of the caller's. `what` is the name of
+ * options->listen in messages. `cluster` NULL: its defaults; its task and keys count where the options say none. */
 liana_status liana__server_open(const liana_server_options *options, const char *what,
                                 const liana__cluster_options *cluster, liana_server **server, liana__error *error)
     LIANA_MUST_USE;

@@ -3,6 +3,7 @@
 
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "program/value_device.h"
 
@@ -49,31 +50,24 @@ static liana_status compute(liana_graph *graph, const liana__node *node)
     enum { MOST = 16 };
     liana__error *error = &graph->context->error;
     const void *few[MOST], **sources = few;
+    LIANA__SCOPED_MEMORY const void **many = NULL;
     if (!node->op->kernels) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "the %s of %s:%d has no value outside of a program; feed and run one (liana_program_run)",
                            liana__node_print(node).text, node->where.file, node->where.line);
     }
-    if (node->num_inputs > MOST) sources = malloc(node->num_inputs * sizeof *sources);
-    void *result = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
-    liana_status status = sources && result ? LIANA_OK : liana__fail_memory(error, node->op->name);
-    for (uint32_t i = 0; status == LIANA_OK && i < node->num_inputs; i++) {
-        sources[i] = known_value(graph, node->inputs[i]);
-    }
-    if (status == LIANA_OK) {
-        status = liana__value_is_elsewhere(graph, node) ? liana__value_on_device(graph, node, sources, result)
-                                                        : run_kernel(graph, node, sources, result);
-    }
-    if (status == LIANA_OK) {
-        graph->values[node->id] = result;
-    } else {
-        free(result);
-    }
-    if (sources != few) free(sources);
-    return status;
+    if (node->num_inputs > MOST) sources = many = malloc(node->num_inputs * sizeof *sources);
+    LIANA__SCOPED_MEMORY void *result = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
+    if (!sources || !result) return liana__fail_memory(error, node->op->name);
+    for (uint32_t i = 0; i < node->num_inputs; i++) sources[i] = known_value(graph, node->inputs[i]);
+    LIANA_TRY(liana__value_is_elsewhere(graph, node) ? liana__value_on_device(graph, node, sources, result)
+                                                     : run_kernel(graph, node, sources, result));
+    graph->values[node->id] = result;
+    result = NULL;
+    return LIANA_OK;
 }
 
-/* Nodes to compute: the last one first, behind it what it still needs. */
+/* Nodes to compute: the last one first, behind it its inputs that are not computed yet. */
 typedef struct stack {
     const liana__node **nodes;
     size_t count, capacity;

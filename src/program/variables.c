@@ -4,11 +4,10 @@
 #include "base/context.h"
 #include "base/crc32c.h"
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "layers/initializers.h"
 #include "program/device.h"
-
-#include <stdlib.h>
 
 static liana_status create_set(liana_device *device, liana_variables **out)
 {
@@ -104,18 +103,16 @@ liana_status liana__variables_require(const liana_variables *variables, const ch
         count += (!wanted || wanted[i]) && !variables->states[i].initialized;
     }
     if (count == 0) return LIANA_OK;
-    liana__text names = {0};
+    LIANA__SCOPED(liana__text) names = {0};
     for (size_t i = 0; i < values->count; i++) {
         bool missing = (!wanted || wanted[i]) && !variables->states[i].initialized;
         if (missing) add_name(&names, number++, count, values->items[i].name);
     }
-    liana_status status = liana__fail(&variables->context->error, LIANA_INVALID_ARGUMENT,
-                                      "%s%sthe variable%s %s %s no value; use "
-                                      "liana_variables_initialize, liana_variables_write or liana_variables_load first",
-                                      what, *what ? ": " : "", count == 1 ? "" : "s", names.data ? names.data : "",
-                                      count == 1 ? "has" : "have");
-    liana__text_free(&names);
-    return status;
+    return liana__fail(&variables->context->error, LIANA_INVALID_ARGUMENT,
+                       "%s%sthe variable%s %s %s no value; use "
+                       "liana_variables_initialize, liana_variables_write or liana_variables_load first",
+                       what, *what ? ": " : "", count == 1 ? "" : "s", names.data ? names.data : "",
+                       count == 1 ? "has" : "have");
 }
 
 liana_status liana_variables_check(const liana_variables *variables)
@@ -263,7 +260,7 @@ static liana_status choose(const liana_variables *variables, const liana_initial
 {
     size_t only = variables->values.count;
     if (options->name) LIANA_TRY(liana__variables_place(variables, options->name, &only));
-    liana__text missing = {0};
+    LIANA__SCOPED(liana__text) missing = {0};
     for (size_t i = 0; i < variables->values.count; i++) {
         const liana__variable_state *state = &variables->states[i];
         chosen[i] = (!options->name || i == only) && (options->again || !state->initialized);
@@ -271,12 +268,10 @@ static liana_status choose(const liana_variables *variables, const liana_initial
         liana__text_add(&missing, "%s'%.100s'", missing.length ? ", " : "", variables->values.items[i].name);
     }
     if (!missing.length) return LIANA_OK;
-    liana_status status =
-        liana__fail(&variables->context->error, LIANA_INVALID_ARGUMENT,
-                    "no initialiser is known for %s; name one with liana_graph_initializer or here, or write a value",
-                    missing.data);
-    liana__text_free(&missing);
-    return status;
+    return liana__fail(
+        &variables->context->error, LIANA_INVALID_ARGUMENT,
+        "no initialiser is known for %s; name one with liana_graph_initializer or here, or write a value",
+        missing.data);
 }
 
 static liana_status initialize_one(liana_variables *variables, size_t place, const liana_initialize_options *options)
@@ -289,20 +284,13 @@ static liana_status initialize_one(liana_variables *variables, size_t place, con
     liana__initializer initializer;
     LIANA_TRY(liana__initializer_parse(variables->context, text, &initializer, error));
     int64_t count = liana_shape_size(&shape);
-    float *drawn = liana__allocate_aligned((size_t)count * sizeof *drawn);
-    void *values = dtype == LIANA_F32 ? drawn : liana__allocate_aligned(variable->buffer->size);
-    liana_status status = drawn && values ? LIANA_OK : liana__fail_memory(error, "a variable's first value");
-    if (status == LIANA_OK) {
-        uint32_t salt = liana__crc32c(variable->name, strlen(variable->name));
-        liana__initializer_fill(&initializer, options->seed, salt, &shape, drawn);
-        for (int64_t i = 0; values != (void *)drawn && i < count; i++) {
-            liana__store(values, dtype, i, (double)drawn[i]);
-        }
-        status = liana__variables_set(variables, place, values);
-    }
-    if (values != (void *)drawn) free(values);
-    free(drawn);
-    return status;
+    LIANA__SCOPED_MEMORY float *drawn = liana__allocate_aligned((size_t)count * sizeof *drawn);
+    LIANA__SCOPED_MEMORY void *other = dtype == LIANA_F32 ? NULL : liana__allocate_aligned(variable->buffer->size);
+    if (!drawn || (dtype != LIANA_F32 && !other)) return liana__fail_memory(error, "a variable's first value");
+    uint32_t salt = liana__crc32c(variable->name, strlen(variable->name));
+    liana__initializer_fill(&initializer, options->seed, salt, &shape, drawn);
+    for (int64_t i = 0; other && i < count; i++) liana__store(other, dtype, i, (double)drawn[i]);
+    return liana__variables_set(variables, place, other ? other : drawn);
 }
 
 static liana_status initialize(liana_variables *variables, const liana_initialize_options *options)
@@ -310,14 +298,13 @@ static liana_status initialize(liana_variables *variables, const liana_initializ
     static const liana_initialize_options standard = {0};
     if (!options) options = &standard;
     if (options->initializer) LIANA_TRY(check_initializer(variables, options->name, options->initializer));
-    bool *chosen = calloc(variables->values.count + 1, sizeof *chosen);
+    LIANA__SCOPED_MEMORY bool *chosen = calloc(variables->values.count + 1, sizeof *chosen);
     if (!chosen) return liana__fail_memory(&variables->context->error, "the variables");
-    liana_status status = choose(variables, options, chosen);
-    for (size_t i = 0; i < variables->values.count && status == LIANA_OK; i++) {
-        if (chosen[i]) status = initialize_one(variables, i, options);
+    LIANA_TRY(choose(variables, options, chosen));
+    for (size_t i = 0; i < variables->values.count; i++) {
+        if (chosen[i]) LIANA_TRY(initialize_one(variables, i, options));
     }
-    free(chosen);
-    return status;
+    return LIANA_OK;
 }
 
 liana_status liana_variables_initialize(liana_variables *variables, const liana_initialize_options *options)

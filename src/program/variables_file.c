@@ -3,10 +3,9 @@
 
 #include "base/context.h"
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 #include "program/variables.h"
-
-#include <stdlib.h>
 
 liana__safetensors_dtype liana__file_dtype(liana_dtype dtype)
 {
@@ -29,12 +28,10 @@ liana__safetensors_dtype liana__file_dtype(liana_dtype dtype)
 
 static liana_status put_variable(liana__safetensors_writer *writer, const liana__buffer *buffer, liana__error *error)
 {
-    void *data = liana__allocate_aligned(buffer->size);
+    LIANA__SCOPED_MEMORY void *data = liana__allocate_aligned(buffer->size);
     if (!data) return liana__fail_memory(error, "a file of variables");
-    liana_status status = buffer->device->backend->download(buffer, data, error);
-    if (status == LIANA_OK) status = liana__safetensors_put(writer, data, buffer->size, error);
-    free(data);
-    return status;
+    LIANA_TRY(buffer->device->backend->download(buffer, data, error));
+    return liana__safetensors_put(writer, data, buffer->size, error);
 }
 
 liana_status liana__variables_write_file(const char *path, const liana__variables *variables,
@@ -71,10 +68,8 @@ static liana_status save_set(const liana_variables *variables, const char *path)
 {
     liana__error *error = &variables->context->error;
     LIANA_TRY(liana__variables_require(variables, path, NULL));
-    liana__arena arena = {0};
-    liana_status status = liana__variables_write_file(path, &variables->values, NULL, 0, &arena, NULL, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return liana__variables_write_file(path, &variables->values, NULL, 0, &arena, NULL, error);
 }
 
 liana_status liana_variables_save(const liana_variables *variables, const char *path)
@@ -112,27 +107,24 @@ static liana_status find_tensor(const liana__safetensors *file, const liana__var
 static liana_status set_variable(liana_variables *variables, size_t place, const liana__safetensors *file,
                                  const liana__safetensors_tensor *tensor)
 {
-    void *copy;
+    LIANA__SCOPED_MEMORY void *copy = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &copy, &variables->context->error));
-    liana_status status = liana__variables_set(variables, place, copy);
-    free(copy);
-    return status;
+    return liana__variables_set(variables, place, copy);
 }
 
 static liana_status load_file(liana_variables *variables, const liana__safetensors *file, bool partial)
 {
     const size_t count = variables->values.count;
     liana__error *error = &variables->context->error;
-    const liana__safetensors_tensor **tensors = calloc(count + 1, sizeof *tensors);
-    liana_status status = tensors ? LIANA_OK : liana__fail_memory(error, "the variables");
-    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
-        status = find_tensor(file, &variables->values.items[i], partial, &tensors[i], error);
+    LIANA__SCOPED_MEMORY const liana__safetensors_tensor **tensors = calloc(count + 1, sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, "the variables");
+    for (size_t i = 0; i < count; i++) {
+        LIANA_TRY(find_tensor(file, &variables->values.items[i], partial, &tensors[i], error));
     }
-    for (size_t i = 0; i < count && status == LIANA_OK; i++) {
-        if (tensors[i]) status = set_variable(variables, i, file, tensors[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (tensors[i]) LIANA_TRY(set_variable(variables, i, file, tensors[i]));
     }
-    free(tensors);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status load_set(liana_variables *variables, const char *path, bool partial)

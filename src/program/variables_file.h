@@ -1,4 +1,4 @@
-/* variables_file.h - variables of a device as a safetensors file: what liana_variables_save and checkpoints write. */
+/* variables_file.h - variables of a device as a safetensors file: the files of liana_variables_save and checkpoints. */
 #ifndef LIANA_PROGRAM_VARIABLES_FILE_H
 #define LIANA_PROGRAM_VARIABLES_FILE_H
 

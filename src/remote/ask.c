@@ -1,8 +1,7 @@
 /* Asks servers about files: one by one, many at a time, or by lists. */
 #include "remote/remote_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/scoped.h"
 
 /* Objects are requested in groups of GROUP. A list longer than MAX_LISTED is not a data set, or comes from a server
  * that never ends it. */
@@ -16,7 +15,7 @@ typedef struct question {
     liana__error error;
 } question;
 
-/* Whether what went wrong is the file's own affair, and not that of the server or the network. */
+/* Whether a failure is the file's own, and not that of the server or the network. */
 static bool is_of_the_file(const liana__http_response *response)
 {
     return response->status >= 400 && response->status < 500 && response->status != 408 && response->status != 429;
@@ -74,15 +73,13 @@ static liana_status describe_group(liana__remote *remote, liana__remote_object *
 liana_status liana__remote_describe(liana__remote *remote, liana__remote_object *objects, size_t count,
                                     liana__arena *arena, liana__error *error)
 {
-    question *asked = malloc((count < GROUP ? count + 1 : GROUP) * sizeof *asked);
+    LIANA__SCOPED_MEMORY question *asked = malloc((count < GROUP ? count + 1 : GROUP) * sizeof *asked);
     if (!asked) return liana__fail_memory(error, "remote files");
-    liana_status status = LIANA_OK;
-    for (size_t first = 0; first < count && status == LIANA_OK; first += GROUP) {
+    for (size_t first = 0; first < count; first += GROUP) {
         size_t size = count - first < GROUP ? count - first : GROUP;
-        status = describe_group(remote, objects + first, size, asked, arena, error);
+        LIANA_TRY(describe_group(remote, objects + first, size, asked, arena, error));
     }
-    free(asked);
-    return status;
+    return LIANA_OK;
 }
 
 /* ---- lists ---- */
@@ -102,20 +99,14 @@ static liana_status add_page(liana__remote *remote, const liana__remote_object *
                              liana__error *error)
 {
     const liana__scheme *scheme = where->scheme;
-    liana__http_request request = {0};
-    liana__http_response response = {0};
-    liana_status status = scheme->ask_list(remote, name, where->bucket, prefix, flat, listing->next, &request, error);
-    if (status == LIANA_OK) status = liana__http_send(&remote->http, name, &request, &response, error);
-    if (status == LIANA_OK && response.status / 100 != 2) {
-        status = liana__remote_refused(remote, scheme, name, &response, error);
-    } else if (status == LIANA_OK) {
-        const char *body = response.body.data ? response.body.data : "";
-        status = scheme->take_list(body, response.body.length, arena, listing, error);
-        if (status != LIANA_OK) liana__fail_within(error, "cannot list '%s'", name);
-    }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
+    LIANA_TRY(scheme->ask_list(remote, name, where->bucket, prefix, flat, listing->next, &request, error));
+    LIANA_TRY(liana__http_send(&remote->http, name, &request, &response, error));
+    if (response.status / 100 != 2) return liana__remote_refused(remote, scheme, name, &response, error);
+    const liana_status status =
+        scheme->take_list(liana__http_body(&response), response.body.length, arena, listing, error);
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "cannot list '%s'", name);
 }
 
 liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,

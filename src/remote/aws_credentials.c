@@ -4,18 +4,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "remote/calls.h"
+#include "remote/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { MAX_FILE = 1 << 20 };
-
-static const char *set_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
 
 /* ---- INI ---- */
 
@@ -88,8 +83,8 @@ typedef struct profile_file {
 static liana_status read_file(const char *variable, const char *name, liana__arena *arena, profile_file *file,
                               liana__error *error)
 {
-    *file = (profile_file){.path = set_variable(variable)};
-    const char *home = set_variable("HOME");
+    *file = (profile_file){.path = liana__credentials_variable(variable)};
+    const char *home = liana__credentials_variable("HOME");
     if (!file->path && !home) return LIANA_OK;
     if (!file->path) file->path = liana__arena_format(arena, "%s/.aws/%s", home, name);
     if (!file->path) return liana__fail_memory(error, name);
@@ -112,7 +107,7 @@ static const char *look(const profile_file *file, const char *section, const cha
 static liana_status use_profile(liana__aws_credentials *credentials, const profile_file files[2], liana__arena *arena,
                                 liana__error *error)
 {
-    const char *named = set_variable("AWS_PROFILE"), *profile = named ? named : "default";
+    const char *named = liana__credentials_variable("AWS_PROFILE"), *profile = named ? named : "default";
     const char *section = strcmp(profile, "default") == 0 ? profile : liana__arena_format(arena, "profile %s", profile);
     if (!section) return liana__fail_memory(error, profile);
     const char *sections[2] = {profile, section};
@@ -160,12 +155,13 @@ static liana_status check_endpoint(const char *endpoint, liana__error *error)
 
 liana_status liana__aws_credentials_find(liana__arena *arena, liana__aws_credentials *credentials, liana__error *error)
 {
-    const char *region = set_variable("AWS_REGION"), *endpoint = set_variable("AWS_ENDPOINT_URL_S3");
+    const char *region = liana__credentials_variable("AWS_REGION"),
+               *endpoint = liana__credentials_variable("AWS_ENDPOINT_URL_S3");
     *credentials = (liana__aws_credentials){
-        .access_key = set_variable("AWS_ACCESS_KEY_ID"),
-        .secret_key = set_variable("AWS_SECRET_ACCESS_KEY"),
-        .region = region ? region : set_variable("AWS_DEFAULT_REGION"),
-        .endpoint = endpoint ? endpoint : set_variable("AWS_ENDPOINT_URL"),
+        .access_key = liana__credentials_variable("AWS_ACCESS_KEY_ID"),
+        .secret_key = liana__credentials_variable("AWS_SECRET_ACCESS_KEY"),
+        .region = region ? region : liana__credentials_variable("AWS_DEFAULT_REGION"),
+        .endpoint = endpoint ? endpoint : liana__credentials_variable("AWS_ENDPOINT_URL"),
         .origin = "AWS_ACCESS_KEY_ID",
     };
     if (!credentials->access_key != !credentials->secret_key) {
@@ -173,7 +169,7 @@ liana_status liana__aws_credentials_find(liana__arena *arena, liana__aws_credent
                            credentials->access_key ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
                            credentials->access_key ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
     }
-    if (credentials->access_key) credentials->session_token = set_variable("AWS_SESSION_TOKEN");
+    if (credentials->access_key) credentials->session_token = liana__credentials_variable("AWS_SESSION_TOKEN");
     profile_file files[2] = {{0}};
     liana_status status = read_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", arena, &files[0], error);
     if (status == LIANA_OK) status = read_file("AWS_CONFIG_FILE", "config", arena, &files[1], error);

@@ -10,7 +10,7 @@
 
 typedef enum liana__aws_kind {
     LIANA__AWS_FIXED,     /* keys from the environment or a file, or none */
-    LIANA__AWS_CONTAINER, /* a server beside the container gives keys that expire (ECS, EKS Pod Identity) */
+    LIANA__AWS_CONTAINER, /* a server of the container's host gives keys that expire (ECS, EKS Pod Identity) */
     LIANA__AWS_INSTANCE,  /* a machine at AWS: its metadata server (IMDSv2) gives keys that expire */
 } liana__aws_kind;
 

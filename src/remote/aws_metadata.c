@@ -3,9 +3,11 @@
  * Containers: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html. Machines: IMDSv2, with a
  * session token first, docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html. */
 #include "base/file.h"
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/aws_credentials.h"
 #include "remote/calls.h"
+#include "remote/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +20,12 @@ enum { MARGIN = 300, MAX_TOKEN = 1 << 16 };
 #define METADATA_HOST "http://169.254.169.254"
 #define ROLES "/latest/meta-data/iam/security-credentials/"
 
-static const char *set_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* ---- where ---- */
-
-static bool file_begins(const char *path, const char *start)
-{
-    char *text;
-    size_t size;
-    if (liana__file_read(path, 8192, &text, &size, NULL) != LIANA_OK) return false;
-    bool is = liana__starts_with(text, start);
-    free(text);
-    return is;
-}
 
 static bool machine_is_amazons(void)
 {
-    return file_begins("/sys/class/dmi/id/sys_vendor", "Amazon EC2") || file_begins("/sys/hypervisor/uuid", "ec2");
+    return liana__machine_says("/sys/class/dmi/id/sys_vendor", "Amazon EC2") ||
+           liana__machine_says("/sys/hypervisor/uuid", "ec2");
 }
 
 /* https, this machine, or the addresses that ECS and EKS give their own servers. */
@@ -55,10 +42,10 @@ static bool may_be_asked(const char *url)
 
 liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credentials *credentials, liana__error *error)
 {
-    const char *relative = set_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const char *full = set_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-    const char *metadata = set_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    const char *disabled = set_variable("AWS_EC2_METADATA_DISABLED");
+    const char *relative = liana__credentials_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = liana__credentials_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *metadata = liana__credentials_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *disabled = liana__credentials_variable("AWS_EC2_METADATA_DISABLED");
     if (relative) {
         const char *slash = *relative == '/' ? "" : "/";
         credentials->kind = LIANA__AWS_CONTAINER;
@@ -86,13 +73,7 @@ liana_status liana__aws_metadata_find(liana__arena *arena, liana__aws_credential
 
 /* ---- answers ---- */
 
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_STRING && *value->string ? value->string : NULL;
-}
-
-/* "2026-11-21T08:00:00Z"; 0 if it is none. */
+/* "2026-11-21T08:00:00Z"; 0 for another text. */
 static time_t read_time(const char *text)
 {
     struct tm parts = {0};
@@ -114,15 +95,15 @@ liana_status liana__aws_credentials_read(const char *text, size_t size, liana__a
     liana_status status = liana__json_parse(text, size, "credentials", arena, &root, NULL);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "credentials");
     bool map = status == LIANA_OK && root->kind == LIANA__VALUE_MAP;
-    const char *access = map ? text_of(root, "AccessKeyId") : NULL;
-    const char *secret = map ? text_of(root, "SecretAccessKey") : NULL;
+    const char *access = map ? liana__credentials_text(root, "AccessKeyId") : NULL;
+    const char *secret = map ? liana__credentials_text(root, "SecretAccessKey") : NULL;
     if (!access || !secret) {
         return liana__fail(error, LIANA_INVALID_DATA, "the answer has no AccessKeyId and SecretAccessKey");
     }
-    const char *expiration = text_of(root, "Expiration");
+    const char *expiration = liana__credentials_text(root, "Expiration");
     credentials->access_key = access;
     credentials->secret_key = secret;
-    credentials->session_token = text_of(root, "Token");
+    credentials->session_token = liana__credentials_text(root, "Token");
     /* One without a date is asked again when its time may be over. */
     credentials->expires = expiration ? read_time(expiration) : 0;
     if (!credentials->expires) credentials->expires = time(NULL) + 2 * MARGIN;
@@ -140,20 +121,18 @@ typedef struct answer {
 static liana_status ask(liana__http *http, const char *name, const char *method, const char *url, const char *header,
                         const char *value, answer *got, liana__error *error)
 {
-    liana__http_request request = {.method = method, .local = true};
-    liana__http_response response = {0};
+    LIANA__SCOPED(liana__http_request) request = {.method = method, .local = true};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana__text_add(&request.url, "%s", url);
     if (header) liana__http_request_header(&request, header, value);
     liana_status status = liana__http_send(http, name, &request, &response, error);
     got->status = response.status;
     got->body = response.body;
     response.body = (liana__text){0};
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
     return status;
 }
 
-static void forget(answer *got)
+static void answer_free(answer *got)
 {
     if (got->body.data) OPENSSL_cleanse(got->body.data, got->body.length);
     liana__text_free(&got->body);
@@ -177,8 +156,8 @@ static liana_status take_keys(const answer *got, const char *name, liana__arena 
 /* The authorization: from the file, which is renewed, or given directly. */
 static liana_status find_authorization(char **text, liana__error *error)
 {
-    const char *file = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-    const char *token = set_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    const char *file = liana__credentials_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *token = liana__credentials_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
     size_t size;
     *text = NULL;
     if (file) {
@@ -194,31 +173,31 @@ static liana_status ask_container(liana__http *http, const char *name, liana__ar
                                   liana__aws_credentials *credentials, liana__error *error)
 {
     char *token;
-    answer got = {0};
+    LIANA__SCOPED(answer) got = {0};
     LIANA_TRY(find_authorization(&token, error));
     liana_status status =
         ask(http, name, NULL, credentials->exchange, token ? "Authorization" : NULL, token ? token : "", &got, error);
-    if (status == LIANA_OK) status = take_keys(&got, name, arena, credentials, error);
     if (token) OPENSSL_cleanse(token, strlen(token));
     free(token);
-    forget(&got);
-    return status;
+    return status == LIANA_OK ? take_keys(&got, name, arena, credentials, error) : status;
+}
+
+static liana_status ask_with_token(liana__http *http, const char *name, const char *url, const char *token, answer *got,
+                                   liana__error *error)
+{
+    return ask(http, name, NULL, url, token ? "X-aws-ec2-metadata-token" : NULL, token ? token : "", got, error);
 }
 
 /* One line of the metadata server, in the arena; NULL where it has none. */
 static liana_status ask_line(liana__http *http, const char *name, const char *url, const char *token,
                              liana__arena *arena, const char **line, liana__error *error)
 {
-    answer got = {0};
+    LIANA__SCOPED(answer) got = {0};
     *line = NULL;
-    liana_status status =
-        ask(http, name, NULL, url, token ? "X-aws-ec2-metadata-token" : NULL, token ? token : "", &got, error);
+    LIANA_TRY(ask_with_token(http, name, url, token, &got, error));
     size_t length = got.body.data ? strcspn(got.body.data, "\r\n") : 0;
-    if (status == LIANA_OK && got.status == 200 && length) {
-        *line = liana__arena_format(arena, "%.*s", (int)length, got.body.data);
-    }
-    forget(&got);
-    return status;
+    if (got.status == 200 && length) *line = liana__arena_format(arena, "%.*s", (int)length, got.body.data);
+    return LIANA_OK;
 }
 
 static liana_status take_role(liana__http *http, const char *name, const char *token, liana__arena *arena,
@@ -235,34 +214,27 @@ static liana_status take_role(liana__http *http, const char *name, const char *t
     if (!role) return LIANA_OK;
     const char *keys = liana__arena_format(arena, "%s%s", roles, role);
     if (arena->failed) return liana__fail_memory(error, "credentials");
-    answer got = {0};
-    liana_status status =
-        ask(http, name, NULL, keys, token ? "X-aws-ec2-metadata-token" : NULL, token ? token : "", &got, error);
-    if (status == LIANA_OK) status = take_keys(&got, name, arena, credentials, error);
-    forget(&got);
-    return status;
+    LIANA__SCOPED(answer) got = {0};
+    LIANA_TRY(ask_with_token(http, name, keys, token, &got, error));
+    return take_keys(&got, name, arena, credentials, error);
 }
 
 static liana_status ask_instance(liana__http *http, const char *name, liana__arena *arena,
                                  liana__aws_credentials *credentials, liana__error *error)
 {
-    answer got = {0};
+    LIANA__SCOPED(answer) got = {0};
     const char *url = liana__arena_format(arena, "%s/latest/api/token", credentials->exchange);
     if (!url) return liana__fail_memory(error, "credentials");
     liana_status status = ask(http, name, "PUT", url, "X-aws-ec2-metadata-token-ttl-seconds", "21600", &got, NULL);
     /* Nobody there: no machine of Amazon's, or a container that may not ask. */
     bool silent = status == LIANA_IO_ERROR || got.status != 200 || !got.body.data;
-    if (silent && !credentials->access_key) {
-        credentials->kind = LIANA__AWS_FIXED;
-        status = LIANA_OK;
-    } else if (silent) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s does not answer any more", name,
-                             credentials->origin);
-    } else {
-        status = take_role(http, name, got.body.data, arena, credentials, error);
+    if (!silent) return take_role(http, name, got.body.data, arena, credentials, error);
+    if (credentials->access_key) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s does not answer any more", name,
+                           credentials->origin);
     }
-    forget(&got);
-    return status;
+    credentials->kind = LIANA__AWS_FIXED;
+    return LIANA_OK;
 }
 
 liana_status liana__aws_credentials_refresh(liana__http *http, const char *name, liana__arena *arena,

@@ -22,7 +22,7 @@ typedef struct fetch_job {
     liana__partial_file parts;
 } fetch_job;
 
-/* Why a sink refused what came. */
+/* The reason why a sink refused bytes. */
 typedef enum refusal { NONE, CHANGED, NO_RANGE, NOT_WRITTEN } refusal;
 
 /* A place for one request at a time. */

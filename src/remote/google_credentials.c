@@ -2,8 +2,10 @@
 #include "remote/google_credentials.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/calls.h"
+#include "remote/credentials.h"
 #include "remote/listing.h"
 #include "remote/sigv4.h"
 
@@ -18,18 +20,6 @@
 /* Tokens live an hour; one that is about to end is not begun with. */
 enum { MAX_FILE = 1 << 20, LIFETIME = 3600, MARGIN = 300 };
 
-static const char *set_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
-static const char *text_of(const liana__value *map, const char *key)
-{
-    const liana__value *value = liana__value_get(map, key);
-    return value && value->kind == LIANA__VALUE_STRING && *value->string ? value->string : NULL;
-}
-
 /* ---- finding them ---- */
 
 liana_status liana__google_credentials_read(const char *text, size_t size, const char *path, liana__arena *arena,
@@ -42,13 +32,13 @@ liana_status liana__google_credentials_read(const char *text, size_t size, const
     if (status != LIANA_OK || root->kind != LIANA__VALUE_MAP) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' has no credentials: it is not a JSON mapping", path);
     }
-    const char *type = text_of(root, "type"), *exchange = text_of(root, "token_uri");
+    const char *type = liana__credentials_text(root, "type"), *exchange = liana__credentials_text(root, "token_uri");
     credentials->exchange = exchange ? exchange : TOKEN_URL;
     if (type && strcmp(type, "service_account") == 0) {
         credentials->kind = LIANA__GOOGLE_SERVICE;
-        credentials->account = text_of(root, "client_email");
-        credentials->secret = text_of(root, "private_key");
-        credentials->key_id = text_of(root, "private_key_id");
+        credentials->account = liana__credentials_text(root, "client_email");
+        credentials->secret = liana__credentials_text(root, "private_key");
+        credentials->key_id = liana__credentials_text(root, "private_key_id");
         if (credentials->account && credentials->secret) return LIANA_OK;
         return liana__fail(
             error, LIANA_INVALID_CONFIG,
@@ -56,9 +46,9 @@ liana_status liana__google_credentials_read(const char *text, size_t size, const
     }
     if (type && strcmp(type, "authorized_user") == 0) {
         credentials->kind = LIANA__GOOGLE_USER;
-        credentials->account = text_of(root, "client_id");
-        credentials->secret = text_of(root, "client_secret");
-        credentials->refresh = text_of(root, "refresh_token");
+        credentials->account = liana__credentials_text(root, "client_id");
+        credentials->secret = liana__credentials_text(root, "client_secret");
+        credentials->refresh = liana__credentials_text(root, "refresh_token");
         if (credentials->account && credentials->secret && credentials->refresh) return LIANA_OK;
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "'%s': an authorized user without client_id, client_secret or refresh_token; run 'gcloud "
@@ -82,19 +72,9 @@ static liana_status read_file(const char *path, liana__arena *arena, liana__goog
     return status;
 }
 
-static bool machine_is_googles(void)
-{
-    char *text;
-    size_t size;
-    if (liana__file_read("/sys/class/dmi/id/product_name", 8192, &text, &size, NULL) != LIANA_OK) return false;
-    bool is = liana__starts_with(text, "Google");
-    free(text);
-    return is;
-}
-
 static const char *find_file(liana__arena *arena)
 {
-    const char *folder = set_variable("CLOUDSDK_CONFIG"), *home = set_variable("HOME");
+    const char *folder = liana__credentials_variable("CLOUDSDK_CONFIG"), *home = liana__credentials_variable("HOME");
     const char *name = "application_default_credentials.json";
     const char *path = folder ? liana__path_join(arena, folder, name)
                        : home ? liana__arena_format(arena, "%s/.config/gcloud/%s", home, name)
@@ -113,13 +93,13 @@ static const char *emulator_url(const char *host, liana__arena *arena)
 liana_status liana__google_credentials_find(liana__arena *arena, liana__google_credentials *credentials,
                                             liana__error *error)
 {
-    const char *emulator = set_variable("STORAGE_EMULATOR_HOST"),
-               *file = set_variable("GOOGLE_APPLICATION_CREDENTIALS");
+    const char *emulator = liana__credentials_variable("STORAGE_EMULATOR_HOST"),
+               *file = liana__credentials_variable("GOOGLE_APPLICATION_CREDENTIALS");
     *credentials = (liana__google_credentials){.endpoint = "https://storage.googleapis.com"};
     if (emulator) credentials->endpoint = emulator_url(emulator, arena);
     static const char *const tokens[] = {"CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"};
     for (size_t i = 0; i < 2 && !credentials->token; i++) {
-        credentials->token = liana__arena_string(arena, set_variable(tokens[i]));
+        credentials->token = liana__arena_string(arena, liana__credentials_variable(tokens[i]));
         credentials->origin = tokens[i];
     }
     if (arena->failed) return liana__fail_memory(error, "credentials");
@@ -130,9 +110,9 @@ liana_status liana__google_credentials_find(liana__arena *arena, liana__google_c
     credentials->origin = NULL;
     if (!file && !emulator) file = find_file(arena);
     if (file) return read_file(file, arena, credentials, error);
-    const char *host = set_variable("GCE_METADATA_HOST");
+    const char *host = liana__credentials_variable("GCE_METADATA_HOST");
     if (emulator && !host) return LIANA_OK;
-    if (!host && machine_is_googles()) host = "metadata.google.internal";
+    if (!host && liana__machine_says("/sys/class/dmi/id/product_name", "Google")) host = "metadata.google.internal";
     if (!host) return LIANA_OK;
     credentials->kind = LIANA__GOOGLE_METADATA;
     credentials->origin = "the machine's metadata server";
@@ -146,7 +126,7 @@ liana_status liana__google_credentials_find(liana__arena *arena, liana__google_c
 /* Base64 with '-' and '_', without padding (RFC 4648, section 5). */
 static void add_base64url(liana__text *text, const void *bytes, size_t size)
 {
-    char *encoded = malloc(size / 3 * 4 + 8);
+    LIANA__SCOPED_MEMORY char *encoded = malloc(size / 3 * 4 + 8);
     if (!encoded) {
         text->failed = true;
         return;
@@ -155,16 +135,14 @@ static void add_base64url(liana__text *text, const void *bytes, size_t size)
     for (int i = 0; i < length; i++) encoded[i] = encoded[i] == '+' ? '-' : encoded[i] == '/' ? '_' : encoded[i];
     while (length && encoded[length - 1] == '=') length--;
     liana__text_add_bytes(text, encoded, (size_t)length);
-    free(encoded);
 }
 
 static void add_part(liana__text *text, const liana__value *map)
 {
-    liana__text json = {0};
+    LIANA__SCOPED(liana__text) json = {0};
     liana__value_write_json(map, 0, &json);
     if (json.data && !json.failed) add_base64url(text, json.data, strcspn(json.data, "\n"));
     text->failed |= json.failed;
-    liana__text_free(&json);
 }
 
 static bool sign(const char *pem, const liana__text *text, uint8_t *signature, size_t *size)
@@ -184,7 +162,7 @@ static bool sign(const char *pem, const liana__text *text, uint8_t *signature, s
 /* The JWT of RFC 7523: header, claims, RS256 signature. */
 static liana_status add_assertion(liana__text *jwt, const liana__google_credentials *credentials, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *header = liana__value_map(&arena), *claims = liana__value_map(&arena);
     time_t now = time(NULL);
     liana__value_set(&arena, header, "alg", liana__value_string(&arena, "RS256"));
@@ -198,25 +176,20 @@ static liana_status add_assertion(liana__text *jwt, const liana__google_credenti
     liana__value_set(&arena, claims, "aud", liana__value_string(&arena, credentials->exchange));
     liana__value_set(&arena, claims, "iat", liana__value_int(&arena, (int64_t)now));
     liana__value_set(&arena, claims, "exp", liana__value_int(&arena, (int64_t)now + LIFETIME));
-    liana_status status = arena.failed ? liana__fail_memory(error, "a token") : LIANA_OK;
-    if (status == LIANA_OK) {
-        add_part(jwt, header);
-        liana__text_add(jwt, ".");
-        add_part(jwt, claims);
-        uint8_t signature[1024];
-        size_t size = sizeof signature;
-        if (jwt->failed) {
-            status = liana__fail_memory(error, "a token");
-        } else if (!sign(credentials->secret, jwt, signature, &size)) {
-            status = liana__fail(error, LIANA_INVALID_CONFIG, "%s: its private_key is not an RSA key in PEM",
-                                 credentials->origin);
-        } else {
-            liana__text_add(jwt, ".");
-            add_base64url(jwt, signature, size);
-        }
+    if (arena.failed) return liana__fail_memory(error, "a token");
+    add_part(jwt, header);
+    liana__text_add(jwt, ".");
+    add_part(jwt, claims);
+    uint8_t signature[1024];
+    size_t size = sizeof signature;
+    if (jwt->failed) return liana__fail_memory(error, "a token");
+    if (!sign(credentials->secret, jwt, signature, &size)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "%s: its private_key is not an RSA key in PEM",
+                           credentials->origin);
     }
-    liana__arena_free(&arena);
-    return status;
+    liana__text_add(jwt, ".");
+    add_base64url(jwt, signature, size);
+    return LIANA_OK;
 }
 
 static liana_status make_exchange(const liana__google_credentials *credentials, liana__http_request *request,
@@ -229,12 +202,10 @@ static liana_status make_exchange(const liana__google_credentials *credentials, 
     } else if (credentials->kind == LIANA__GOOGLE_SERVICE) {
         liana__text_add(&request->form,
                         "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer&assertion=");
-        liana__text jwt = {0};
-        liana_status status = add_assertion(&jwt, credentials, error);
+        LIANA__SCOPED(liana__text) jwt = {0};
+        LIANA_TRY(add_assertion(&jwt, credentials, error));
         if (jwt.data) liana__text_add_bytes(&request->form, jwt.data, jwt.length);
         request->form.failed |= jwt.failed;
-        liana__text_free(&jwt);
-        LIANA_TRY(status);
     } else {
         const char *names[] = {"client_id", "client_secret", "refresh_token"};
         const char *values[] = {credentials->account, credentials->secret, credentials->refresh};
@@ -250,7 +221,7 @@ static liana_status make_exchange(const liana__google_credentials *credentials, 
 static liana_status take_token(const liana__http_response *response, const char *name, liana__arena *arena,
                                liana__google_credentials *credentials, liana__error *error)
 {
-    const char *body = response->body.data ? response->body.data : "";
+    const char *body = liana__http_body(response);
     if (response->status != 200) {
         liana__refusal refusal = liana__listing_read_refusal(body, response->body.length);
         return liana__fail(error, LIANA_IO_ERROR,
@@ -262,7 +233,7 @@ static liana_status take_token(const liana__http_response *response, const char 
     if (liana__json_parse(body, response->body.length, "token", arena, &root, NULL) == LIANA_OK &&
         root->kind == LIANA__VALUE_MAP) {
         const liana__value *seconds = liana__value_get(root, "expires_in");
-        token = text_of(root, "access_token");
+        token = liana__credentials_text(root, "access_token");
         credentials->expires = time(NULL) + (seconds && seconds->kind == LIANA__VALUE_INT && seconds->integer > 0 &&
                                                      seconds->integer < 1000000
                                                  ? (time_t)seconds->integer
@@ -278,14 +249,12 @@ liana_status liana__google_credentials_refresh(liana__http *http, const char *na
 {
     if (credentials->kind == LIANA__GOOGLE_ANONYMOUS || credentials->kind == LIANA__GOOGLE_TOKEN) return LIANA_OK;
     if (credentials->token && time(NULL) + MARGIN < credentials->expires) return LIANA_OK;
-    liana__http_request request = {0};
-    liana__http_response response = {0};
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana_status status = make_exchange(credentials, &request, error);
     if (status != LIANA_OK) liana__fail_within(error, "cannot read '%s'", name);
     if (status == LIANA_OK) status = liana__http_send(http, name, &request, &response, error);
     if (status == LIANA_OK) status = take_token(&response, name, arena, credentials, error);
     if (request.form.data) OPENSSL_cleanse(request.form.data, request.form.length);
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
     return status;
 }

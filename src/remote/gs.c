@@ -1,6 +1,7 @@
 /* gs://: Google Cloud Storage, through its JSON interface (cloud.google.com/storage/docs/json_api/v1). */
 #include "remote/remote_internal.h"
 
+#include "base/scoped.h"
 #include "remote/sigv4.h"
 
 #include <inttypes.h>
@@ -52,11 +53,10 @@ static liana_status authorize(liana__remote *remote, const char *name, liana__ht
     liana__google_credentials *google = &remote->google;
     LIANA_TRY(liana__google_credentials_refresh(&remote->http, name, &remote->arena, google, error));
     if (google->token && liana__url_is_private(google->endpoint)) {
-        liana__text value = {0};
+        LIANA__SCOPED(liana__text) value = {0};
         liana__text_add(&value, "Bearer %s", google->token);
         liana__http_request_header(request, "Authorization", value.data ? value.data : "");
         request->failed |= value.failed;
-        liana__text_free(&value);
     }
     return LIANA_OK;
 }
@@ -112,8 +112,8 @@ static liana_status take(liana__remote_object *object, const liana__http_respons
                          liana__error *error)
 {
     liana__listed listed;
-    const char *body = response->body.data ? response->body.data : "";
-    if (liana__listing_read_object(body, response->body.length, arena, &listed, error) != LIANA_OK) {
+    if (liana__listing_read_object(liana__http_body(response), response->body.length, arena, &listed, error) !=
+        LIANA_OK) {
         return liana__fail_within(error, "cannot read '%s'", object->name);
     }
     liana__remote_object_set(object, &listed);
@@ -140,7 +140,7 @@ static liana_status make_request(liana__remote *remote, const liana__remote_obje
     LIANA_TRY(begin_request(remote, object->name, object->bucket, object->key, request, error));
     liana__text_add(&request->url, "?alt=media%s", *object->version ? "&generation=" : "");
     liana__url_encode(&request->url, object->version, true);
-    /* Without it the server would inflate what was stored with gzip, and then the length is another. */
+    /* Without it the server would inflate objects that were stored with gzip, and then the length is another. */
     liana__http_request_header(request, "Accept-Encoding", "gzip");
     return LIANA_OK;
 }
@@ -230,32 +230,31 @@ static bool is_refused(const session *own, const liana__http_response *response)
 static liana_status begin(session *own, liana__error *error)
 {
     liana__http *http = &own->remote->http;
-    liana__http_request request = {0};
-    liana__http_response response = {0};
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana__http_exchange exchange = {.name = own->object->name,
                                      .request = &request,
                                      .response = &response,
                                      .error = error,
                                      .make = make_begin,
                                      .user = own};
-    liana__http_transfer_all(http, &exchange, 1, 1);
-    liana_status status = exchange.status;
-    if (status == LIANA_OK && is_refused(own, &response)) {
-        own->done = *own->upload->refused = true;
-    } else if (status == LIANA_OK && response.status / 100 != 2) {
-        status = liana__remote_refused(own->remote, own->object->scheme, own->object->name, &response, error);
-    } else if (status == LIANA_OK && !liana__url_is_private(response.location)) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': the server gives no address for the upload",
-                             own->object->name);
-    } else if (status == LIANA_OK) {
-        own->url = liana__arena_string(&own->arena, response.location);
-        if (!own->url) status = liana__fail_memory(error, own->object->name);
-    }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
     own->sent = 0;
     own->asking = own->lost = false;
-    return status;
+    liana__http_transfer_all(http, &exchange, 1, 1);
+    LIANA_TRY(exchange.status);
+    if (is_refused(own, &response)) {
+        own->done = *own->upload->refused = true;
+        return LIANA_OK;
+    }
+    if (response.status / 100 != 2) {
+        return liana__remote_refused(own->remote, own->object->scheme, own->object->name, &response, error);
+    }
+    if (!liana__url_is_private(response.location)) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': the server gives no address for the upload",
+                           own->object->name);
+    }
+    own->url = liana__arena_string(&own->arena, response.location);
+    return own->url ? LIANA_OK : liana__fail_memory(error, own->object->name);
 }
 
 /* ---- answers ---- */
@@ -263,7 +262,7 @@ static liana_status begin(session *own, liana__error *error)
 static liana_status take_object(session *own, const liana__http_response *response, liana__error *error)
 {
     liana__listed made;
-    const char *body = response->body.data ? response->body.data : "";
+    const char *body = liana__http_body(response);
     own->done = true;
     if (liana__listing_read_object(body, response->body.length, &own->arena, &made, error) != LIANA_OK) {
         return liana__fail_within(error, "cannot write '%s'", own->object->name);
@@ -291,7 +290,6 @@ static void take_progress(session *own, const liana__http_response *response)
 static liana_status take_answer(session *own, const liana__http_response *response, liana__error *error)
 {
     long status = response->status;
-    const char *body = response->body.data ? response->body.data : "";
     if (status == 200 || status == 201) return take_object(own, response, error);
     if (status == 308) {
         take_progress(own, response);
@@ -301,8 +299,8 @@ static liana_status take_answer(session *own, const liana__http_response *respon
         own->done = *own->upload->refused = true;
         return LIANA_OK;
     }
-    own->lost = status == 404 || status == 410 ||
-                (status == 400 && strstr(liana__listing_read_refusal(body, response->body.length).text, "CRC32C"));
+    own->lost =
+        status == 404 || status == 410 || (status == 400 && strstr(liana__http_refusal(response).text, "CRC32C"));
     own->asking = true;
     own->failures++;
     return liana__remote_refused(own->remote, own->object->scheme, own->object->name, response, error);
@@ -325,8 +323,8 @@ static liana_status send_next(session *own, bool *goes_on, liana__error *error)
     uint64_t left = own->upload->size - own->sent;
     own->sending = own->asking ? 0 : left < own->chunk_size ? (size_t)left : own->chunk_size;
     LIANA_TRY(liana__upload_read(own->upload, own->sent, own->chunk, own->sending, error));
-    liana__http_request request = {0};
-    liana__http_response response = {0};
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana__http_exchange exchange = {.name = own->object->name,
                                      .request = &request,
                                      .response = &response,
@@ -353,8 +351,6 @@ static liana_status send_next(session *own, bool *goes_on, liana__error *error)
         status =
             liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': the server takes no bytes of it", own->object->name);
     }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
     return status;
 }
 

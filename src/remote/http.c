@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,13 +25,12 @@ enum {
 
 void liana__http_request_header(liana__http_request *request, const char *name, const char *value)
 {
-    liana__text line = {0};
+    LIANA__SCOPED(liana__text) line = {0};
     /* A line's end in a value would begin another header. */
     liana__text_add(&line, "%s: %.*s", name, (int)strcspn(value, "\r\n"), value);
     struct curl_slist *longer = line.failed ? NULL : curl_slist_append(request->headers, line.data);
     if (longer) request->headers = longer;
     request->failed |= longer == NULL;
-    liana__text_free(&line);
 }
 
 void liana__http_request_free(liana__http_request *request)
@@ -78,7 +78,7 @@ static void read_range(liana__http_response *response, const char *text)
 
 static void copy_value(char *target, size_t size, const char *value)
 {
-    /* Half an ETag is none. */
+    /* Half an ETag is no ETag. */
     if (strlen(value) < size) strcpy(target, value);
 }
 

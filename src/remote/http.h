@@ -82,6 +82,11 @@ typedef struct liana__http_response {
 } liana__http_response;
 
 void liana__http_response_free(liana__http_response *response);
+/* The body, never NULL. */
+static inline const char *liana__http_body(const liana__http_response *response)
+{
+    return response->body.data ? response->body.data : "";
+}
 
 /* Makes a transfer for http->multi. Both structs must stay where they are until liana__http_end. NULL: out of
  * memory. */

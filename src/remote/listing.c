@@ -1,6 +1,7 @@
-/* Reads what servers say a bucket holds. */
+/* Reads servers' lists of a bucket's objects. */
 #include "remote/listing.h"
 
+#include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/calls.h"
 
@@ -277,39 +278,35 @@ static liana_status parse_xml(xml_reader *reader, const char *bytes, size_t size
 liana_status liana__listing_read_xml(const char *bytes, size_t size, liana__arena *arena, liana__listing *listing,
                                      liana__error *error)
 {
-    xml_reader *reader = calloc(1, sizeof *reader);
+    LIANA__SCOPED_MEMORY xml_reader *reader = calloc(1, sizeof *reader);
     if (!reader) return liana__fail_memory(error, "a list of remote files");
     reader->arena = arena;
     reader->listing = listing;
     reader->error = error;
     listing->next = NULL;
-    liana_status status = parse_xml(reader, bytes, size);
-    if (status == LIANA_OK && arena->failed) status = liana__fail_memory(error, "a list of remote files");
-    if (status == LIANA_OK && !reader->is_list) {
-        status = liana__fail(error, LIANA_INVALID_DATA, "the server's answer is XML, but not a list of objects");
+    LIANA_TRY(parse_xml(reader, bytes, size));
+    if (arena->failed) return liana__fail_memory(error, "a list of remote files");
+    if (!reader->is_list) {
+        return liana__fail(error, LIANA_INVALID_DATA, "the server's answer is XML, but not a list of objects");
     }
-    if (status == LIANA_OK && reader->truncated && (!reader->next || !*reader->next)) {
-        status =
-            liana__fail(error, LIANA_INVALID_DATA,
-                        "the server's list of objects continues, but does not say where (no NextContinuationToken)");
+    if (reader->truncated && (!reader->next || !*reader->next)) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "the server's list of objects continues, but does not say where (no NextContinuationToken)");
     }
-    if (status == LIANA_OK && reader->truncated) listing->next = reader->next;
-    free(reader);
-    return status;
+    if (reader->truncated) listing->next = reader->next;
+    return LIANA_OK;
 }
 
 liana_status liana__listing_read_upload(const char *bytes, size_t size, liana__arena *arena, const char **upload,
                                         liana__error *error)
 {
     *upload = NULL;
-    xml_reader *reader = calloc(1, sizeof *reader);
+    LIANA__SCOPED_MEMORY xml_reader *reader = calloc(1, sizeof *reader);
     if (!reader) return liana__fail_memory(error, "an upload");
     reader->arena = arena;
     reader->error = error;
-    liana_status status = parse_xml(reader, bytes, size);
+    LIANA_TRY(parse_xml(reader, bytes, size));
     *upload = reader->upload;
-    free(reader);
-    LIANA_TRY(status);
     if (arena->failed) return liana__fail_memory(error, "an upload");
     if (*upload && **upload) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA, "the server's answer has no UploadId");
@@ -334,17 +331,13 @@ static liana__refusal clean(const char *a, const char *b)
 
 static liana__refusal read_json_refusal(const char *bytes, size_t size)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *root;
-    liana__refusal refusal = {""};
-    if (parse_json(bytes, size, &arena, &root, NULL) == LIANA_OK) {
-        const liana__value *details = liana__value_get(root, "error");
-        /* OAuth: {"error": "invalid_grant", "error_description": "..."} */
-        const char *code = text_of(root, "error");
-        refusal = code ? clean(code, text_of(root, "error_description")) : clean(text_of(details, "message"), NULL);
-    }
-    liana__arena_free(&arena);
-    return refusal;
+    if (parse_json(bytes, size, &arena, &root, NULL) != LIANA_OK) return (liana__refusal){""};
+    /* OAuth: {"error": "invalid_grant", "error_description": "..."} */
+    const char *code = text_of(root, "error");
+    if (code) return clean(code, text_of(root, "error_description"));
+    return clean(text_of(liana__value_get(root, "error"), "message"), NULL);
 }
 
 liana__refusal liana__listing_read_refusal(const char *bytes, size_t size)
@@ -358,8 +351,7 @@ liana__refusal liana__listing_read_refusal(const char *bytes, size_t size)
     if (size == 0) return refusal;
     if (bytes[0] == '{') return read_json_refusal(bytes, size);
     if (bytes[0] != '<') return refusal;
-    xml_reader *reader = calloc(1, sizeof *reader);
+    LIANA__SCOPED_MEMORY xml_reader *reader = calloc(1, sizeof *reader);
     if (reader && parse_xml(reader, bytes, size) == LIANA_OK) refusal = clean(reader->code, reader->message);
-    free(reader);
     return refusal;
 }

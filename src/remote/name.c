@@ -1,10 +1,9 @@
 /* Shows names and progress of remote files, and reads a file by name or URL. */
 #include "base/format.h"
+#include "base/scoped.h"
 #include "remote/remote.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *liana__remote_name(const char *path)
 {
@@ -41,13 +40,12 @@ liana_status liana__remote_read(const char *name, const liana__remote_options *o
     *data = NULL;
     *size = 0;
     liana__remote *remote;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *path;
     LIANA_TRY(liana__remote_create(options, &remote, error));
     liana_status status = liana__remote_file(remote, name, &arena, &path, error);
     if (status == LIANA_OK) status = liana__file_read(path, limit, data, size, error);
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
-    liana__arena_free(&arena);
     liana__remote_destroy(remote);
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include "base/descriptor.h"
 #include "base/file_view.h"
+#include "base/scoped.h"
+#include "base/thread_start.h"
 #include "remote/outlet_scan.h"
 #include "remote/remote_internal.h"
 #include "remote/store.h"
@@ -10,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -45,7 +46,7 @@ struct liana__outlet {
     size_t sent_capacity;
     bool has_thread;
     pthread_t thread;
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* for the members below */
     pthread_cond_t work;
     pthread_cond_t idle;
     uint64_t wanted; /* counts the calls for the thread */
@@ -55,7 +56,7 @@ struct liana__outlet {
     liana__error error;
 };
 
-/* ---- what was sent ---- */
+/* ---- sent files ---- */
 
 static sent_object *find_sent(const liana__outlet *outlet, const char *name)
 {
@@ -130,7 +131,7 @@ static liana_status send_together(liana__outlet *outlet, const liana__outlet_fil
                                   liana__error *error)
 {
     int descriptors[OPEN_TOGETHER];
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana_status status = LIANA_OK;
     bool all = open_files(outlet, files, count, descriptors, &arena);
     for (size_t i = 0; i < count && all && status == LIANA_OK; i++) {
@@ -140,7 +141,6 @@ static liana_status send_together(liana__outlet *outlet, const liana__outlet_fil
         if (descriptors[i] >= 0) close(descriptors[i]);
     }
     if (!all) *gone = true;
-    liana__arena_free(&arena);
     return status;
 }
 
@@ -182,16 +182,13 @@ static liana_status remove_old(liana__outlet *outlet, const liana__outlet_files 
 
 static liana_status send_all(liana__outlet *outlet, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__outlet_files files = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__outlet_files) files = {0};
     bool gone = false;
-    liana_status status = liana__outlet_scan(outlet->folder, outlet->last, &arena, &files, error);
-    if (status == LIANA_OK) status = send_new(outlet, &files, &gone, error);
+    LIANA_TRY(liana__outlet_scan(outlet->folder, outlet->last, &arena, &files, error));
+    LIANA_TRY(send_new(outlet, &files, &gone, error));
     /* Where a new file went before its turn, older ones are still needed. */
-    if (status == LIANA_OK && !gone) status = remove_old(outlet, &files, error);
-    free(files.items);
-    liana__arena_free(&arena);
-    return status;
+    return gone ? LIANA_OK : remove_old(outlet, &files, error);
 }
 
 /* ---- the thread ---- */
@@ -222,11 +219,7 @@ static void *thread_main(void *user)
 static liana_status start_thread(liana__outlet *outlet, liana__error *error)
 {
     if (outlet->has_thread) return LIANA_OK;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&outlet->thread, NULL, thread_main, outlet);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&outlet->thread, thread_main, outlet);
     outlet->has_thread = code == 0;
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_IO_ERROR, "cannot start a thread to send '%s': %s", outlet->url, strerror(code));
@@ -275,18 +268,16 @@ liana_status liana__outlet_list(liana__outlet *outlet, liana__arena *arena, lian
 
 liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__outlet_identity identity = {0};
     const char *path = liana__path_join(&arena, outlet->folder, name);
-    int descriptor = path ? liana__open(path, O_RDONLY | O_CLOEXEC, 0) : -1;
-    liana_status status = path ? LIANA_OK : liana__fail_memory(error, name);
-    if (status == LIANA_OK && !liana__outlet_identify(descriptor, &identity)) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path ? path : name, strerror(errno));
-    }
+    if (!path) return liana__fail_memory(error, name);
+    int descriptor = liana__open(path, O_RDONLY | O_CLOEXEC, 0);
+    const bool is_known = liana__outlet_identify(descriptor, &identity);
+    const int reason = errno;
     if (descriptor >= 0) close(descriptor);
-    if (status == LIANA_OK) status = note_sent(outlet, name, &identity, error);
-    liana__arena_free(&arena);
-    return status;
+    if (is_known) return note_sent(outlet, name, &identity, error);
+    return liana__fail(error, LIANA_IO_ERROR, "cannot read '%s': %s", path, strerror(reason));
 }
 
 liana_status liana__outlet_adopt(liana__outlet *outlet, const char *name, liana__error *error)
@@ -296,74 +287,68 @@ liana_status liana__outlet_adopt(liana__outlet *outlet, const char *name, liana_
 
 liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *url = liana__path_join(&arena, outlet->url, name);
-    liana_status status = outlet->may_write ? outlet->may_write(outlet->guard, error) : LIANA_OK;
-    if (status == LIANA_OK) {
-        status = url ? liana__store_remove(outlet->remote, url, error) : liana__fail_memory(error, outlet->url);
-    }
-    liana__arena_free(&arena);
-    const sent_object *known = status == LIANA_OK ? find_sent(outlet, name) : NULL;
+    if (outlet->may_write) LIANA_TRY(outlet->may_write(outlet->guard, error));
+    if (!url) return liana__fail_memory(error, outlet->url);
+    LIANA_TRY(liana__store_remove(outlet->remote, url, error));
+    const sent_object *known = find_sent(outlet, name);
     if (known) forget_sent(outlet, (size_t)(known - outlet->sent));
-    return status;
+    return LIANA_OK;
+}
+
+static liana_status copy_bytes(const char *from, const liana__mapping *mapping, liana__file_writer *writer,
+                               liana__error *error)
+{
+    enum { PIECE = 1 << 20 };
+    LIANA__SCOPED(liana__file_view) view = liana__file_view_of(from, mapping, PIECE);
+    size_t size;
+    for (size_t at = 0; at < mapping->size; at += size) {
+        const uint8_t *bytes;
+        LIANA_TRY(liana__file_view_next(&view, at, &bytes, &size, error));
+        LIANA_TRY(liana__file_write(writer, bytes, size, error));
+    }
+    return liana__file_view_check(&view, error);
 }
 
 static liana_status copy_file(const char *from, const char *to, liana__error *error)
 {
-    enum { PIECE = 1 << 20 };
     liana__mapping mapping;
     liana__file_writer writer;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *folder = liana__path_folder(&arena, to);
-    liana_status status = folder ? liana__folder_make(folder, error) : liana__fail_memory(error, to);
-    liana__arena_free(&arena);
-    LIANA_TRY(status);
+    if (!folder) return liana__fail_memory(error, to);
+    LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(liana__file_map(from, &mapping, error));
-    liana__file_view view = liana__file_view_of(from, &mapping, PIECE);
-    status = liana__file_begin(&writer, to, error);
+    liana_status status = liana__file_begin(&writer, to, error);
     if (status == LIANA_OK) {
-        size_t size;
-        for (size_t at = 0; at < mapping.size && status == LIANA_OK; at += size) {
-            const uint8_t *bytes;
-            status = liana__file_view_next(&view, at, &bytes, &size, error);
-            if (status == LIANA_OK) status = liana__file_write(&writer, bytes, size, error);
-        }
-        if (status == LIANA_OK) status = liana__file_view_check(&view, error);
+        status = copy_bytes(from, &mapping, &writer, error);
         if (status == LIANA_OK) {
             status = liana__file_commit(&writer, true, error);
         } else {
             liana__file_abandon(&writer);
         }
     }
-    liana__file_view_free(&view);
     liana__file_unmap(&mapping);
     return status;
 }
 
-static liana_status fetch(liana__outlet *outlet, const char *const *names, size_t count, liana__arena *arena,
-                          liana__error *error)
+liana_status liana__outlet_fetch(liana__outlet *outlet, const char *const *names, size_t count, liana__error *error)
 {
-    const char **urls = liana__arena_allocate(arena, (count + 1) * sizeof *urls);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char **urls = liana__arena_allocate(&arena, (count + 1) * sizeof *urls);
     if (!urls) return liana__fail_memory(error, outlet->url);
-    for (size_t i = 0; i < count; i++) urls[i] = liana__path_join(arena, outlet->url, names[i]);
+    for (size_t i = 0; i < count; i++) urls[i] = liana__path_join(&arena, outlet->url, names[i]);
     liana__paths paths;
-    if (arena->failed) return liana__fail_memory(error, outlet->url);
-    LIANA_TRY(liana__remote_resolve(outlet->remote, urls, count, arena, &paths, error));
+    if (arena.failed) return liana__fail_memory(error, outlet->url);
+    LIANA_TRY(liana__remote_resolve(outlet->remote, urls, count, &arena, &paths, error));
     for (size_t i = 0; i < count; i++) {
-        const char *to = liana__path_join(arena, outlet->folder, names[i]);
+        const char *to = liana__path_join(&arena, outlet->folder, names[i]);
         if (!to) return liana__fail_memory(error, outlet->url);
         LIANA_TRY(copy_file(paths.items[i], to, error));
         LIANA_TRY(liana__outlet_mark(outlet, names[i], error));
     }
     return LIANA_OK;
-}
-
-liana_status liana__outlet_fetch(liana__outlet *outlet, const char *const *names, size_t count, liana__error *error)
-{
-    liana__arena arena = {0};
-    liana_status status = fetch(outlet, names, count, &arena, error);
-    liana__arena_free(&arena);
-    return status;
 }
 
 /* ---- opening and closing ---- */
@@ -478,12 +463,10 @@ static void end_thread(liana__outlet *outlet)
 static bool is_spent(const liana__outlet *outlet)
 {
     if (outlet->lock < 0) return false;
-    liana__arena arena = {0};
-    liana__outlet_files files = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__outlet_files) files = {0};
     bool spent = liana__outlet_scan(outlet->folder, NULL, &arena, &files, NULL) == LIANA_OK;
     for (size_t i = 0; i < files.count && spent; i++) spent = is_sent(outlet, &files.items[i]);
-    free(files.items);
-    liana__arena_free(&arena);
     return spent;
 }
 
@@ -491,8 +474,8 @@ void liana__outlet_close(liana__outlet *outlet)
 {
     if (!outlet) return;
     end_thread(outlet);
-    liana_status removed = is_spent(outlet) ? liana__folder_remove(outlet->root, NULL) : LIANA_OK;
-    (void)removed; /* A folder that stays costs space; nothing else can be done about it. */
+    /* A folder that stays costs space; nothing else can be done about it. */
+    if (is_spent(outlet)) (void)!liana__folder_remove(outlet->root, NULL);
     if (outlet->lock >= 0) close(outlet->lock);
     liana__remote_destroy(outlet->remote);
     for (size_t i = 0; i < outlet->num_sent; i++) free(outlet->sent[i].name);

@@ -1,8 +1,8 @@
-/* outlet.h - a folder of results in a bucket: a local folder, and a thread that sends what is new in it.
+/* outlet.h - a folder of results in a bucket: a local folder, and a thread that sends its new files.
  *
- * A writer of results writes them to the local folder, as to any other, and calls liana__outlet_changed now and
- * then. The thread then makes the bucket's folder like the local one: files that are new or were replaced are sent,
- * files that were removed are removed. Only the latest state counts: what was replaced or removed before its turn is
+ * A writer of results writes them to the local folder, as to any other, and calls liana__outlet_changed now and then.
+ * The thread then makes the bucket's folder like the local one: files that are new or were replaced are sent, files
+ * that were removed are removed. Only the latest state counts: a file that was replaced or removed before its turn is
  * never sent. Files must be replaced by renaming, or only grow. Names that end with ".tmp" and folders "unfinished" and
  * ".unfinished" are not sent.
  *
@@ -20,8 +20,8 @@ typedef struct liana__outlet_options {
     /* The name of the file that makes a folder valid. It is sent after the other files of its folder, and removed
      * before them. NULL: there is none. */
     const char *last;
-    bool fresh;       /* what an earlier outlet left is removed */
-    const char *hint; /* end of a failure's message: how to send what is kept; NULL: none */
+    bool fresh;       /* the remains of an earlier outlet are removed */
+    const char *hint; /* end of a failure's message: how to send the kept files; NULL: none */
     /* For connections and cache; NULL: the defaults, with more patience. `progress` and `goes_on` may be set: the
      * latter is also asked by the thread. */
     const liana__remote_options *remote;
@@ -60,7 +60,7 @@ liana_status liana__outlet_adopt(liana__outlet *outlet, const char *name, liana_
 /* Removes an object at once. */
 liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana__error *error) LIANA_MUST_USE;
 
-/* Lets the thread send what has changed; does not wait. Errors: a failure to send since the last call. */
+/* Lets the thread send changed files; does not wait. Errors: a failure to send since the last call. */
 liana_status liana__outlet_changed(liana__outlet *outlet, liana__error *error) LIANA_MUST_USE;
 /* The same, and waits until all is sent. After a failure it tries again first. */
 liana_status liana__outlet_flush(liana__outlet *outlet, liana__error *error) LIANA_MUST_USE;

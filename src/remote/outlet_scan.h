@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* A file that was replaced or has grown has another one. */
 typedef struct liana__outlet_identity {
@@ -32,10 +33,15 @@ typedef struct liana__outlet_files {
     size_t capacity;
 } liana__outlet_files;
 
+static inline void liana__outlet_files_free(liana__outlet_files *files)
+{
+    free(files->items);
+}
+
 /* Finds all files, in the order of sending: those of the folder itself, then those of each folder below it, the last
  * name first (the newest checkpoint). A file with the name `last` (may be NULL) comes after all others of its folder;
- * in the folder itself, after everything. What is below is looked for first, so a checkpoint that is found is never
- * newer than the lists beside it. Errors: IO_ERROR, OUT_OF_MEMORY. */
+ * in the folder itself, after everything. Files below are looked for first, so a checkpoint that is found is never
+ * newer than the lists next to it. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__outlet_scan(const char *folder, const char *last, liana__arena *arena, liana__outlet_files *files,
                                 liana__error *error) LIANA_MUST_USE;
 

@@ -3,6 +3,7 @@
 
 #include "base/crc32c.h"
 #include "base/descriptor.h"
+#include "base/scoped.h"
 #include "remote/calls.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static uint64_t piece_bytes(const liana__partial_file *parts, size_t piece)
     return left < parts->piece_size ? left : parts->piece_size;
 }
 
-/* ---- reading what is there ---- */
+/* ---- reading the existing pieces ---- */
 
 typedef bool (*take_bytes)(void *user, const void *bytes, size_t size);
 
@@ -94,12 +95,11 @@ static void find_done(liana__partial_file *parts, uint8_t *buffer)
 
 static liana_status open_pieces(liana__partial_file *parts, liana__error *error)
 {
-    uint8_t *buffer = malloc(BUFFER_SIZE);
+    LIANA__SCOPED_MEMORY uint8_t *buffer = malloc(BUFFER_SIZE);
     if (!buffer) return liana__fail_memory(error, parts->object->name);
     parts->pieces = liana__open(parts->pieces_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (parts->pieces >= 0) find_done(parts, buffer);
-    free(buffer);
     if (parts->pieces < 0) return fail_part(parts, "write", parts->pieces_path, error);
+    find_done(parts, buffer);
     pieces_header header = {.piece_size = parts->piece_size};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     bool fresh = parts->num_done == 0;
@@ -202,16 +202,13 @@ static liana_status check_md5(const liana__partial_file *parts, uint8_t *buffer,
 liana_status liana__partial_file_commit(liana__partial_file *parts, bool md5_counts, liana__error *error)
 {
     const liana__remote_object *object = parts->object;
-    uint8_t *buffer = malloc(BUFFER_SIZE);
+    LIANA__SCOPED_MEMORY uint8_t *buffer = malloc(BUFFER_SIZE);
     if (!buffer) return liana__fail_memory(error, object->name);
-    liana_status status = LIANA_OK;
     if (object->has_crc32c) {
-        status = check_crc(parts, buffer, error);
+        LIANA_TRY(check_crc(parts, buffer, error));
     } else if (object->has_md5 && md5_counts) {
-        status = check_md5(parts, buffer, error);
+        LIANA_TRY(check_md5(parts, buffer, error));
     }
-    free(buffer);
-    LIANA_TRY(status);
     if (fsync(parts->part) != 0) return fail_part(parts, "sync", parts->path, error);
     if (rename(parts->path, parts->final_path) != 0) return fail_part(parts, "rename", parts->path, error);
     if (parts->pieces >= 0) unlink(parts->pieces_path);

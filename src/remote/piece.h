@@ -22,7 +22,7 @@ typedef struct liana__partial_file {
     uint64_t bytes_done;
 } liana__partial_file;
 
-/* Opens or makes the files, and finds what is there already. Errors: IO_ERROR, OUT_OF_MEMORY. */
+/* Opens or makes the files, and finds the existing pieces. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__partial_file_open(liana__partial_file *parts, const liana__remote_cache *cache,
                                       const liana__remote_cache_id *id, const liana__remote_object *object,
                                       uint64_t piece_size, liana__arena *arena, liana__error *error) LIANA_MUST_USE;

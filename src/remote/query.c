@@ -1,6 +1,7 @@
-/* Tells what identifies a URL from what signs it. */
+/* Tells the part that identifies a URL from the part that signs it. */
 #include "remote/query.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool signs(const char *name, size_t length, bool azure)
 const char *liana__url_identity(liana__arena *arena, const char *url)
 {
     size_t length = strcspn(url, "?#"), end = strcspn(url, "#");
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add_bytes(&text, url, length);
     const char *query = url + length;
     bool azure = false;
@@ -46,7 +47,5 @@ const char *liana__url_identity(liana__arena *arena, const char *url)
         liana__text_add_bytes(&text, name, strcspn(name, "&#"));
         mark = '&';
     }
-    const char *identity = text.failed ? NULL : liana__arena_string(arena, text.data ? text.data : "");
-    liana__text_free(&text);
-    return identity;
+    return text.failed ? NULL : liana__arena_string(arena, text.data ? text.data : "");
 }

@@ -1,4 +1,4 @@
-/* query.h - the identity of a URL: which part says what file it is, and which only who may read it. */
+/* query.h - the identity of a URL: the part that identifies the file, and the part that only permits reading it. */
 #ifndef LIANA_REMOTE_QUERY_H
 #define LIANA_REMOTE_QUERY_H
 

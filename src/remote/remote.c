@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/named.h"
+#include "base/scoped.h"
 #include "remote/query.h"
 #include "remote/remote_internal.h"
 
@@ -215,7 +216,7 @@ static liana_status set_id(const liana__remote *remote, liana__remote_object *ob
 {
     const liana__scheme *scheme = object->scheme;
     const char *url = scheme->endpoint ? object->name : object->identity;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "%s\n%s", scheme->endpoint ? scheme->endpoint(remote) : "", url);
     /* Nobody can say whether this is still the file that it was. */
     uint64_t chance = 0;
@@ -223,12 +224,10 @@ static liana_status set_id(const liana__remote *remote, liana__remote_object *ob
         liana__text_add(&text, "\n%llu", (unsigned long long)chance);
     }
     object->id = liana__remote_cache_id_of(text.data ? text.data : "", object->version, object->size);
-    bool failed = text.failed;
-    liana__text_free(&text);
-    return failed ? liana__fail_memory(error, object->name) : LIANA_OK;
+    return text.failed ? liana__fail_memory(error, object->name) : LIANA_OK;
 }
 
-/* ---- what names stand for ---- */
+/* ---- the files of names ---- */
 
 /* The findings of a call of resolve. */
 typedef struct found_objects {
@@ -238,6 +237,33 @@ typedef struct found_objects {
     size_t count;
     size_t capacity;
 } found_objects;
+
+static void found_objects_free(found_objects *found)
+{
+    free(found->items);
+    liana__arena_free(&found->arena);
+}
+
+/* A list of paths that grows. */
+typedef struct path_list {
+    liana__paths paths;
+    size_t capacity;
+} path_list;
+
+static void path_list_free(path_list *list)
+{
+    free(list->paths.items);
+}
+
+static liana_status add_path(path_list *list, const char *path, liana__error *error)
+{
+    liana__paths *paths = &list->paths;
+    if (!path || !liana__grow(&paths->items, paths->count, &list->capacity, sizeof *paths->items)) {
+        return liana__fail_memory(error, "a list of remote files");
+    }
+    paths->items[paths->count++] = (char *)path;
+    return LIANA_OK;
+}
 
 static liana_status add_object(found_objects *found, liana__remote_object object, liana__error *error)
 {
@@ -269,22 +295,20 @@ static liana_status add_pattern(found_objects *found, const liana__remote_object
     size_t length = strcspn(where->key, "*?[");
     const char *prefix = liana__arena_format(&found->arena, "%.*s", (int)length, where->key);
     if (!prefix) return liana__fail_memory(error, where->name);
-    liana__listing listing = {0};
+    LIANA__SCOPED(liana__listing) listing = {0};
     size_t before = found->count;
     bool flat = !strchr(where->key + length, '/');
-    liana_status status = liana__remote_list(found->remote, where, prefix, flat, &found->arena, &listing, error);
-    for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
+    LIANA_TRY(liana__remote_list(found->remote, where, prefix, flat, &found->arena, &listing, error));
+    for (size_t i = 0; i < listing.count; i++) {
         const char *key = listing.items[i].key;
         /* A file with the name of the pattern is meant literally, as on disk. */
         bool literal = strcmp(key, where->key) == 0;
         if (literal) found->count = before;
         if (!literal && (liana__ends_with(key, "/") || fnmatch(where->key, key, FNM_PATHNAME | FNM_PERIOD) != 0))
             continue;
-        status = add_listed(found, where, &listing.items[i], error);
+        LIANA_TRY(add_listed(found, where, &listing.items[i], error));
         if (literal) break;
     }
-    liana__listing_free(&listing);
-    LIANA_TRY(status);
     if (found->count == before) return liana__fail(error, LIANA_NOT_FOUND, "no file matches '%s'", where->name);
     qsort(found->items + before, found->count - before, sizeof *found->items, compare_names);
     return LIANA_OK;
@@ -296,18 +320,16 @@ static liana_status add_folder(found_objects *found, const liana__remote_object 
     const char *end = !*where->key || liana__ends_with(where->key, "/") ? "" : "/";
     const char *prefix = liana__arena_format(&found->arena, "%s%s", where->key, end);
     if (!prefix) return liana__fail_memory(error, where->name);
-    liana__listing listing = {0};
+    LIANA__SCOPED(liana__listing) listing = {0};
     size_t before = found->count, length = strlen(prefix);
-    liana_status status = liana__remote_list(found->remote, where, prefix, false, &found->arena, &listing, error);
-    for (size_t i = 0; status == LIANA_OK && i < listing.count; i++) {
+    LIANA_TRY(liana__remote_list(found->remote, where, prefix, false, &found->arena, &listing, error));
+    for (size_t i = 0; i < listing.count; i++) {
         const char *key = listing.items[i].key, *slash = strchr(key + length, '/');
         bool deeper = slash && strchr(slash + 1, '/');
         /* Some tools make "folder/" to show that there is a folder. */
         if (deeper || liana__ends_with(key, "/")) continue;
-        status = add_listed(found, where, &listing.items[i], error);
+        LIANA_TRY(add_listed(found, where, &listing.items[i], error));
     }
-    liana__listing_free(&listing);
-    LIANA_TRY(status);
     if (found->count > before) return LIANA_OK;
     return liana__fail(error, LIANA_NOT_FOUND, "there is no '%s': no file with this name, and none below it",
                        where->name);
@@ -398,33 +420,26 @@ static const char *without_slashes(liana__arena *arena, const char *view, const 
 
 /* Makes the objects [first, last) of `name` visible. */
 static liana_status show(found_objects *found, const char *name, size_t first, size_t last, liana__arena *arena,
-                         liana__paths *paths, size_t *capacity, liana__error *error)
+                         path_list *list, liana__error *error)
 {
     bool file = last - first == 1 && strcmp(found->items[first].name, name) == 0;
     bool web = !found->items[first].scheme->ask_list,
          pattern = !web && !file && strpbrk(strstr(name, "://") + 3, "*?[");
+    const bool one_by_one = web || file || pattern;
     for (size_t i = first; i < last; i++) {
         const liana__remote_object *object = &found->items[i];
         const char *path;
         LIANA_TRY(liana__remote_cache_show(&found->remote->cache, &object->id, object->name, arena, &path, error));
-        if (!web && !file && !pattern) continue;
-        if (!liana__grow(&paths->items, paths->count, capacity, sizeof *paths->items)) {
-            return liana__fail_memory(error, "a list of remote files");
-        }
-        paths->items[paths->count++] = (char *)path;
+        if (one_by_one) LIANA_TRY(add_path(list, path, error));
     }
-    if (web || file || pattern) return LIANA_OK;
-    if (!liana__grow(&paths->items, paths->count, capacity, sizeof *paths->items)) {
-        return liana__fail_memory(error, "a list of remote files");
-    }
-    paths->items[paths->count] = (char *)without_slashes(arena, found->remote->cache.view, name);
-    return paths->items[paths->count++] ? LIANA_OK : liana__fail_memory(error, name);
+    if (one_by_one) return LIANA_OK;
+    return add_path(list, without_slashes(arena, found->remote->cache.view, name), error);
 }
 
-static liana_status resolve(found_objects *found, wishes *wanted, liana__arena *arena, liana__paths *paths,
+static liana_status resolve(found_objects *found, wishes *wanted, liana__arena *arena, path_list *list,
                             liana__error *error)
 {
-    size_t count = wanted->count, capacity = 0;
+    size_t count = wanted->count;
     size_t *starts = liana__arena_allocate(&found->arena, (count + 1) * sizeof *starts);
     if (!starts) return liana__fail_memory(error, "a list of remote files");
     LIANA_TRY(describe_names(found, wanted, error));
@@ -435,16 +450,11 @@ static liana_status resolve(found_objects *found, wishes *wanted, liana__arena *
     starts[count] = found->count;
     if (found->count) LIANA_TRY(liana__remote_fetch(found->remote, found->items, found->count, error));
     for (size_t i = 0; i < count; i++) {
-        if (starts[i] < starts[i + 1]) {
-            LIANA_TRY(show(found, wanted->names[i], starts[i], starts[i + 1], arena, paths, &capacity, error));
-            continue;
-        }
-        if (!liana__grow(&paths->items, paths->count, &capacity, sizeof *paths->items)) {
-            return liana__fail_memory(error, "a list of remote files");
-        }
-        paths->items[paths->count++] = liana__arena_string(arena, wanted->names[i]);
+        const char *name = wanted->names[i];
+        LIANA_TRY(starts[i] < starts[i + 1] ? show(found, name, starts[i], starts[i + 1], arena, list, error)
+                                            : add_path(list, liana__arena_string(arena, name), error));
     }
-    return arena->failed ? liana__fail_memory(error, "a list of remote files") : LIANA_OK;
+    return LIANA_OK;
 }
 
 static bool any_url(const char *const *names, size_t count)
@@ -458,21 +468,15 @@ static bool any_url(const char *const *names, size_t count)
 static liana_status resolve_names(liana__remote *remote, const char *const *names, size_t count, bool must_be_files,
                                   liana__arena *arena, liana__paths *paths, liana__error *error)
 {
-    found_objects found = {.remote = remote};
+    LIANA__SCOPED(found_objects) found = {.remote = remote};
     wishes wanted = {.names = names, .count = count, .must_be_files = must_be_files};
-    liana__paths list = {0};
-    *paths = list;
+    LIANA__SCOPED(path_list) list = {0};
+    *paths = list.paths;
     if (any_url(names, count)) LIANA_TRY(open_remote(remote, error));
-    liana_status status = resolve(&found, &wanted, arena, &list, error);
-    if (status == LIANA_OK) {
-        paths->items = liana__arena_copy(arena, list.items, list.count * sizeof *list.items);
-        paths->count = list.count;
-        if (!paths->items) status = liana__fail_memory(error, "a list of remote files");
-    }
-    free(list.items);
-    free(found.items);
-    liana__arena_free(&found.arena);
-    return status;
+    LIANA_TRY(resolve(&found, &wanted, arena, &list, error));
+    paths->items = liana__arena_copy(arena, list.paths.items, list.paths.count * sizeof *paths->items);
+    paths->count = list.paths.count;
+    return paths->items ? LIANA_OK : liana__fail_memory(error, "a list of remote files");
 }
 
 liana_status liana__remote_resolve(liana__remote *remote, const char *const *names, size_t count, liana__arena *arena,
@@ -564,20 +568,17 @@ static liana_status show_files(found_objects *found, liana__remote_file_of_many 
 liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_many *files, size_t count,
                                  liana__arena *arena, liana__error *error)
 {
-    found_objects found = {.remote = remote};
+    LIANA__SCOPED(found_objects) found = {.remote = remote};
     LIANA_TRY(open_remote(remote, error));
-    liana_status status = describe_files(&found, files, count, error);
-    if (status == LIANA_OK) status = fetch_files(&found, error);
-    if (status == LIANA_OK) status = show_files(&found, files, count, arena, error);
-    free(found.items);
-    liana__arena_free(&found.arena);
-    return status;
+    LIANA_TRY(describe_files(&found, files, count, error));
+    LIANA_TRY(fetch_files(&found, error));
+    return show_files(&found, files, count, arena, error);
 }
 
 liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)
 {
     liana__remote_version version = {""};
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     char target[4096];
     const char *view = remote ? remote->cache.view : NULL;
     const char *link = view ? liana__arena_format(&arena, "%s/%s", view, name) : NULL;
@@ -586,7 +587,6 @@ liana__remote_version liana__remote_version_of(const liana__remote *remote, cons
         target[length] = 0;
         snprintf(version.text, sizeof version.text, "%.32s", liana__path_name(target));
     }
-    liana__arena_free(&arena);
     return version;
 }
 

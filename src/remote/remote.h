@@ -10,7 +10,7 @@
  * cache. Each time a name is resolved, the server is asked for the version.
  *
  * One thread at a time. Processes may share a cache: locks on one of its files (OFD locks, which end with the process)
- * say who fetches which file, and which files are in use. */
+ * show which process fetches which file, and which files are in use. */
 #ifndef LIANA_REMOTE_REMOTE_H
 #define LIANA_REMOTE_REMOTE_H
 
@@ -87,7 +87,7 @@ typedef struct liana__remote_file_of_many {
 } liana__remote_file_of_many;
 
 /* Resolves many files, fetched together, each of which may fail by itself: an impossible name, a file that is missing
- * or cannot be read, or that differs from what its server says. Paths and reasons are in the arena. Errors are those of
+ * or cannot be read, or that differs from its server's facts. Paths and reasons are in the arena. Errors are those of
  * servers, network and cache. */
 liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_many *files, size_t count,
                                  liana__arena *arena, liana__error *error) LIANA_MUST_USE;

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 #include "remote/calls.h"
 
@@ -67,7 +68,7 @@ static bool uses(const liana__remote_cache *cache, uint64_t byte)
     return at < cache->num_used && cache->used[at] == byte;
 }
 
-/* Somebody who removes a file holds its lock for a moment. */
+/* A process that removes a file holds its lock for a moment. */
 static liana_status use_byte(liana__remote_cache *cache, uint64_t byte, liana__error *error)
 {
     if (uses(cache, byte)) return LIANA_OK;
@@ -107,18 +108,16 @@ void liana__remote_cache_release(liana__remote_cache *cache, const liana__remote
 /* A view that nobody has locked belonged to a process that is gone. */
 static void remove_old_views(const liana__remote_cache *cache, const char *views)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     if (liana__folder_list(views, &arena, &names, NULL) != LIANA_OK) names.count = 0;
     for (size_t i = 0; i < names.count; i++) {
         uint64_t byte = byte_of(names.items[i]);
         if (!lock_byte(cache, byte, F_WRLCK)) continue;
         const char *path = liana__path_join(&arena, views, names.items[i]);
-        liana_status ignored = path ? liana__folder_remove(path, NULL) : LIANA_OK;
-        (void)ignored;
+        if (path) (void)!liana__folder_remove(path, NULL);
         lock_byte(cache, byte, F_UNLCK);
     }
-    liana__arena_free(&arena);
 }
 
 static liana_status make_view(liana__remote_cache *cache, const char *views, liana__arena *arena, liana__error *error)
@@ -160,10 +159,7 @@ liana_status liana__remote_cache_open(liana__remote_cache *cache, const char *fo
 
 void liana__remote_cache_close(liana__remote_cache *cache)
 {
-    if (cache->view) {
-        liana_status ignored = liana__folder_remove(cache->view, NULL);
-        (void)ignored;
-    }
+    if (cache->view) (void)!liana__folder_remove(cache->view, NULL);
     if (cache->folder && cache->lock >= 0) close(cache->lock);
     free(cache->used);
     *cache = (liana__remote_cache){.lock = -1};
@@ -176,10 +172,9 @@ liana__remote_cache_id liana__remote_cache_id_of(const char *url, const char *ve
     liana__remote_cache_id id = {""};
     uint8_t digest[32];
     unsigned length = sizeof digest;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "%s\n%s\n%llu", url, version, (unsigned long long)size);
     EVP_Digest(text.data ? text.data : "", text.length, digest, &length, EVP_sha256(), NULL);
-    liana__text_free(&text);
     for (int i = 0; i < 16; i++) snprintf(id.text + 2 * i, 3, "%02x", digest[i]);
     return id;
 }
@@ -248,30 +243,25 @@ static void remove_unused(const liana__remote_cache *cache, const kept_file *fil
 
 liana_status liana__remote_cache_make_room(liana__remote_cache *cache, uint64_t bytes, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     kept_file *files;
     size_t count;
     uint64_t total, limit = cache->limit;
-    liana_status status = list_files(cache, &arena, &files, &count, &total, error);
     struct statvfs system;
-    if (status == LIANA_OK && statvfs(cache->files, &system) != 0)
-        status = fail_cache(error, "ask about", cache->files);
-    if (status == LIANA_OK && !limit) limit = total + (uint64_t)system.f_bavail * system.f_frsize / 10 * 9;
-    if (status == LIANA_OK && (bytes > limit || total > limit - bytes)) {
-        qsort(files, count, sizeof *files, compare_use);
-        for (size_t i = 0; i < count && (bytes > limit || total > limit - bytes); i++) {
-            remove_unused(cache, &files[i], &arena, &total);
-        }
-        if (bytes > limit || total > limit - bytes) {
-            status = liana__fail(error, LIANA_OUT_OF_RANGE,
-                                 "the remote files take %.1f MiB, but '%s' may hold %.1f MiB, of which %.1f MiB are in "
-                                 "use; %s, or set another folder (data.remote_cache, LIANA_CACHE)",
-                                 (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
-                                 cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
-        }
+    LIANA_TRY(list_files(cache, &arena, &files, &count, &total, error));
+    if (statvfs(cache->files, &system) != 0) return fail_cache(error, "ask about", cache->files);
+    if (!limit) limit = total + (uint64_t)system.f_bavail * system.f_frsize / 10 * 9;
+    if (bytes <= limit && total <= limit - bytes) return LIANA_OK;
+    qsort(files, count, sizeof *files, compare_use);
+    for (size_t i = 0; i < count && (bytes > limit || total > limit - bytes); i++) {
+        remove_unused(cache, &files[i], &arena, &total);
     }
-    liana__arena_free(&arena);
-    return status;
+    if (bytes <= limit && total <= limit - bytes) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "the remote files take %.1f MiB, but '%s' may hold %.1f MiB, of which %.1f MiB are in "
+                       "use; %s, or set another folder (data.remote_cache, LIANA_CACHE)",
+                       (double)bytes / 0x1p20, cache->folder, (double)limit / 0x1p20, (double)total / 0x1p20,
+                       cache->limit ? "raise data.remote_cache_limit" : "free some space on its disk");
 }
 
 /* ---- the view ---- */

@@ -1,4 +1,4 @@
-/* remote_internal.h - what a kind of URL is, and the inside of a liana__remote. */
+/* remote_internal.h - the contract of a kind of URL, and the inside of a liana__remote. */
 #ifndef LIANA_REMOTE_REMOTE_INTERNAL_H
 #define LIANA_REMOTE_REMOTE_INTERNAL_H
 
@@ -16,7 +16,7 @@ typedef struct liana__upload {
     const void *bytes; /* NULL: the descriptor is read */
     uint64_t size;
     uint32_t crc32c;
-    /* Only if the object is of this version, "" if there must be none. NULL: in any case. */
+    /* Only if the object is of this version, or with "" if there is no object. NULL: in any case. */
     const char *only_if;
     bool *refused; /* with only_if: it was not so, and nothing was written */
 } liana__upload;
@@ -127,7 +127,8 @@ liana_status liana__remote_describe(liana__remote *remote, liana__remote_object 
 liana_status liana__remote_list(liana__remote *remote, const liana__remote_object *where, const char *prefix, bool flat,
                                 liana__arena *arena, liana__listing *listing, liana__error *error);
 
-/* message.c: the error for a refusal. */
+/* message.c: what a refusal says, and the error for it. */
+liana__refusal liana__http_refusal(const liana__http_response *response);
 liana_status liana__remote_refused(const liana__remote *remote, const liana__scheme *scheme, const char *name,
                                    const liana__http_response *response, liana__error *error);
 /* The error for a file that has changed. */

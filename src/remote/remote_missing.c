@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* What cannot be done looks at no argument. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static liana_status refuse(const char *name, liana__error *error)
 {
     return liana__fail(error, LIANA_UNIMPLEMENTED,
@@ -19,7 +22,6 @@ struct liana__remote {
 
 liana_status liana__remote_create(const liana__remote_options *options, liana__remote **remote, liana__error *error)
 {
-    (void)options;
     *remote = calloc(1, sizeof **remote);
     return *remote ? LIANA_OK : liana__fail_memory(error, "remote files");
 }
@@ -32,7 +34,6 @@ void liana__remote_destroy(liana__remote *remote)
 liana_status liana__remote_resolve(liana__remote *remote, const char *const *names, size_t count, liana__arena *arena,
                                    liana__paths *paths, liana__error *error)
 {
-    (void)remote;
     *paths = (liana__paths){.items = liana__arena_allocate(arena, (count + 1) * sizeof *paths->items)};
     for (size_t i = 0; paths->items && i < count; i++) {
         if (liana__path_is_remote(names[i])) return refuse(names[i], error);
@@ -53,7 +54,6 @@ liana_status liana__remote_file(liana__remote *remote, const char *name, liana__
 liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_many *files, size_t count,
                                  liana__arena *arena, liana__error *error)
 {
-    (void)remote;
     for (size_t i = 0; i < count; i++) {
         if (liana__path_is_remote(files[i].name)) return refuse(files[i].name, error);
         files[i].path = liana__arena_string(arena, files[i].name);
@@ -63,20 +63,15 @@ liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_ma
 
 liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)
 {
-    (void)remote;
-    (void)name;
     return (liana__remote_version){""};
 }
 
 void liana__remote_clean(const liana__remote *remote, char *text)
 {
-    (void)remote;
-    (void)text;
 }
 
 liana_status liana__remote_fail_within(const liana__remote *remote, liana__error *error)
 {
-    (void)remote;
     return error ? error->status : LIANA_OK;
 }
 
@@ -99,8 +94,6 @@ liana_status liana__store_replace(const char *name, const void *bytes, size_t si
 liana_status liana__store_list(liana__remote *remote, const char *url, liana__arena *arena, liana__paths *names,
                                liana__error *error)
 {
-    (void)remote;
-    (void)arena;
     *names = (liana__paths){0};
     return refuse(url, error);
 }
@@ -115,86 +108,66 @@ liana_status liana__outlet_open(const liana__outlet_options *options, liana__out
 
 void liana__outlet_close(liana__outlet *outlet)
 {
-    (void)outlet;
 }
 
 const char *liana__outlet_folder(const liana__outlet *outlet)
 {
-    (void)outlet;
     return NULL;
 }
 
 const char *liana__outlet_url(const liana__outlet *outlet)
 {
-    (void)outlet;
     return NULL;
 }
 
 liana_status liana__outlet_list(liana__outlet *outlet, liana__arena *arena, liana__paths *names, liana__error *error)
 {
-    (void)outlet;
-    (void)arena;
     *names = (liana__paths){0};
     return refuse_writing("a bucket", error);
 }
 
 liana_status liana__outlet_fetch(liana__outlet *outlet, const char *const *names, size_t count, liana__error *error)
 {
-    (void)outlet;
-    (void)names;
-    (void)count;
     return refuse_writing("a bucket", error);
 }
 
 liana_status liana__outlet_mark(liana__outlet *outlet, const char *name, liana__error *error)
 {
-    (void)outlet;
     return refuse_writing(name, error);
 }
 
 liana_status liana__outlet_adopt(liana__outlet *outlet, const char *name, liana__error *error)
 {
-    (void)outlet;
     return refuse_writing(name, error);
 }
 
 liana_status liana__outlet_remove(liana__outlet *outlet, const char *name, liana__error *error)
 {
-    (void)outlet;
     return refuse_writing(name, error);
 }
 
 liana_status liana__outlet_changed(liana__outlet *outlet, liana__error *error)
 {
-    (void)outlet;
     return refuse_writing("a bucket", error);
 }
 
 liana_status liana__outlet_flush(liana__outlet *outlet, liana__error *error)
 {
-    (void)outlet;
     return refuse_writing("a bucket", error);
 }
 
 int liana__outlet_lock(const liana__outlet *outlet)
 {
-    (void)outlet;
     return -1;
 }
 
 void liana__outlet_guard(liana__outlet *outlet, liana_status (*may_write)(void *user, liana__error *error), void *user)
 {
-    (void)outlet;
-    (void)may_write;
-    (void)user;
 }
 
 liana_status liana__store_read(liana__remote *remote, const char *url, void *bytes, size_t most, size_t *size,
                                liana__store_version *version, liana__error *error)
 {
-    (void)remote;
-    (void)bytes;
-    (void)most;
     *size = 0;
     *version = (liana__store_version){""};
     return refuse_writing(url, error);
@@ -203,10 +176,6 @@ liana_status liana__store_read(liana__remote *remote, const char *url, void *byt
 liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
                                    const liana__store_version *version, bool *done, liana__error *error)
 {
-    (void)remote;
-    (void)bytes;
-    (void)size;
-    (void)version;
     *done = false;
     return refuse_writing(url, error);
 }
@@ -214,7 +183,5 @@ liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const
 liana_status liana__store_remove_if(liana__remote *remote, const char *url, const liana__store_version *version,
                                     liana__error *error)
 {
-    (void)remote;
-    (void)version;
     return refuse_writing(url, error);
 }

@@ -1,9 +1,10 @@
-/* s3://: Amazon S3 and what speaks as it does (AWS_ENDPOINT_URL). Buckets are part of the server's name at AWS
+/* s3://: Amazon S3 and servers of its kind (AWS_ENDPOINT_URL). Buckets are part of the server's name at AWS
  * ("virtual-hosted style"), of the path elsewhere and where a bucket's name has a point, which certificates do not
  * cover. */
 #include "remote/remote_internal.h"
 
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "remote/sigv4.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static liana_status find_place(const liana__remote *remote, const char *bucket, 
     if (!base) return liana__fail_memory(error, bucket);
     const char *host = strstr(base, "://") + 3, *slash = strchr(host, '/');
     size_t length = slash ? (size_t)(slash - host) : strlen(host);
-    liana__text path = {0};
+    LIANA__SCOPED(liana__text) path = {0};
     if (slash) liana__text_add(&path, "%s", slash);
     if (in_path) {
         liana__text_add(&path, "/");
@@ -82,7 +83,6 @@ static liana_status find_place(const liana__remote *remote, const char *bucket, 
     place->base = liana__arena_format(arena, "%.*s", (int)(host + length - base), base);
     place->host = place->base ? place->base + (host - base) : NULL;
     place->path = path.failed ? NULL : liana__arena_string(arena, path.data ? path.data : "");
-    liana__text_free(&path);
     return place->base && place->path ? LIANA_OK : liana__fail_memory(error, bucket);
 }
 
@@ -108,11 +108,10 @@ static void authorize(const liana__remote *remote, const s3_headers *headers, co
                                       .num_headers = headers->count,
                                       .payload_hash = payload_hash};
     liana__sigv4_key key = {aws->access_key, aws->secret_key, aws->region, "s3"};
-    liana__text authorization = {0};
+    LIANA__SCOPED(liana__text) authorization = {0};
     liana__sigv4_authorize(&canonical, &key, now, &authorization);
     liana__http_request_header(request, "Authorization", authorization.data ? authorization.data : "");
     request->failed |= authorization.failed;
-    liana__text_free(&authorization);
 }
 
 static void add_headers(const liana__remote *remote, const bucket_place *place, const char *path, const s3_call *call,
@@ -146,32 +145,25 @@ static void add_headers(const liana__remote *remote, const bucket_place *place, 
 static liana_status sign_request(liana__remote *remote, const s3_call *call, liana__http_request *request,
                                  liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     bucket_place place = {0};
-    liana__text path = {0};
-    liana__aws_credentials *aws = &remote->aws;
+    LIANA__SCOPED(liana__text) path = {0};
     const char *name = liana__arena_format(&arena, "s3://%s/%s", call->bucket, call->key);
-    liana_status status = name ? liana__aws_credentials_refresh(&remote->http, name, &remote->arena, aws, error)
-                               : liana__fail_memory(error, call->bucket);
-    if (status == LIANA_OK) status = find_place(remote, call->bucket, &arena, &place, error);
-    if (status == LIANA_OK) {
-        liana__text_add(&path, "%s/", place.path);
-        liana__url_encode(&path, call->key, false);
-        if (path.failed) status = liana__fail_memory(error, call->bucket);
-    }
-    if (status == LIANA_OK) {
-        request->head = strcmp(call->method, "HEAD") == 0;
-        if (call->has_body || strcmp(call->method, "DELETE") == 0) request->method = call->method;
-        request->has_body = call->has_body;
-        request->body = call->body;
-        request->body_size = call->body_size;
-        request->slow = call->has_body && strcmp(call->method, "POST") == 0;
-        liana__text_add(&request->url, "%s%s%s%s", place.base, path.data, *call->query ? "?" : "", call->query);
-        add_headers(remote, &place, path.data, call, request);
-    }
-    liana__text_free(&path);
-    liana__arena_free(&arena);
-    return status;
+    if (!name) return liana__fail_memory(error, call->bucket);
+    LIANA_TRY(liana__aws_credentials_refresh(&remote->http, name, &remote->arena, &remote->aws, error));
+    LIANA_TRY(find_place(remote, call->bucket, &arena, &place, error));
+    liana__text_add(&path, "%s/", place.path);
+    liana__url_encode(&path, call->key, false);
+    if (path.failed) return liana__fail_memory(error, call->bucket);
+    request->head = strcmp(call->method, "HEAD") == 0;
+    if (call->has_body || strcmp(call->method, "DELETE") == 0) request->method = call->method;
+    request->has_body = call->has_body;
+    request->body = call->body;
+    request->body_size = call->body_size;
+    request->slow = call->has_body && strcmp(call->method, "POST") == 0;
+    liana__text_add(&request->url, "%s%s%s%s", place.base, path.data, *call->query ? "?" : "", call->query);
+    add_headers(remote, &place, path.data, call, request);
+    return LIANA_OK;
 }
 
 static liana_status begin_request(liana__remote *remote, const char *bucket, const char *key, const char *query,
@@ -217,7 +209,7 @@ static liana_status take(liana__remote_object *object, const liana__http_respons
 static liana_status ask_list(liana__remote *remote, const char *name, const char *bucket, const char *prefix, bool flat,
                              const char *next, liana__http_request *request, liana__error *error)
 {
-    liana__text query = {0}; /* sorted, as the signature wants it */
+    LIANA__SCOPED(liana__text) query = {0}; /* sorted, as the signature wants it */
     if (next) {
         liana__text_add(&query, "continuation-token=");
         liana__url_encode(&query, next, true);
@@ -225,10 +217,8 @@ static liana_status ask_list(liana__remote *remote, const char *name, const char
     }
     liana__text_add(&query, "%slist-type=2&prefix=", flat ? "delimiter=%2F&" : "");
     liana__url_encode(&query, prefix, true);
-    liana_status status = query.failed ? liana__fail_memory(error, name)
-                                       : begin_request(remote, bucket, "", query.data, "GET", request, error);
-    liana__text_free(&query);
-    return status;
+    return query.failed ? liana__fail_memory(error, name)
+                        : begin_request(remote, bucket, "", query.data, "GET", request, error);
 }
 
 static bool same(const liana__remote_object *object, const liana__http_response *response)
@@ -277,11 +267,6 @@ static liana_status make(void *user, liana__http_request *request, liana__error 
     return sign_request(made->own->remote, &made->call, request, error);
 }
 
-static liana__refusal refusal_of(const liana__http_response *response)
-{
-    return liana__listing_read_refusal(response->body.data ? response->body.data : "", response->body.length);
-}
-
 /* Refusals that another attempt may change: bytes that were damaged on the way, and failures that come with the status
  * of a success, since the server began its answer before its work (CompleteMultipartUpload). */
 static bool is_worth_another(const liana__http_response *response)
@@ -289,7 +274,7 @@ static bool is_worth_another(const liana__http_response *response)
     static const char *const codes[] = {
         "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "RequestTimeout", "InternalError",
         "SlowDown",  "ServiceUnavailable"};
-    liana__refusal refusal = refusal_of(response);
+    liana__refusal refusal = liana__http_refusal(response);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         if (liana__starts_with(refusal.text, codes[i])) return true;
     }
@@ -307,7 +292,7 @@ static liana__http_exchange exchange_of(s3_request *asked)
                                   .user = asked};
 }
 
-static void free_request(s3_request *asked)
+static void s3_request_free(s3_request *asked)
 {
     liana__http_request_free(&asked->request);
     liana__http_response_free(&asked->response);
@@ -321,7 +306,7 @@ static liana_status check(const s3_request *asked, liana_status status, liana__e
         if (error) *error = asked->error;
         return status;
     }
-    bool refused = asked->response.status / 100 != 2 || *refusal_of(&asked->response).text;
+    bool refused = asked->response.status / 100 != 2 || *liana__http_refusal(&asked->response).text;
     if (!refused) return LIANA_OK;
     return liana__remote_refused(own->remote, own->object->scheme, own->object->name, &asked->response, error);
 }
@@ -358,7 +343,7 @@ static bool is_refused(const s3_request *asked)
 
 static liana_status send_whole(s3_upload *own, const char *only_if, bool *unknown, liana__error *error)
 {
-    s3_request asked = {.own = own, .call = call_of(own, "PUT", "")};
+    LIANA__SCOPED(s3_request) asked = {.own = own, .call = call_of(own, "PUT", "")};
     asked.call.only_if = only_if;
     set_body(&asked, own->buffer, (size_t)own->upload->size);
     liana_status status = send_request(&asked, error);
@@ -367,7 +352,6 @@ static liana_status send_whole(s3_upload *own, const char *only_if, bool *unknow
         *own->upload->refused = true;
         status = LIANA_OK;
     }
-    free_request(&asked);
     return status;
 }
 
@@ -386,23 +370,19 @@ static liana_status put_whole(s3_upload *own, liana__error *error)
 
 static liana_status begin(s3_upload *own, liana__error *error)
 {
-    s3_request asked = {.own = own, .call = call_of(own, "POST", "uploads=")};
+    LIANA__SCOPED(s3_request) asked = {.own = own, .call = call_of(own, "POST", "uploads=")};
     asked.call.has_body = asked.call.begins = true;
     asked.call.upload = own->tag;
-    liana_status status = send_request(&asked, error);
+    LIANA_TRY(send_request(&asked, error));
     const char *id = NULL;
-    if (status == LIANA_OK) {
-        const char *body = asked.response.body.data ? asked.response.body.data : "";
-        status = liana__listing_read_upload(body, asked.response.body.length, &own->arena, &id, error);
-        if (status != LIANA_OK) liana__fail_within(error, "cannot write '%s'", own->object->name);
+    const char *body = liana__http_body(&asked.response);
+    if (liana__listing_read_upload(body, asked.response.body.length, &own->arena, &id, error) != LIANA_OK) {
+        return liana__fail_within(error, "cannot write '%s'", own->object->name);
     }
-    free_request(&asked);
-    LIANA_TRY(status);
-    liana__text query = {0};
+    LIANA__SCOPED(liana__text) query = {0};
     liana__text_add(&query, "uploadId=");
     liana__url_encode(&query, id, true);
     own->query = query.failed ? NULL : liana__arena_string(&own->arena, query.data);
-    liana__text_free(&query);
     return own->query ? LIANA_OK : liana__fail_memory(error, own->object->name);
 }
 
@@ -446,7 +426,7 @@ static liana_status put_group(s3_upload *own, size_t first, size_t count, liana_
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
         status = take_part(own, first + i, &asked[i], exchanges[i].status, error);
     }
-    for (size_t i = 0; i < made; i++) free_request(&asked[i]);
+    for (size_t i = 0; i < made; i++) s3_request_free(&asked[i]);
     return status;
 }
 
@@ -466,26 +446,22 @@ static void add_parts(const s3_upload *own, liana__text *text)
 /* Whether the object is this upload's: the answer that said so may have been lost. */
 static bool is_there(s3_upload *own)
 {
-    s3_request asked = {.own = own, .call = call_of(own, "HEAD", "")};
-    bool same = send_request(&asked, NULL) == LIANA_OK && strcmp(asked.response.upload, own->tag) == 0;
-    free_request(&asked);
-    return same;
+    LIANA__SCOPED(s3_request) asked = {.own = own, .call = call_of(own, "HEAD", "")};
+    return send_request(&asked, NULL) == LIANA_OK && strcmp(asked.response.upload, own->tag) == 0;
 }
 
 static liana_status complete(s3_upload *own, liana__error *error)
 {
-    liana__text list = {0};
+    LIANA__SCOPED(liana__text) list = {0};
     add_parts(own, &list);
-    s3_request asked = {.own = own, .call = call_of(own, "POST", own->query)};
+    LIANA__SCOPED(s3_request) asked = {.own = own, .call = call_of(own, "POST", own->query)};
     asked.call.has_body = true;
     asked.call.body = list.data;
     asked.call.body_size = list.length;
-    liana_status status = list.failed ? liana__fail_memory(error, own->object->name) : send_request(&asked, error);
+    if (list.failed) return liana__fail_memory(error, own->object->name);
+    liana_status status = send_request(&asked, error);
     bool unknown = status == LIANA_NOT_FOUND && asked.response.status == 404;
-    if (unknown && is_there(own)) status = LIANA_OK;
-    free_request(&asked);
-    liana__text_free(&list);
-    return status;
+    return unknown && is_there(own) ? LIANA_OK : status;
 }
 
 /* Parts of an upload that is never completed cost money. Where this fails as well, a lifecycle rule of the bucket
@@ -493,11 +469,10 @@ static liana_status complete(s3_upload *own, liana__error *error)
 static void give_up(s3_upload *own)
 {
     liana__http *http = &own->remote->http;
-    s3_request asked = {.own = own, .call = call_of(own, "DELETE", own->query)};
+    LIANA__SCOPED(s3_request) asked = {.own = own, .call = call_of(own, "DELETE", own->query)};
     liana__http_exchange exchange = exchange_of(&asked);
     exchange.max_attempts = 2;
     liana__http_transfer_all(http, &exchange, 1, 1);
-    free_request(&asked);
 }
 
 static liana_status put_parts(s3_upload *own, liana__error *error)

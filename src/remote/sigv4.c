@@ -1,10 +1,10 @@
 /* Signs requests as AWS asks for. */
 #include "remote/sigv4.h"
 
+#include "base/scoped.h"
 #include "remote/calls.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { HASH_SIZE = 32 };
 
@@ -89,14 +89,13 @@ static void add_canonical_request(liana__text *text, const liana__sigv4_request 
 
 static hash signing_key(const liana__sigv4_key *key, const char *date)
 {
-    liana__text secret = {0};
+    LIANA__SCOPED(liana__text) secret = {0};
     liana__text_add(&secret, "AWS4%s", key->secret_key);
     hash made = hmac(secret.data ? secret.data : "", secret.length, date);
     made = hmac(made.bytes, HASH_SIZE, key->region);
     made = hmac(made.bytes, HASH_SIZE, key->service);
     made = hmac(made.bytes, HASH_SIZE, "aws4_request");
     if (secret.data) OPENSSL_cleanse(secret.data, secret.length);
-    liana__text_free(&secret);
     return made;
 }
 
@@ -106,7 +105,8 @@ void liana__sigv4_authorize(const liana__sigv4_request *request, const liana__si
     char date[9];
     memcpy(date, time->text, 8);
     date[8] = 0;
-    liana__text canonical = {0}, to_sign = {0};
+    LIANA__SCOPED(liana__text) canonical = {0};
+    LIANA__SCOPED(liana__text) to_sign = {0};
     add_canonical_request(&canonical, request);
     hash digest = {{0}};
     unsigned size = HASH_SIZE;
@@ -123,6 +123,4 @@ void liana__sigv4_authorize(const liana__sigv4_request *request, const liana__si
     liana__text_add(authorization, ", Signature=");
     add_hex(authorization, &signature);
     authorization->failed |= canonical.failed || to_sign.failed;
-    liana__text_free(&canonical);
-    liana__text_free(&to_sign);
 }

@@ -2,6 +2,7 @@
 #include "remote/store.h"
 
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "remote/remote_internal.h"
 
 #include <errno.h>
@@ -27,19 +28,17 @@ liana_status liana__upload_read(const liana__upload *upload, uint64_t offset, vo
 
 static liana_status find_checksum(liana__upload *upload, liana__error *error)
 {
-    char *buffer = malloc(BUFFER_SIZE);
+    LIANA__SCOPED_MEMORY char *buffer = malloc(BUFFER_SIZE);
     if (!buffer) return liana__fail_memory(error, upload->path);
-    liana_status status = LIANA_OK;
     upload->crc32c = 0;
-    for (uint64_t done = 0; done < upload->size && status == LIANA_OK;) {
+    for (uint64_t done = 0; done < upload->size;) {
         uint64_t left = upload->size - done;
         size_t size = left < BUFFER_SIZE ? (size_t)left : BUFFER_SIZE;
-        status = liana__upload_read(upload, done, buffer, size, error);
-        if (status == LIANA_OK) upload->crc32c = liana__crc32c_extend(upload->crc32c, buffer, size);
+        LIANA_TRY(liana__upload_read(upload, done, buffer, size, error));
+        upload->crc32c = liana__crc32c_extend(upload->crc32c, buffer, size);
         done += size;
     }
-    free(buffer);
-    return status;
+    return LIANA_OK;
 }
 
 /* ---- objects ---- */
@@ -55,13 +54,11 @@ static liana_status find_object(liana__remote *remote, const char *url, liana__a
 
 static liana_status put(liana__remote *remote, const char *url, liana__upload *upload, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__remote_object object;
-    liana_status status = find_object(remote, url, &arena, &object, error);
-    if (status == LIANA_OK) status = find_checksum(upload, error);
-    if (status == LIANA_OK) status = object.scheme->put(remote, &object, upload, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(find_object(remote, url, &arena, &object, error));
+    LIANA_TRY(find_checksum(upload, error));
+    return object.scheme->put(remote, &object, upload, error);
 }
 
 liana_status liana__store_file(liana__remote *remote, const char *url, int descriptor, const char *path,
@@ -78,38 +75,16 @@ liana_status liana__store_file(liana__remote *remote, const char *url, int descr
 liana_status liana__store_bytes(liana__remote *remote, const char *url, const void *bytes, size_t size,
                                 liana__error *error)
 {
-    liana__upload upload = {.path = url, .descriptor = -1, .bytes = bytes ? bytes : "", .size = size};
-    return put(remote, url, &upload, error);
-}
-
-/* An object of another version stays. */
-static liana_status remove_object(liana__remote *remote, const liana__remote_object *object, liana__error *error)
-{
-    liana__http_request request = {0};
-    liana__http_response response = {0};
-    liana_status status = object->scheme->ask_removal(remote, object, &request, error);
-    if (status == LIANA_OK) status = liana__http_send(&remote->http, object->name, &request, &response, error);
-    if (status == LIANA_OK && response.status / 100 != 2 && response.status != 404 &&
-        !(response.status == 412 && object->version)) {
-        liana__remote_refused(remote, object->scheme, object->name, &response, error);
-        status = liana__fail_within(error, "cannot remove '%s'", object->name);
-    }
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    bool done;
+    return liana__store_bytes_if(remote, url, bytes, size, NULL, &done, error);
 }
 
 liana_status liana__store_remove(liana__remote *remote, const char *url, liana__error *error)
 {
-    liana__arena arena = {0};
-    liana__remote_object object;
-    liana_status status = find_object(remote, url, &arena, &object, error);
-    if (status == LIANA_OK) status = remove_object(remote, &object, error);
-    liana__arena_free(&arena);
-    return status;
+    return liana__store_remove_if(remote, url, NULL, error);
 }
 
-/* ---- if it is what it was ---- */
+/* ---- if it is unchanged ---- */
 
 liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const void *bytes, size_t size,
                                    const liana__store_version *version, bool *done, liana__error *error)
@@ -119,7 +94,7 @@ liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const
                             .descriptor = -1,
                             .bytes = bytes ? bytes : "",
                             .size = size,
-                            .only_if = version->text,
+                            .only_if = version ? version->text : NULL,
                             .refused = &refused};
     liana_status status = put(remote, url, &upload, error);
     *done = status == LIANA_OK && !refused;
@@ -129,46 +104,41 @@ liana_status liana__store_bytes_if(liana__remote *remote, const char *url, const
 liana_status liana__store_remove_if(liana__remote *remote, const char *url, const liana__store_version *version,
                                     liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana__remote_object object;
-    liana_status status = find_object(remote, url, &arena, &object, error);
-    object.version = version->text;
-    if (status == LIANA_OK) status = remove_object(remote, &object, error);
-    liana__arena_free(&arena);
-    return status;
-}
-
-static liana_status read_object(liana__remote *remote, const liana__remote_object *object, void *bytes, size_t most,
-                                size_t *size, liana__store_version *version, liana__error *error)
-{
-    liana__http_request request = {0};
-    liana__http_response response = {0};
-    liana_status status = object->scheme->request(remote, object, &request, error);
-    if (status == LIANA_OK) status = liana__http_send(&remote->http, object->name, &request, &response, error);
-    if (status == LIANA_OK && response.status / 100 != 2) {
-        status = liana__remote_refused(remote, object->scheme, object->name, &response, error);
-    }
-    *size = status == LIANA_OK && response.body.data ? response.body.length : 0;
-    if (*size > most) *size = most;
-    if (*size) memcpy(bytes, response.body.data, *size);
-    snprintf(version->text, sizeof version->text, "%s", *response.generation ? response.generation : response.etag);
-    liana__http_request_free(&request);
-    liana__http_response_free(&response);
-    return status;
+    LIANA_TRY(find_object(remote, url, &arena, &object, error));
+    if (version) object.version = version->text;
+    LIANA_TRY(object.scheme->ask_removal(remote, &object, &request, error));
+    LIANA_TRY(liana__http_send(&remote->http, object.name, &request, &response, error));
+    /* An object of another version stays. */
+    const bool is_another = response.status == 412 && version;
+    if (response.status / 100 == 2 || response.status == 404 || is_another) return LIANA_OK;
+    liana__remote_refused(remote, object.scheme, object.name, &response, error);
+    return liana__fail_within(error, "cannot remove '%s'", object.name);
 }
 
 liana_status liana__store_read(liana__remote *remote, const char *url, void *bytes, size_t most, size_t *size,
                                liana__store_version *version, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__http_request) request = {0};
+    LIANA__SCOPED(liana__http_response) response = {0};
     liana__remote_object object;
     *size = 0;
     *version = (liana__store_version){""};
-    liana_status status = find_object(remote, url, &arena, &object, error);
+    LIANA_TRY(find_object(remote, url, &arena, &object, error));
     object.version = "";
-    if (status == LIANA_OK) status = read_object(remote, &object, bytes, most, size, version, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(object.scheme->request(remote, &object, &request, error));
+    LIANA_TRY(liana__http_send(&remote->http, object.name, &request, &response, error));
+    if (response.status / 100 != 2) {
+        return liana__remote_refused(remote, object.scheme, object.name, &response, error);
+    }
+    *size = response.body.length < most ? response.body.length : most;
+    if (*size) memcpy(bytes, response.body.data, *size);
+    snprintf(version->text, sizeof version->text, "%s", *response.generation ? response.generation : response.etag);
+    return LIANA_OK;
 }
 
 /* ---- lists ---- */
@@ -178,36 +148,28 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static liana_status list(liana__remote *remote, const liana__remote_object *where, liana__listing *listing,
-                         liana__arena *arena, liana__paths *names, liana__error *error)
-{
-    const char *end = !*where->key || liana__ends_with(where->key, "/") ? "" : "/";
-    const char *prefix = liana__arena_format(arena, "%s%s", where->key, end);
-    if (!prefix) return liana__fail_memory(error, where->name);
-    LIANA_TRY(liana__remote_list(remote, where, prefix, false, arena, listing, error));
-    names->items = liana__arena_allocate(arena, (listing->count + 1) * sizeof *names->items);
-    if (!names->items) return liana__fail_memory(error, where->name);
-    for (size_t i = 0; i < listing->count; i++) {
-        const char *key = listing->items[i].key;
-        bool below = liana__starts_with(key, prefix) && !liana__ends_with(key, "/");
-        if (below) names->items[names->count++] = liana__arena_string(arena, key + strlen(prefix));
-    }
-    if (arena->failed) return liana__fail_memory(error, where->name);
-    qsort(names->items, names->count, sizeof *names->items, compare_names);
-    return LIANA_OK;
-}
-
 liana_status liana__store_list(liana__remote *remote, const char *url, liana__arena *arena, liana__paths *names,
                                liana__error *error)
 {
     liana__remote_object where;
-    liana__listing listing = {0};
+    LIANA__SCOPED(liana__listing) listing = {0};
     *names = (liana__paths){0};
     LIANA_TRY(liana__remote_connect(remote, error));
     LIANA_TRY(liana__remote_bucket_name(remote, url, arena, &where, error));
-    liana_status status = list(remote, &where, &listing, arena, names, error);
-    liana__listing_free(&listing);
-    return status;
+    const char *end = !*where.key || liana__ends_with(where.key, "/") ? "" : "/";
+    const char *prefix = liana__arena_format(arena, "%s%s", where.key, end);
+    if (!prefix) return liana__fail_memory(error, where.name);
+    LIANA_TRY(liana__remote_list(remote, &where, prefix, false, arena, &listing, error));
+    names->items = liana__arena_allocate(arena, (listing.count + 1) * sizeof *names->items);
+    if (!names->items) return liana__fail_memory(error, where.name);
+    for (size_t i = 0; i < listing.count; i++) {
+        const char *key = listing.items[i].key;
+        bool below = liana__starts_with(key, prefix) && !liana__ends_with(key, "/");
+        if (below) names->items[names->count++] = liana__arena_string(arena, key + strlen(prefix));
+    }
+    if (arena->failed) return liana__fail_memory(error, where.name);
+    qsort(names->items, names->count, sizeof *names->items, compare_names);
+    return LIANA_OK;
 }
 
 /* ---- a file ---- */

@@ -1,8 +1,8 @@
 /* store.h - results in buckets: objects of gs:// and s3:// that are written, removed and listed.
  *
  * An object appears whole or not at all, and replaces the one before it at once: both stores promise that. Checksums go
- * with the bytes, and the store refuses what was damaged on the way. Requests are repeated as those of reading are. A
- * liana__remote for this has `writes` in its options. */
+ * with the bytes, and the store refuses bytes that were damaged on the way. Requests are repeated as those of reading
+ * are. A liana__remote for this has `writes` in its options. */
 #ifndef LIANA_REMOTE_STORE_H
 #define LIANA_REMOTE_STORE_H
 

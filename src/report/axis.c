@@ -1,5 +1,5 @@
 /* Chooses ranges and marks of axes. */
-#include "report/axis.h"
+#include "report/canvas.h"
 
 #include "base/format.h"
 

@@ -1,5 +1,5 @@
 /* Draws a row of bars for each class. */
-#include "report/bars.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
 

@@ -2,12 +2,34 @@
 #ifndef LIANA_REPORT_CANVAS_H
 #define LIANA_REPORT_CANVAS_H
 
-#include "base/error.h"
 #include "base/text.h"
 #include "formats/cairo_calls.h"
-#include "report/fonts.h"
 
-#include <stdbool.h>
+/* ---- fonts ---- */
+
+/* Finds the installed font for a character: the usual one or, as in browsers, another one that has it. */
+
+enum { LIANA__MAX_FALLBACKS = 8 };
+
+/* The font faces of one weight. Load cairo first. Without libfontconfig there is only the usual one. Zero-initialise;
+ * free with liana__fonts_free. */
+typedef struct liana__fonts {
+    bool bold;
+    cairo_font_face_t *usual;
+    cairo_font_face_t *fallbacks[LIANA__MAX_FALLBACKS]; /* found so far */
+    size_t num_fallbacks;
+} liana__fonts;
+
+/* The face for the character `text[0..size)` with the code `code`. If no font has it, the usual face, and *found (may
+ * be NULL) is false. Owned by `fonts`. */
+cairo_font_face_t *liana__fonts_find(liana__fonts *fonts, const char *text, size_t size, uint32_t code, bool *found);
+void liana__fonts_free(liana__fonts *fonts);
+
+/* Writes into `note` a sentence about the first of some names that no installed font can draw completely, with the font
+ * to install. "": all can be drawn. */
+void liana__fonts_note(const char *const *names, size_t count, char *note, size_t size);
+
+/* ---- canvas ---- */
 
 typedef struct liana__ink {
     double red, green, blue;
@@ -61,5 +83,32 @@ void liana__canvas_line(liana__canvas *canvas, double x0, double y0, double x1, 
 /* A filled circle, and a filled rectangle. */
 void liana__canvas_dot(liana__canvas *canvas, double x, double y, double radius, liana__ink ink);
 void liana__canvas_box(liana__canvas *canvas, double x, double y, double width, double height, liana__ink ink);
+
+/* ---- axis ---- */
+
+/* The axis of a picture: the range of its values, and its marks. */
+
+typedef struct liana__axis {
+    double low, high, step;
+    bool logarithmic; /* low, high and step are decades */
+} liana__axis;
+
+/* An axis with no values yet. */
+liana__axis liana__axis_begin(bool logarithmic);
+/* Widens the axis for a value; one that is not finite is left out. */
+void liana__axis_take(liana__axis *axis, double value);
+/* No value, one value, or values that a double can hardly tell apart still get a range around them. */
+void liana__axis_make_room(liana__axis *axis);
+/* The axis ends at marks just outside of the values; there are about `wanted` marks. */
+void liana__axis_round(liana__axis *axis, int wanted);
+/* How many steps the axis has. */
+int liana__axis_steps(const liana__axis *axis);
+/* The place of a value: 0 at the low end, 1 at the high one. */
+double liana__axis_place(const liana__axis *axis, double value);
+/* Writes the number at a mark, with at most `most_decimals`. */
+void liana__axis_mark(const liana__axis *axis, double value, int most_decimals, char *text, size_t size);
+
+/* A step of 1, 2 or 5 times a power of 10, for about `wanted` marks between two values. */
+double liana__axis_step(double low, double high, int wanted);
 
 #endif

@@ -1,8 +1,7 @@
 /* Draws a confusion matrix. */
-#include "report/class_matrix.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <string.h>

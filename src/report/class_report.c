@@ -1,8 +1,7 @@
 /* Draws the confusion matrices of a run. */
-#include "report/class_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
-#include "report/class_matrix.h"
 
 #include <stdio.h>
 

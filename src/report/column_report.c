@@ -1,11 +1,10 @@
 /* Counts the values of columns. */
-#include "report/column_report.h"
+#include "report/reports.h"
 
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/scoped.h"
 #include "data/source/cast.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /* Draws training curves. */
-#include "report/curves.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/axis.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +21,7 @@ enum {
 };
 static const double scale = 2;
 
-/* A panel on the page: where its plot is, and what its axes show. */
+/* A panel on the page, with the place of its plot and its axes. */
 typedef struct panel_plot {
     liana__canvas *canvas;
     const liana__curve_panel *panel;
@@ -149,7 +147,7 @@ static const double *best_of(const panel_plot *plot, const double *values)
     return best;
 }
 
-/* NaN where there is none. */
+/* NaN where a value is missing. */
 static double last_of(const panel_plot *plot, const double *values)
 {
     for (size_t i = plot->num_epochs; values && i-- > 0;) {
@@ -170,7 +168,7 @@ static void draw_ends(const panel_plot *plot)
 {
     double last_train = last_of(plot, plot->panel->train), last_validation = last_of(plot, plot->panel->validation);
     double train = y_of(plot, last_train), validation = y_of(plot, last_validation);
-    /* Beside the plot; two numbers at one height would cover each other. */
+    /* Next to the plot; two numbers at one height would cover each other. */
     double overlap = 15 - fabs(train - validation);
     if (overlap > 0) {
         double direction = train < validation ? -0.5 : 0.5;

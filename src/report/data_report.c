@@ -1,13 +1,9 @@
 /* Draws pictures of the data of a run. */
-#include "report/data_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "data/image/decode.h"
-#include "report/bars.h"
-#include "report/column_report.h"
-#include "report/grid.h"
-#include "report/scatter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -255,7 +251,7 @@ static liana_status draw_sizes(reporter *own)
 
 /* ---- augmentation ---- */
 
-/* The originals of a page and what becomes of them in one epoch: a shard of its own. */
+/* The originals of a page and their augmented images of one epoch: a shard of its own. */
 typedef struct originals {
     uint64_t count;
     uint64_t records[NUM_ORIGINALS];
@@ -303,14 +299,13 @@ static liana_status augment_once(reporter *own, const originals *from, uint64_t 
         LIANA_TRY(liana__augment_apply(augment, &address, from->pixels[i], images + i * size, scratch, own->error));
     }
     if (liana__augment_mixes(augment)) {
-        liana__mixer mixer = liana__augment_mixer(augment, NUM_ORIGINALS);
-        void *memory = liana__arena_allocate(&own->arena, mixer.scratch_size);
+        void *memory = liana__arena_allocate(&own->arena, liana__augment_mix_scratch_size(augment, NUM_ORIGINALS));
         if (!memory) return liana__fail_memory(own->error, "mixed images");
         liana__batch_add(&batch, "label", LIANA_S32, &LIANA_SCALAR, labels);
         liana__batch_add(&batch, "partners", LIANA_S32, &LIANA_SCALAR, partners);
         batch.components[1].partner_of = &batch.components[0];
         liana__batch_add(&batch, LIANA__SHARES, LIANA_F32, &LIANA_SCALAR, shares);
-        mixer.apply(&mixer, &batch, (uint64_t)run->config->job.seed, memory);
+        liana__augment_mix(augment, NUM_ORIGINALS, &batch, (uint64_t)run->config->job.seed, memory);
     }
     for (uint64_t i = 0; i < from->count; i++) {
         liana__grid_item *item = &items[i * (1 + NUM_VARIANTS) + 1 + variant];

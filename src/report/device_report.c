@@ -1,5 +1,5 @@
 /* Prints a comparison of devices. */
-#include "report/device_report.h"
+#include "report/reports.h"
 
 #include "base/format.h"
 

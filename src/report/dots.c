@@ -1,9 +1,7 @@
 /* Draws dot charts. */
-#include "report/dots.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/axis.h"
-#include "report/figure.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,5 @@
 /* Draws line charts. */
-#include "report/figure.h"
-
-#include "report/axis.h"
+#include "report/pictures.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Finds fonts through fontconfig. */
-#include "report/fonts.h"
+#include "report/canvas.h"
 
 #include "base/scoped.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "formats/fontconfig_calls.h"
 

@@ -1,8 +1,7 @@
 /* Draws a grid of images with predictions. */
-#include "report/grid.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

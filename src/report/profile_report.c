@@ -1,5 +1,5 @@
 /* Writes a profile as tables. */
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include "backends/kernel_choice.h"
 #include "base/scoped.h"

@@ -3,7 +3,7 @@
 #include "base/scoped.h"
 #include "base/value.h"
 #include "remote/store.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,10 @@
 /* Draws and writes the curve of a learning-rate sweep. */
-#include "report/rate_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/scoped.h"
 #include "base/value.h"
-#include "report/figure.h"
 
 #include <math.h>
 

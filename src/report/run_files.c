@@ -1,5 +1,5 @@
 /* Reads run folders for comparisons and figures. */
-#include "report/run_files.h"
+#include "report/run_plot.h"
 
 #include "base/file.h"
 #include "base/text.h"

@@ -1,12 +1,8 @@
 /* Draws pictures of a trained run. */
-#include "report/run_report.h"
+#include "report/reports.h"
 
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "report/curves.h"
-#include "report/grid.h"
-#include "train/callbacks/monitor.h"
-#include "train/objective/batch_components.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +155,7 @@ static void add_marks(const liana__value *history, liana__curve_panel *panels, s
     }
 }
 
-/* An epoch that was not validated gets what an evaluator measured at its end, if there was one. */
+/* An epoch that was not validated gets the measurement of an evaluator at its end, if there was one. */
 static void add_evaluation(const liana__value *evaluation, const liana__value *epochs, liana__arena *arena)
 {
     static const char *const no_measures[] = {"checkpoint", "iteration", "epoch", "step", "examples", "bad_records"};

@@ -1,9 +1,7 @@
 /* Draws dots for pairs of width and height. */
-#include "report/scatter.h"
+#include "report/pictures.h"
 
 #include "base/format.h"
-#include "report/axis.h"
-#include "report/canvas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,7 +70,7 @@ static void draw_target(const plot *own, const double target[2])
     char text[80];
     liana__format(text, sizeof text, "the model reads %.0f x %.0f", target[0], target[1]);
     const liana__label label = {.size = 11, .bold = true, .ink = liana__ink_second};
-    /* Beside the dot, on the side that has room. */
+    /* Next to the dot, on the side that has room. */
     bool left = own->x + SIDE - x < 200;
     liana__label placed = label;
     placed.align = left;

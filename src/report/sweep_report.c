@@ -1,12 +1,10 @@
 /* Writes the page of a sweep. */
-#include "report/sweep_report.h"
+#include "report/reports.h"
 
 #include "base/file.h"
 #include "base/format.h"
 #include "base/scoped.h"
-#include "report/dots.h"
 #include "report/run_plot.h"
-#include "train/callbacks/monitor.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
-/* Prints what a TPU makes of a training. */
-#include "report/tile_report.h"
-
-#include "train/training/tile_advice.h"
+/* Prints the plan of a training on a TPU. */
+#include "report/reports.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,24 +1,15 @@
-/* control.h - what a module is put together with: calls of functions, loops, slices at computed places, sums over
- * devices. */
+/* control.h - the frame of a module: calls of functions, loops, slices at computed places, sums over devices. */
 #ifndef LIANA_STABLEHLO_CONTROL_H
 #define LIANA_STABLEHLO_CONTROL_H
 
 #include "stablehlo/lowering_internal.h"
 
-/* Lists of values: "%4, %5", and "(tensor<f32>, tensor<2xi32>)". */
-void liana__hlo_add_values(liana__lowering *lowering, const liana__hlo *values, size_t count);
-void liana__hlo_add_types(liana__lowering *lowering, const liana__hlo *values, size_t count);
-
 /* Ends a function that gives these. */
 void liana__hlo_return(liana__lowering *lowering, const liana__hlo *values, size_t count);
 
-/* Calls a function of the module. `results` come with their types. */
-void liana__hlo_call(liana__lowering *lowering, const char *function, const liana__hlo *arguments, size_t count,
-                     liana__hlo *results, size_t num_results);
-
-/* The same of a function that XLA does not inline. */
-void liana__hlo_call_apart(liana__lowering *lowering, const char *function, const liana__hlo *arguments, size_t count,
-                           liana__hlo *results, size_t num_results);
+/* Calls a function of the module. `results` come with their types. `apart`: XLA does not inline it. */
+void liana__hlo_call(liana__lowering *lowering, const char *function, bool apart, const liana__hlo *arguments,
+                     size_t count, liana__hlo *results, size_t num_results);
 
 /* A loop over `count` values. Between begin and between, `values` are the parameters of the condition; between between
  * and end those of the body; afterwards the results. */
@@ -29,7 +20,7 @@ typedef struct liana__hlo_while {
 } liana__hlo_while;
 void liana__hlo_while_begin(liana__lowering *lowering, liana__hlo_while *loop);
 void liana__hlo_while_between(liana__lowering *lowering, liana__hlo_while *loop, liana__hlo condition);
-/* `next` [count]: what the next round begins with. */
+/* `next` [count]: the values with which the next round begins. */
 void liana__hlo_while_end(liana__lowering *lowering, liana__hlo_while *loop, const liana__hlo *next);
 
 /* Rows of x from an s32 on: `shape` is the result's, x's but for the number of rows. */
@@ -37,10 +28,10 @@ liana__hlo liana__hlo_rows(liana__lowering *lowering, liana__hlo x, liana__hlo f
 /* x with `rows` in the place of those from an s32 on. */
 liana__hlo liana__hlo_set_rows(liana__lowering *lowering, liana__hlo x, liana__hlo rows, liana__hlo first);
 
-/* The values as they are, computed before anything reads them: what does is compiled as if they were arguments. */
+/* The values as they are, computed before anything reads them: their readers are compiled as if they were arguments. */
 void liana__hlo_barrier(liana__lowering *lowering, liana__hlo *values, size_t count);
 
-/* Values become their sums over so many replicas, in one operation. They have one dtype; there is at least one. */
+/* Values become their sums over `count` replicas, in one operation. They have one dtype; there is at least one. */
 void liana__hlo_add_replicas(liana__lowering *lowering, liana__hlo *values, size_t count, size_t replicas);
 
 /* bool, a scalar: every element of all values is finite. Values of one size are looked at side by side, so that

@@ -1,4 +1,4 @@
-/* The lines of functions: arguments, nodes, what variables become. */
+/* The lines of functions: arguments, nodes, new values of variables. */
 #include "stablehlo/function_text.h"
 
 void liana__function_add_argument(liana__lowering *l, const liana__node *node, const char *attribute, bool last)

@@ -1,4 +1,4 @@
-/* function_text.h - what the functions of a module are written with. */
+/* function_text.h - writes the functions of a module. */
 #ifndef LIANA_STABLEHLO_FUNCTION_TEXT_H
 #define LIANA_STABLEHLO_FUNCTION_TEXT_H
 

@@ -1,4 +1,4 @@
-/* What ops write themselves with: values of nodes, constants, element-wise ops. */
+/* For the ops, which write themselves: values of nodes, constants, element-wise ops. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"
@@ -113,6 +113,13 @@ liana__hlo liana__hlo_binary(liana__lowering *l, const char *op, liana__hlo a, l
     liana_shape shape = common_shape(&a, &b);
     liana__hlo operands[] = {liana__hlo_broadcast(l, a, shape), liana__hlo_broadcast(l, b, shape)};
     return liana__hlo_write(l, op, operands, 2, a.dtype, shape, NULL);
+}
+
+void liana__hlo_fold_region(liana__lowering *l, liana__hlo_op *op, liana_dtype dtype, const char *fold)
+{
+    liana__hlo parameters[2];
+    liana__hlo_begin_region(l, op, dtype, parameters);
+    liana__hlo_end_region(l, liana__hlo_binary(l, fold, parameters[0], parameters[1]));
 }
 
 liana__hlo liana__hlo_binary_with(liana__lowering *l, const char *op, liana__hlo a, double b)

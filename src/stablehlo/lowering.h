@@ -1,4 +1,4 @@
-/* lowering.h - what an op writes itself with as StableHLO: one function for each kind of StableHLO op.
+/* lowering.h - the words of an op in StableHLO: one function for each kind of StableHLO op.
  *
  * An op's `lower` (ir/op.h) reads the values of its inputs, makes values of them, and gives the last one to its node:
  *
@@ -61,13 +61,13 @@ liana__hlo liana__hlo_compare_with(liana__lowering *lowering, const char *direct
 liana__hlo liana__hlo_select(liana__lowering *lowering, liana__hlo condition, liana__hlo a, liana__hlo b);
 /* min(max(x, low), high), where a NaN stays. */
 liana__hlo liana__hlo_clamp(liana__lowering *lowering, liana__hlo x, double low, double high);
-/* StableHLO's convert: what does not fit the new dtype is undefined. x itself if it has that dtype. */
+/* StableHLO's convert: a value that does not fit the new dtype is undefined. x itself if it has that dtype. */
 liana__hlo liana__hlo_convert(liana__lowering *lowering, liana__hlo x, liana_dtype dtype);
 /* bf16 as f32, in which several steps are computed before they are rounded once; anything else as it is. */
 liana__hlo liana__hlo_widen(liana__lowering *lowering, liana__hlo x);
 
-/* x with about two thirds of its digits. What is made of it is not computed from the unrounded number, as a compiler
- * would do that computes a x b + c in one. */
+/* x with about two thirds of its digits. Its readers do not compute from the unrounded number, as a compiler would do
+ * that computes a x b + c in one. */
 liana__hlo liana__hlo_coarse(liana__lowering *lowering, liana__hlo x);
 /* Integers of 8 and 32 bits as s64 (`is_signed`) or u64, in which a step cannot overflow; and back, clamped to the
  * range. 64 bits stay as they are, and wrap. So the results are those of liana's own loops. */

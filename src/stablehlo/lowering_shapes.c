@@ -1,4 +1,4 @@
-/* What ops write themselves with: other shapes, parts of tensors, indices. */
+/* For the ops, which write themselves: other shapes, parts of tensors, indices. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"
@@ -103,10 +103,9 @@ liana__hlo liana__hlo_gather(liana__lowering *l, liana__hlo x, liana__hlo indice
 
 liana__hlo liana__hlo_scatter_add(liana__lowering *l, liana__hlo base, liana__hlo indices, liana__hlo updates, int axis)
 {
-    liana__hlo operands[] = {base, clamp_indices(l, indices, base.shape.dims[axis]), updates}, parameters[2];
+    liana__hlo operands[] = {base, clamp_indices(l, indices, base.shape.dims[axis]), updates};
     liana__hlo_op op = liana__hlo_begin(l, "scatter", operands, 3);
-    liana__hlo_begin_region(l, &op, base.dtype, parameters);
-    liana__hlo_end_region(l, liana__hlo_binary(l, "add", parameters[0], parameters[1]));
+    liana__hlo_fold_region(l, &op, base.dtype, "add");
     liana__text attributes = {0};
     liana__text_add(&attributes, "scatter_dimension_numbers = #stablehlo.scatter<");
     add_window_axes(&attributes, "update_window_dims", updates.shape.rank, axis, indices.shape.rank);

@@ -1,4 +1,4 @@
-/* What ops write themselves with: sums over axes and windows, products, convolutions. */
+/* For the ops, which write themselves: sums over axes and windows, products, convolutions. */
 #include "stablehlo/lowering.h"
 
 #include "stablehlo/lowering_internal.h"
@@ -32,18 +32,11 @@ static liana__hlo neutral(liana__lowering *l, liana__hlo_fold fold, liana_dtype 
     return liana__hlo_fill(l, dtype, LIANA_SCALAR, values[fold]);
 }
 
-static void write_fold(liana__lowering *l, liana__hlo_op *op, liana__hlo_fold fold, liana_dtype dtype)
-{
-    liana__hlo parameters[2];
-    liana__hlo_begin_region(l, op, dtype, parameters);
-    liana__hlo_end_region(l, liana__hlo_binary(l, fold_names[fold], parameters[0], parameters[1]));
-}
-
 static liana__hlo reduce_axes(liana__lowering *l, liana__hlo_fold fold, liana__hlo x, const int64_t *axes, int count)
 {
     liana__hlo operands[] = {x, neutral(l, fold, x.dtype)};
     liana__hlo_op op = liana__hlo_begin(l, "reduce", operands, 2);
-    write_fold(l, &op, fold, x.dtype);
+    liana__hlo_fold_region(l, &op, x.dtype, fold_names[fold]);
     liana__text attributes = {0};
     liana__hlo_add_array(&attributes, "dimensions", axes, count);
     bool reduced[LIANA_MAX_RANK] = {false};
@@ -147,7 +140,7 @@ liana__hlo liana__hlo_reduce_window(liana__lowering *l, liana__hlo_fold fold, li
 {
     liana__hlo operands[] = {x, neutral(l, fold, x.dtype)};
     liana__hlo_op op = liana__hlo_begin(l, "reduce_window", operands, 2);
-    write_fold(l, &op, fold, x.dtype);
+    liana__hlo_fold_region(l, &op, x.dtype, fold_names[fold]);
     liana__text attributes = {0};
     liana__hlo_add_array(&attributes, "window_dimensions", window, x.shape.rank);
     liana__hlo_add_array(&attributes, "window_strides", strides, x.shape.rank);
@@ -164,7 +157,7 @@ liana__hlo liana__hlo_select_and_scatter(liana__lowering *l, liana__hlo x, liana
     liana__hlo greater = liana__hlo_compare(l, "GE", parameters[0], parameters[1]);
     liana__hlo is_nan = liana__hlo_compare(l, "NE", parameters[0], parameters[0]);
     liana__hlo_end_region(l, liana__hlo_binary(l, "or", greater, is_nan));
-    write_fold(l, &op, LIANA__HLO_ADD, x.dtype);
+    liana__hlo_fold_region(l, &op, x.dtype, "add");
     liana__text attributes = {0};
     liana__hlo_add_array(&attributes, "window_dimensions", window, x.shape.rank);
     liana__hlo_add_array(&attributes, "window_strides", strides, x.shape.rank);

@@ -1,12 +1,12 @@
 /* A graph as a StableHLO module: its arguments and results, and each node's own lowering. */
 #include "stablehlo/module.h"
 
+#include "base/scoped.h"
 #include "stablehlo/function_text.h"
 #include "stablehlo/part_functions.h"
 #include "stablehlo/recomputed.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- the function's head and end ---- */
 
@@ -34,28 +34,17 @@ static void add_arguments(liana__lowering *l, const liana_graph *graph, const li
     }
 }
 
-static size_t num_results(const liana_graph *graph)
-{
-    return graph->num_outputs + graph->num_assignments;
-}
-
-static const liana__node *result_node(const liana_graph *graph, size_t index)
-{
-    bool is_output = index < graph->num_outputs;
-    return is_output ? graph->outputs[index].node : graph->assignments[index - graph->num_outputs].value;
-}
-
 static void add_result_types(liana__lowering *l, const liana_graph *graph)
 {
-    for (size_t i = 0; i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         liana__text_add(&l->text, "%s%s", i ? ", " : "", liana__hlo_print_type(node->dtype, &node->shape).text);
     }
 }
 
 /* ---- the return ---- */
 
-/* What is written under a condition: the parts of the graph, and the condition. */
+/* The parts of the graph that are written under a condition, and the condition. */
 typedef struct conditional {
     liana__graph_parts parts;
     liana__hlo assigns;
@@ -63,8 +52,8 @@ typedef struct conditional {
 
 static void list_results(liana__lowering *l, const liana_graph *graph, const conditional *c, liana__hlo *results)
 {
-    for (size_t i = 0; i < num_results(graph); i++) {
-        const liana__node *node = result_node(graph, i);
+    for (size_t i = 0; i < liana__graph_num_results(graph); i++) {
+        const liana__node *node = liana__graph_result(graph, i);
         results[i] = l->values[node->id];
         if (!c || i < graph->num_outputs || c->parts.variable_of[node->id]) continue;
         results[i] = liana__function_value_if(l, c->assigns, node, graph->assignments[i - graph->num_outputs].variable);
@@ -73,11 +62,10 @@ static void list_results(liana__lowering *l, const liana_graph *graph, const con
 
 static liana_status add_return(liana__lowering *l, const liana_graph *graph, const conditional *c)
 {
-    liana__hlo *results = malloc((num_results(graph) + 1) * sizeof *results);
+    liana__hlo *results = liana__arena_allocate(&l->scratch, (liana__graph_num_results(graph) + 1) * sizeof *results);
     if (!results) return liana__hlo_fail_memory(l);
     list_results(l, graph, c, results);
-    liana__hlo_return(l, results, num_results(graph));
-    free(results);
+    liana__hlo_return(l, results, liana__graph_num_results(graph));
     return LIANA_OK;
 }
 
@@ -86,17 +74,15 @@ static liana_status add_return(liana__lowering *l, const liana_graph *graph, con
 static liana_status lower_nodes(liana__lowering *l, const liana_graph *graph, const bool *needed, const conditional *c)
 {
     liana__recomputed_run run = {0};
-    liana_status status = LIANA_OK;
-    for (size_t id = 1; status == LIANA_OK && id < graph->num_nodes; id++) {
+    for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (!needed[id] || liana__is_input(node) || liana__is_variable(node)) continue;
         l->where = node->where;
-        status = liana__recomputed_step(l, graph, needed, id, &run);
-        if (status == LIANA_OK) status = liana__function_lower_node(l, node);
-        if (status == LIANA_OK && c) liana__function_assign(l, &c->parts, node, c->assigns);
+        LIANA_TRY(liana__recomputed_step(l, graph, needed, id, &run));
+        LIANA_TRY(liana__function_lower_node(l, node));
+        if (c) liana__function_assign(l, &c->parts, node, c->assigns);
     }
-    liana__recomputed_free(&run);
-    return status;
+    return LIANA_OK;
 }
 
 /* ---- functions ---- */
@@ -142,17 +128,11 @@ static liana_status lower_in_parts(liana__lowering *l, const liana_graph *graph,
                                    const liana__stablehlo_options *options, conditional *c)
 {
     liana__part_functions f = {.lowering = l, .parts = &c->parts, .name = function_name(options)};
-    liana_status status = liana__part_functions_write(&f, l->error);
-    if (status == LIANA_OK) {
-        begin_function(l, graph, options, c);
-        status = lower_shared(&f, c);
-    }
-    if (status == LIANA_OK) {
-        liana__part_functions_call(&f, c->assigns);
-        status = add_return(l, graph, c);
-    }
-    liana__part_functions_free(&f);
-    return status;
+    LIANA_TRY(liana__part_functions_write(&f));
+    begin_function(l, graph, options, c);
+    LIANA_TRY(lower_shared(&f, c));
+    liana__part_functions_call(&f, c->assigns);
+    return add_return(l, graph, c);
 }
 
 static liana_status lower_function(liana__lowering *l, const liana_graph *graph,
@@ -160,11 +140,8 @@ static liana_status lower_function(liana__lowering *l, const liana_graph *graph,
 {
     if (!options->assigns_if) return lower_plain(l, graph, options, needed, NULL);
     conditional c = {0};
-    liana_status status = liana__graph_parts_find(graph, needed, &c.parts, l->error);
-    if (status == LIANA_OK && options->calls_parts) status = lower_in_parts(l, graph, options, &c);
-    if (status == LIANA_OK && !options->calls_parts) status = lower_plain(l, graph, options, needed, &c);
-    liana__graph_parts_free(&c.parts);
-    return status;
+    LIANA_TRY(liana__graph_parts_find(graph, needed, &l->scratch, &c.parts, l->error));
+    return options->calls_parts ? lower_in_parts(l, graph, options, &c) : lower_plain(l, graph, options, needed, &c);
 }
 
 static liana_status lower_graph(liana__lowering *l, const liana_graph *graph, const liana__stablehlo_options *options,
@@ -175,7 +152,7 @@ static liana_status lower_graph(liana__lowering *l, const liana_graph *graph, co
     }
     LIANA_TRY(lower_function(l, graph, options, needed));
     if (!options->function_only) liana__text_add(&l->text, "}\n");
-    return l->text.failed ? liana__fail_memory(l->error, "the StableHLO text of a graph") : LIANA_OK;
+    return l->text.failed ? liana__hlo_fail_memory(l) : LIANA_OK;
 }
 
 liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stablehlo_options *options, char **text,
@@ -184,27 +161,19 @@ liana_status liana__stablehlo_print(const liana_graph *graph, const liana__stabl
     *text = NULL;
     static const liana__stablehlo_options defaults = {0};
     if (!options) options = &defaults;
-    liana__lowering lowering = {.locations = options->locations,
-                                .highest_precision = options->highest_precision,
-                                .wide_products = options->wide_products,
-                                .for_cpus = options->for_cpus,
-                                .no_locations = options->no_locations,
-                                .error = error};
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
-    lowering.values = calloc(graph->num_nodes, sizeof *lowering.values);
-    liana_status status = LIANA_OUT_OF_MEMORY;
-    if (needed && lowering.values) {
-        liana__graph_mark_needed(graph, needed);
-        status = lower_graph(&lowering, graph, options, needed);
-    } else {
-        liana__fail_memory(error, "the StableHLO text of a graph");
-    }
-    free(needed);
-    free(lowering.values);
-    if (status == LIANA_OK) {
-        *text = lowering.text.data;
-    } else {
-        liana__text_free(&lowering.text);
-    }
-    return status;
+    LIANA__SCOPED(liana__lowering)
+    lowering = {.locations = options->locations,
+                .highest_precision = options->highest_precision,
+                .wide_products = options->wide_products,
+                .for_cpus = options->for_cpus,
+                .no_locations = options->no_locations,
+                .error = error};
+    bool *needed = liana__arena_allocate(&lowering.scratch, graph->num_nodes * sizeof *needed);
+    lowering.values = liana__arena_allocate(&lowering.scratch, graph->num_nodes * sizeof *lowering.values);
+    if (lowering.scratch.failed) return liana__hlo_fail_memory(&lowering);
+    liana__graph_mark_needed(graph, needed);
+    LIANA_TRY(lower_graph(&lowering, graph, options, needed));
+    *text = lowering.text.data;
+    lowering.text = (liana__text){0};
+    return LIANA_OK;
 }

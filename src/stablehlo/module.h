@@ -11,7 +11,7 @@ typedef struct liana__stablehlo_options {
     /* Only the function, private, without a module around it: for a caller that writes a larger module. */
     bool function_only;
     /* The function has one more argument, behind the others: a bool, whether the assignments are made. Where it is
-     * false, each one gives its variable's old value, and what reads the new value of a variable reads that. */
+     * false, each one gives its variable's old value, and readers of the new value of a variable read that. */
     bool assigns_if;
     /* With assigns_if: each part of the graph (parts.h) is a function of its own, called "<function>_1" and so on. XLA
      * is told not to inline it. XLA on CPUs joins loops over values of one shape that read the same scalar, up to four
@@ -34,7 +34,7 @@ typedef struct liana__stablehlo_options {
      * Folds are over short axes only, since XLA makes trees of windows for long ones (lowering_sums.c). The kernel's
      * gradient of a depthwise convolution is a sum for each place of the window (conv2d.stablehlo.c). */
     bool for_cpus;
-    /* Ops have no location at all. Otherwise what reads the text gives each its line there, and a compiled program
+    /* Ops have no location at all. Otherwise the reader of the text gives each its line there, and a compiled program
      * keeps that: 5% more bytes on disk for XLA on CPUs, and 7% more time to load them. */
     bool no_locations;
 } liana__stablehlo_options;

@@ -4,16 +4,15 @@
 #include "stablehlo/function_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-/* What is known of a node that has been seen; 0: nothing. */
+/* The facts about a node that has been seen; 0: none. */
 enum { COMPUTED = 1, DEPENDS_ON_SUMS };
 
-/* XLA on CPUs computes what has several readers once, in a loop of its own, and joins loops only where none depends on
- * another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no
+/* XLA on CPUs computes a value with several readers once, in a loop of its own, and joins loops only where none depends
+ * on another. So Adam's step would be three loops for each variable: the gradient, the moments, the weights. Where no
  * value has two readers they are one loop. So each result of an element-wise part has the sums as arguments of its own,
- * though they are the same tensors: XLA does not know that in a function that it does not inline. What is computed
- * twice so is cheaper than what need not be written and read. */
+ * though they are the same tensors: XLA does not know that in a function that it does not inline. Values that are
+ * computed twice so are cheaper than writing and reading them. */
 static bool may_be_apart(const liana__part_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->num_written; i++) {
@@ -96,7 +95,7 @@ static part_name name_part(const liana__part_functions *f, int32_t part)
     return name;
 }
 
-/* Calls `take` for each argument: those that all results share, then by result what it has for itself. */
+/* Calls `take` for each argument: the common ones of all results, then by result its own. */
 typedef void (*take_argument)(liana__part_functions *f, const liana__node *node, size_t number);
 
 static size_t each_argument(liana__part_functions *f, int32_t part, take_argument take)
@@ -125,9 +124,7 @@ static void add_parameter(liana__part_functions *f, const liana__node *node, siz
 
 static void list_types(liana__part_functions *f)
 {
-    for (size_t i = 0; i < f->num_given; i++) {
-        f->results[i] = (liana__hlo){.dtype = f->given[i]->dtype, .shape = f->given[i]->shape};
-    }
+    for (size_t i = 0; i < f->num_given; i++) f->results[i] = liana__hlo_like(f->given[i]);
 }
 
 /* Values of the nodes that are listed; `next` is the first of the run's own arguments. Returns the one behind them. */
@@ -194,7 +191,7 @@ static void call_part(liana__part_functions *f, int32_t part, liana__hlo assigns
     size_t count = each_argument(f, part, add_operand);
     f->arguments[count++] = assigns;
     list_types(f);
-    liana__hlo_call_apart(f->lowering, name_part(f, part).text, f->arguments, count, f->results, f->num_given);
+    liana__hlo_call(f->lowering, name_part(f, part).text, true, f->arguments, count, f->results, f->num_given);
     for (size_t i = 0; i < f->num_given; i++) f->lowering->values[f->given[i]->id] = f->results[i];
 }
 
@@ -212,26 +209,26 @@ static bool is_empty(const liana__graph_parts *parts, int32_t part)
     return parts->begin[part] == parts->begin[part + 1];
 }
 
-static liana_status create(liana__part_functions *f, liana__error *error)
+static liana_status create(liana__part_functions *f)
 {
+    liana__arena *arena = &f->lowering->scratch;
     const size_t num_nodes = f->parts->graph->num_nodes;
     size_t most = 0;
-    f->given = calloc(num_nodes, sizeof *f->given);
-    f->results = calloc(num_nodes, sizeof *f->results);
-    f->facts = calloc(num_nodes, sizeof *f->facts);
-    if (!f->given || !f->results || !f->facts) return liana__fail_memory(error, "the parts of a graph");
-    LIANA_TRY(liana__part_nodes_create(f->parts->graph, &f->nodes, error));
-    for (int32_t part = 1; part <= f->parts->count; part++) {
+    f->given = liana__arena_allocate(arena, num_nodes * sizeof *f->given);
+    f->results = liana__arena_allocate(arena, num_nodes * sizeof *f->results);
+    f->facts = liana__arena_allocate(arena, num_nodes * sizeof *f->facts);
+    f->nodes = liana__part_nodes_create(f->parts->graph, arena);
+    for (int32_t part = 1; part <= f->parts->count && !arena->failed; part++) {
         const size_t count = each_argument(f, part, count_argument);
         if (count > most) most = count;
     }
-    f->arguments = calloc(most + 1, sizeof *f->arguments);
-    return f->arguments ? LIANA_OK : liana__fail_memory(error, "the parts of a graph");
+    f->arguments = liana__arena_allocate(arena, (most + 1) * sizeof *f->arguments);
+    return arena->failed ? liana__fail_memory(f->lowering->error, "the parts of a graph") : LIANA_OK;
 }
 
-liana_status liana__part_functions_write(liana__part_functions *f, liana__error *error)
+liana_status liana__part_functions_write(liana__part_functions *f)
 {
-    LIANA_TRY(create(f, error));
+    LIANA_TRY(create(f));
     for (int32_t part = 1; part <= f->parts->count; part++) {
         if (!is_empty(f->parts, part)) LIANA_TRY(write_part(f, part));
     }
@@ -243,13 +240,4 @@ void liana__part_functions_call(liana__part_functions *f, liana__hlo assigns)
     for (int32_t part = 1; part <= f->parts->count; part++) {
         if (!is_empty(f->parts, part)) call_part(f, part, assigns);
     }
-}
-
-void liana__part_functions_free(liana__part_functions *f)
-{
-    liana__part_nodes_free(&f->nodes);
-    free(f->given);
-    free(f->facts);
-    free(f->arguments);
-    free(f->results);
 }

@@ -20,10 +20,9 @@ typedef struct liana__part_functions {
 } liana__part_functions;
 
 /* Set lowering, parts and name, and call these in this order: first the functions; in the body of the graph's own
- * function, when all scalars are there, the calls. They set the values of what the parts give. `assigns`: whether
- * variables change. Free them, after a failure also. Errors: OUT_OF_MEMORY; those of the ops. */
-liana_status liana__part_functions_write(liana__part_functions *functions, liana__error *error) LIANA_MUST_USE;
+ * function, when all scalars are there, the calls. They set the values of the parts' results. `assigns`: whether
+ * variables change. Errors: OUT_OF_MEMORY; those of the ops. */
+liana_status liana__part_functions_write(liana__part_functions *functions) LIANA_MUST_USE;
 void liana__part_functions_call(liana__part_functions *functions, liana__hlo assigns);
-void liana__part_functions_free(liana__part_functions *functions);
 
 #endif

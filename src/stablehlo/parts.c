@@ -1,7 +1,5 @@
-/* Which nodes of a graph belong together, and what a function of them reads. */
+/* The nodes of a graph that belong together, and the inputs of a function of them. */
 #include "stablehlo/parts.h"
-
-#include <stdlib.h>
 
 /* ---- which nodes belong together ---- */
 
@@ -92,12 +90,12 @@ static bool is_listed(const liana__graph_parts *parts, const bool *needed, size_
     return needed[id] && !is_argument(parts->graph->nodes[id]) && parts->of[id] != LIANA__PART_ANY;
 }
 
-static liana_status sort_nodes(liana__graph_parts *parts, const bool *needed, liana__error *error)
+static liana_status sort_nodes(liana__graph_parts *parts, const bool *needed, liana__arena *arena, liana__error *error)
 {
     const liana_graph *graph = parts->graph;
-    parts->begin = calloc((size_t)parts->count + 3, sizeof *parts->begin);
-    parts->nodes = calloc(graph->num_nodes, sizeof *parts->nodes);
-    if (!parts->begin || !parts->nodes) return liana__fail_memory(error, "the parts of a graph");
+    parts->begin = liana__arena_allocate(arena, ((size_t)parts->count + 3) * sizeof *parts->begin);
+    parts->nodes = liana__arena_allocate(arena, graph->num_nodes * sizeof *parts->nodes);
+    if (arena->failed) return liana__fail_memory(error, "the parts of a graph");
     size_t *next = parts->begin + 1; /* by part: where its next node goes; in the end where the next part begins */
     for (size_t id = 1; id < graph->num_nodes; id++) {
         if (is_listed(parts, needed, id)) next[parts->of[id] + 1]++;
@@ -109,18 +107,11 @@ static liana_status sort_nodes(liana__graph_parts *parts, const bool *needed, li
     return LIANA_OK;
 }
 
-/* ---- what is given ---- */
+/* ---- given values ---- */
 
-static liana_status find_given(liana__graph_parts *parts, liana__error *error)
+static void find_given(liana__graph_parts *parts, bool *is_assigned)
 {
     const liana_graph *graph = parts->graph;
-    parts->is_given = calloc(graph->num_nodes, sizeof *parts->is_given);
-    parts->variable_of = calloc(graph->num_nodes, sizeof *parts->variable_of);
-    bool *is_assigned = calloc(graph->num_nodes, sizeof *is_assigned);
-    if (!parts->is_given || !parts->variable_of || !is_assigned) {
-        free(is_assigned);
-        return liana__fail_memory(error, "the parts of a graph");
-    }
     for (size_t i = 0; i < graph->num_outputs; i++) parts->is_given[graph->outputs[i].node->id] = true;
     for (size_t i = 0; i < graph->num_assignments; i++) {
         const liana__node *value = graph->assignments[i].value;
@@ -128,48 +119,33 @@ static liana_status find_given(liana__graph_parts *parts, liana__error *error)
         parts->is_given[value->id] = is_assigned[value->id] = true;
         parts->variable_of[value->id] = is_only ? graph->assignments[i].variable : NULL;
     }
-    free(is_assigned);
-    return LIANA_OK;
 }
 
-liana_status liana__graph_parts_find(const liana_graph *graph, const bool *needed, liana__graph_parts *parts,
-                                     liana__error *error)
+liana_status liana__graph_parts_find(const liana_graph *graph, const bool *needed, liana__arena *arena,
+                                     liana__graph_parts *parts, liana__error *error)
 {
-    *parts = (liana__graph_parts){.graph = graph, .of = calloc(graph->num_nodes, sizeof *parts->of)};
-    if (!parts->of) return liana__fail_memory(error, "the parts of a graph");
-    LIANA_TRY(find_given(parts, error));
+    const size_t n = graph->num_nodes;
+    bool *is_assigned = liana__arena_allocate(arena, n * sizeof *is_assigned);
+    *parts = (liana__graph_parts){.graph = graph,
+                                  .of = liana__arena_allocate(arena, n * sizeof *parts->of),
+                                  .is_given = liana__arena_allocate(arena, n * sizeof *parts->is_given),
+                                  .variable_of = liana__arena_allocate(arena, n * sizeof *parts->variable_of)};
+    if (arena->failed) return liana__fail_memory(error, "the parts of a graph");
+    find_given(parts, is_assigned);
     join_all(parts, needed);
     join_vectors(parts);
     number(parts);
-    return sort_nodes(parts, needed, error);
-}
-
-void liana__graph_parts_free(liana__graph_parts *parts)
-{
-    free(parts->of);
-    free(parts->nodes);
-    free(parts->begin);
-    free(parts->is_given);
-    free(parts->variable_of);
-    *parts = (liana__graph_parts){0};
+    return sort_nodes(parts, needed, arena, error);
 }
 
 /* ---- the nodes of a function ---- */
 
-liana_status liana__part_nodes_create(const liana_graph *graph, liana__part_nodes *nodes, liana__error *error)
+liana__part_nodes liana__part_nodes_create(const liana_graph *graph, liana__arena *arena)
 {
-    *nodes = (liana__part_nodes){.written = calloc(graph->num_nodes, sizeof *nodes->written),
-                                 .read = calloc(graph->num_nodes, sizeof *nodes->read),
-                                 .seen = calloc(graph->num_nodes, sizeof *nodes->seen)};
-    return nodes->written && nodes->read && nodes->seen ? LIANA_OK : liana__fail_memory(error, "the parts of a graph");
-}
-
-void liana__part_nodes_free(liana__part_nodes *nodes)
-{
-    free(nodes->written);
-    free(nodes->read);
-    free(nodes->seen);
-    *nodes = (liana__part_nodes){0};
+    const size_t n = graph->num_nodes;
+    return (liana__part_nodes){.written = liana__arena_allocate(arena, n * sizeof(liana__node *)),
+                               .read = liana__arena_allocate(arena, n * sizeof(liana__node *)),
+                               .seen = liana__arena_allocate(arena, n * sizeof(bool))};
 }
 
 static void forget(liana__part_nodes *nodes)
@@ -186,7 +162,7 @@ static void read_node(liana__part_nodes *nodes, const liana__node *node)
     nodes->read[nodes->num_read++] = node;
 }
 
-/* A node that depends on constants only, behind what it reads. */
+/* A node that depends on constants only, behind its inputs. */
 static void write_any(liana__part_nodes *nodes, const liana__node *node)
 {
     if (nodes->seen[node->id]) return;

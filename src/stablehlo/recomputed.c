@@ -3,15 +3,6 @@
 
 #include "stablehlo/control.h"
 
-#include <stdlib.h>
-
-void liana__recomputed_free(liana__recomputed_run *run)
-{
-    free(run->ids);
-    free(run->values);
-    *run = (liana__recomputed_run){0};
-}
-
 static bool is_written(const liana_graph *graph, const bool *needed, size_t id)
 {
     const liana__node *node = graph->nodes[id];
@@ -65,13 +56,10 @@ static liana_status begin(liana__lowering *l, const liana_graph *graph, const bo
 {
     const size_t end = end_of(graph, needed, first);
     const size_t most = count_inputs(graph, first, end) + 1;
-    run->ids = calloc(most, sizeof *run->ids);
-    run->values = calloc(most, sizeof *run->values);
-    liana__hlo *hidden = calloc(most, sizeof *hidden);
-    if (!run->ids || !run->values || !hidden) {
-        free(hidden);
-        return liana__hlo_fail_memory(l);
-    }
+    run->ids = liana__arena_allocate(&l->scratch, most * sizeof *run->ids);
+    run->values = liana__arena_allocate(&l->scratch, most * sizeof *run->values);
+    liana__hlo *hidden = liana__arena_allocate(&l->scratch, most * sizeof *hidden);
+    if (l->scratch.failed) return liana__hlo_fail_memory(l);
     for (size_t id = first; id < end; id++) {
         const liana__node *node = graph->nodes[id];
         for (uint32_t i = 0; is_written(graph, needed, id) && i < node->num_inputs; i++) {
@@ -86,7 +74,6 @@ static liana_status begin(liana__lowering *l, const liana_graph *graph, const bo
     liana__hlo_barrier(l, hidden, run->count);
     for (size_t i = 0; i < run->count; i++) l->values[run->ids[i]] = hidden[i];
     run->count = count; /* the gradient stays behind the barrier */
-    free(hidden);
     return LIANA_OK;
 }
 
@@ -97,6 +84,6 @@ liana_status liana__recomputed_step(liana__lowering *l, const liana_graph *graph
     if (is_again && !run->ids) return begin(l, graph, needed, id, run);
     if (is_again || !run->ids) return LIANA_OK;
     for (size_t i = 0; i < run->count; i++) l->values[run->ids[i]] = run->values[i];
-    liana__recomputed_free(run);
+    *run = (liana__recomputed_run){0};
     return LIANA_OK;
 }

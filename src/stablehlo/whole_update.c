@@ -1,6 +1,7 @@
 /* Updates as one module: the functions of two graphs, and around them loops, sums over devices and checks. */
 #include "stablehlo/whole_update.h"
 
+#include "base/scoped.h"
 #include "stablehlo/control.h"
 
 #include <stdlib.h>
@@ -11,11 +12,11 @@ static const char *const ROUNDS[LIANA__MOST_WHOLE_ROUNDS] = {"sums_0", "sums_1",
 
 /* ---- variables ---- */
 
-/* The place of a node's variable among those of the module. */
+/* The place of a node's variable among those of the module; their number if it is not there yet. */
 static size_t place_of(const liana__stablehlo_variables *variables, const liana__node *node)
 {
     size_t place = 0;
-    while (strcmp(variables->items[place].node->name, node->name) != 0) place++;
+    while (place < variables->count && strcmp(variables->items[place].node->name, node->name) != 0) place++;
     return place;
 }
 
@@ -24,9 +25,8 @@ static void add_variables(liana__stablehlo_variables *variables, const liana_gra
 {
     for (size_t i = 0; i < graph->num_variables; i++) {
         const liana__node *node = graph->variables[i];
-        size_t place = 0;
-        while (place < variables->count && strcmp(variables->items[place].node->name, node->name) != 0) place++;
-        if (place == variables->count) variables->items[variables->count++] = (liana__stablehlo_variable){node, -1};
+        if (place_of(variables, node) < variables->count) continue;
+        variables->items[variables->count++] = (liana__stablehlo_variable){node, -1};
     }
 }
 
@@ -51,7 +51,7 @@ liana_status liana__stablehlo_whole_variables(const liana__stablehlo_whole *whol
 
 /* ---- the function that is called ---- */
 
-/* What the function main is written with. Lists are of values that a step reads. */
+/* The state of writing the function main. Lists are of values that a step reads. */
 typedef struct writer {
     liana__lowering l;
     const liana__stablehlo_whole *whole;
@@ -62,8 +62,13 @@ typedef struct writer {
     liana__hlo *sums;                              /* of an update */
     liana__hlo *arguments;                         /* of a call, or of a loop; long enough for any */
     liana__hlo *results;                           /* the same */
-    liana__hlo finished[LIANA__MOST_WHOLE_ROUNDS]; /* what the rounds of an update come to */
+    liana__hlo finished[LIANA__MOST_WHOLE_ROUNDS]; /* the results of the rounds of an update */
 } writer;
+
+static void writer_free(writer *w)
+{
+    liana__lowering_free(&w->l);
+}
 
 static liana_shape with_rows(liana_shape shape, int64_t rows)
 {
@@ -180,7 +185,7 @@ static void list_inputs(writer *w, liana__hlo round, const liana__hlo *inputs, l
     if (whole->steps > 1 || whole->in_table) liana__hlo_barrier(&w->l, list, count);
 }
 
-/* Calls the shards of one round; `inputs` and `values` are what the region knows them by. */
+/* Calls the shards of one round; `inputs` and `values` are their names in the region. */
 static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, const liana__hlo *values,
                         liana__hlo *sums)
 {
@@ -188,11 +193,8 @@ static void call_leaves(writer *w, liana__hlo round, const liana__hlo *inputs, c
     size_t count = leaves->num_inputs;
     list_inputs(w, round, inputs, w->arguments);
     for (size_t i = 0; i < leaves->num_variables; i++) w->arguments[count++] = values[i];
-    for (size_t i = 0; i < leaves->num_outputs; i++) {
-        const liana__node *node = leaves->outputs[i].node;
-        sums[i] = (liana__hlo){.dtype = node->dtype, .shape = node->shape};
-    }
-    liana__hlo_call(&w->l, LEAVES, w->arguments, count, sums, leaves->num_outputs);
+    for (size_t i = 0; i < leaves->num_outputs; i++) sums[i] = liana__hlo_like(leaves->outputs[i].node);
+    liana__hlo_call(&w->l, LEAVES, false, w->arguments, count, sums, leaves->num_outputs);
 }
 
 /* The values of the loop over rounds: the round, the sums so far, inputs, variables of the shards. */
@@ -215,13 +217,10 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
         w->sums[i] = liana__hlo_fill(&w->l, LIANA_F32, leaves->outputs[i].node->shape, 0);
     }
     liana__hlo end = liana__hlo_binary(&w->l, "add", first_round, integer(w, w->whole->rounds));
-    liana__hlo *values = malloc((2 + num_sums + num_inputs(w->whole) + leaves->num_variables) * sizeof *values);
-    liana__hlo *added = malloc((num_sums + 1) * sizeof *added);
-    if (!values || !added) {
-        free(values);
-        free(added);
-        return liana__hlo_fail_memory(&w->l);
-    }
+    const size_t most = 2 + num_sums + num_inputs(w->whole) + leaves->num_variables;
+    liana__hlo *values = liana__arena_allocate(&w->l.scratch, most * sizeof *values);
+    liana__hlo *added = liana__arena_allocate(&w->l.scratch, (num_sums + 1) * sizeof *added);
+    if (w->l.scratch.failed) return liana__hlo_fail_memory(&w->l);
     size_t count = list_loop(w, first_round, values);
     values[count++] = end;
     liana__hlo_while loop = {.values = values, .count = count};
@@ -236,8 +235,6 @@ static liana_status add_rounds(writer *w, liana__hlo first_round)
     }
     liana__hlo_while_end(&w->l, &loop, w->arguments);
     memcpy(w->sums, values + 1, num_sums * sizeof *values);
-    free(values);
-    free(added);
     return LIANA_OK;
 }
 
@@ -259,7 +256,7 @@ static liana__hlo both(writer *w, liana__hlo a, liana__hlo b)
     return liana__hlo_binary(&w->l, "and", a, b);
 }
 
-/* The losses, what the update reads, and `others`. */
+/* The losses, the inputs of the update, and `others`. */
 static liana__hlo sums_are_finite(writer *w, const liana__hlo *others, size_t num_others)
 {
     const liana__stablehlo_part *update = &w->whole->update;
@@ -280,7 +277,7 @@ static liana__hlo call_penalty(writer *w)
         w->arguments[i] = w->values[place_of(w->variables, penalty->variables[i])];
     }
     liana__hlo result = {.dtype = LIANA_F32, .shape = LIANA_SCALAR};
-    liana__hlo_call(&w->l, PENALTY, w->arguments, penalty->num_variables, &result, 1);
+    liana__hlo_call(&w->l, PENALTY, false, w->arguments, penalty->num_variables, &result, 1);
     return result;
 }
 
@@ -291,7 +288,7 @@ static liana__hlo scalars_of(writer *w, liana__hlo step)
     return w->whole->steps > 1 ? liana__hlo_rows(&w->l, w->scalars, step, row) : w->scalars;
 }
 
-/* What a part is called with. */
+/* The arguments of a part. */
 static size_t list_arguments(writer *w, const liana__stablehlo_part *part, liana__hlo scalars)
 {
     const liana_graph *graph = part->graph;
@@ -309,17 +306,14 @@ static size_t list_arguments(writer *w, const liana__stablehlo_part *part, liana
     return count;
 }
 
-/* The rounds of sums that the update reads besides. */
+/* The rounds of sums that the update also reads. */
 static void call_rounds(writer *w, liana__hlo scalars)
 {
     for (size_t round = 0; round < w->whole->num_sum_rounds; round++) {
         const liana__stablehlo_part *part = &w->whole->sum_rounds[round];
         const size_t count = list_arguments(w, part, scalars), num_outputs = part->graph->num_outputs;
-        for (size_t i = 0; i < num_outputs; i++) {
-            const liana__node *node = part->graph->outputs[i].node;
-            w->results[i] = (liana__hlo){.dtype = node->dtype, .shape = node->shape};
-        }
-        liana__hlo_call(&w->l, ROUNDS[round], w->arguments, count, w->results, num_outputs);
+        for (size_t i = 0; i < num_outputs; i++) w->results[i] = liana__hlo_like(part->graph->outputs[i].node);
+        liana__hlo_call(&w->l, ROUNDS[round], false, w->arguments, count, w->results, num_outputs);
         w->finished[round] = w->results[num_outputs - 1];
     }
 }
@@ -331,11 +325,8 @@ static void call_update(writer *w, liana__hlo scalars, liana__hlo good, liana__h
     const liana_graph *update = w->whole->update.graph;
     size_t count = list_arguments(w, &w->whole->update, scalars);
     w->arguments[count++] = good;
-    for (size_t i = 0; i < update->num_assignments; i++) {
-        const liana__node *value = update->assignments[i].value;
-        results[i] = (liana__hlo){.dtype = value->dtype, .shape = value->shape};
-    }
-    liana__hlo_call(&w->l, UPDATE, w->arguments, count, results, update->num_assignments);
+    for (size_t i = 0; i < update->num_assignments; i++) results[i] = liana__hlo_like(update->assignments[i].value);
+    liana__hlo_call(&w->l, UPDATE, false, w->arguments, count, results, update->num_assignments);
 }
 
 /* Returns whether the values are finite. */
@@ -418,7 +409,8 @@ static liana__hlo empty_rows(writer *w)
 
 static liana_status write_steps(writer *w, liana__hlo *rows)
 {
-    liana__hlo *values = malloc((FIRST_OTHER + num_inputs(w->whole) + w->variables->count) * sizeof *values);
+    const size_t most = FIRST_OTHER + num_inputs(w->whole) + w->variables->count;
+    liana__hlo *values = liana__arena_allocate(&w->l.scratch, most * sizeof *values);
     if (!values) return liana__hlo_fail_memory(&w->l);
     values[STEP] = integer(w, 0);
     values[STATUS] = number(w, LIANA__STEP_DONE);
@@ -443,7 +435,6 @@ static liana_status write_steps(writer *w, liana__hlo *rows)
     liana__hlo_while_end(&w->l, &loop, w->arguments);
     take_steps(w, values);
     *rows = values[ROWS];
-    free(values);
     return status;
 }
 
@@ -476,10 +467,9 @@ static liana_status add_function(writer *w, const liana_graph *graph, const char
     own.function_only = true;
     own.donate_variables = false;
     own.donated_inputs = NULL;
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     LIANA_TRY(liana__stablehlo_print(graph, &own, &text, w->l.error));
     liana__text_add_bytes(&w->l.text, text, strlen(text));
-    free(text);
     return LIANA_OK;
 }
 
@@ -516,26 +506,23 @@ liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
     LIANA_TRY(check_sums(whole, error));
     const size_t most = FIRST_OTHER + 2 * (whole->leaves->num_outputs + whole->update.graph->num_inputs) +
                         num_inputs(whole) + variables->count;
-    writer w = {.l = {.highest_precision = options->highest_precision,
-                      .for_cpus = options->for_cpus,
-                      .no_locations = options->no_locations,
-                      .next = 1,
-                      .error = error},
-                .whole = whole,
-                .variables = variables};
-    liana__hlo *lists = calloc(5 * most, sizeof *lists);
+    LIANA__SCOPED(writer)
+    w = {.l = {.highest_precision = options->highest_precision,
+               .for_cpus = options->for_cpus,
+               .no_locations = options->no_locations,
+               .next = 1,
+               .error = error},
+         .whole = whole,
+         .variables = variables};
+    liana__hlo *lists = liana__arena_allocate(&w.l.scratch, 5 * most * sizeof *lists);
     if (!lists) return liana__fail_memory(error, "the StableHLO text of an update");
     w.inputs = lists;
     w.values = lists + most;
     w.sums = lists + 2 * most;
     w.arguments = lists + 3 * most;
     w.results = lists + 4 * most;
-    liana_status status = write_module(&w, options);
-    free(lists);
-    if (status == LIANA_OK) {
-        *text = w.l.text.data;
-    } else {
-        liana__text_free(&w.l.text);
-    }
-    return status;
+    LIANA_TRY(write_module(&w, options));
+    *text = w.l.text.data;
+    w.l.text = (liana__text){0};
+    return LIANA_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "stablehlo/module.h"
 
-/* A graph that reads sums: its inputs are these, the f32 scalars, and what the rounds before it come to. */
+/* A graph that reads sums: its inputs are these, the f32 scalars, and the results of the rounds before it. */
 typedef struct liana__stablehlo_part {
     const liana_graph *graph;
     const size_t *sums_read; /* by input: an output of the shards */
@@ -13,13 +13,13 @@ typedef struct liana__stablehlo_part {
 
 enum { LIANA__MOST_WHOLE_ROUNDS = 4 };
 
-/* What a module is made of; see backends/whole_update.h. */
+/* The parts of a module; see backends/whole_update.h. */
 typedef struct liana__stablehlo_whole {
     const liana_graph *leaves;                                  /* shards side by side; outputs are their sums, f32 */
-    liana__stablehlo_part sum_rounds[LIANA__MOST_WHOLE_ROUNDS]; /* the last output is what a round comes to */
+    liana__stablehlo_part sum_rounds[LIANA__MOST_WHOLE_ROUNDS]; /* the last output is the result of a round */
     size_t num_sum_rounds;
     liana__stablehlo_part update;
-    const liana_graph *penalty; /* its output: what the weights add to the loss, f32 []; NULL: nothing */
+    const liana_graph *penalty; /* its output: the weights' share of the loss, f32 []; NULL: none */
     size_t num_scalars;
     int64_t num_losses; /* elements of the first sum that must be finite */
     int64_t rounds;     /* of shards in an update, one after the other */
@@ -30,7 +30,7 @@ typedef struct liana__stablehlo_whole {
     int64_t table_rows; /* of every table */
 } liana__stablehlo_whole;
 
-/* What became of an update; the numbers are those of liana__whole_status. */
+/* The outcome of an update; the numbers are those of liana__whole_status. */
 enum {
     LIANA__STEP_DONE,
     LIANA__STEP_BAD_SUMS,
@@ -67,7 +67,7 @@ int64_t liana__stablehlo_whole_columns(const liana__stablehlo_whole *whole);
  *   5. the variables; the buffers of those that change are donated.
  *
  * Its results are f32 [steps, liana__stablehlo_whole_columns], and the new values of variables. A row has the first
- * sum, the penalty if there is one, and what became of the update. After an update that went wrong no other one is
+ * sum, the penalty if there is one, and the outcome of the update. After an update that went wrong no other one is
  * done. The caller frees *text. Errors: those of liana__stablehlo_print; UNIMPLEMENTED for sums that are not f32. */
 liana_status liana__stablehlo_print_whole(const liana__stablehlo_whole *whole,
                                           const liana__stablehlo_variables *variables,

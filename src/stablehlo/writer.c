@@ -149,6 +149,12 @@ void liana__hlo_add_array(liana__text *attributes, const char *name, const int64
 
 /* ---- ops ---- */
 
+void liana__lowering_free(liana__lowering *l)
+{
+    liana__text_free(&l->text);
+    liana__arena_free(&l->scratch);
+}
+
 void liana__hlo_indent(liana__lowering *l)
 {
     liana__text_add(&l->text, "%*s", 4 + 4 * l->depth, "");
@@ -194,36 +200,68 @@ liana__hlo liana__hlo_parameter(liana__lowering *l, liana_dtype dtype, liana_sha
     return (liana__hlo){.id = l->next++, .dtype = dtype, .shape = shape};
 }
 
+void liana__hlo_add_values(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) liana__text_add(&l->text, "%s%%%u", i ? ", " : "", values[i].id);
+}
+
+void liana__hlo_add_types(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__text_add(&l->text, "(");
+    for (size_t i = 0; i < count; i++) {
+        liana__text_add(&l->text, "%s%s", i ? ", " : "", liana__hlo_print_type(values[i].dtype, &values[i].shape).text);
+    }
+    liana__text_add(&l->text, ")");
+}
+
 liana__hlo_op liana__hlo_begin(liana__lowering *l, const char *name, const liana__hlo *operands, size_t count)
 {
     liana__hlo_op op = {.operands = operands, .count = count, .result.id = l->next++};
     liana__hlo_indent(l);
     liana__text_add(&l->text, "%%%u = \"stablehlo.%s\"(", op.result.id, name);
-    for (size_t i = 0; i < count; i++) liana__text_add(&l->text, "%s%%%u", i ? ", " : "", operands[i].id);
+    liana__hlo_add_values(l, operands, count);
     liana__text_add(&l->text, ")");
     return op;
 }
 
+void liana__hlo_begin_block(liana__lowering *l, liana__hlo *parameters, size_t count)
+{
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "  ^bb0(");
+    for (size_t i = 0; i < count; i++) {
+        liana__hlo *value = &parameters[i];
+        *value = liana__hlo_parameter(l, value->dtype, value->shape);
+        liana__text_add(&l->text, "%s%%%u: %s", i ? ", " : "", value->id,
+                        liana__hlo_print_type(value->dtype, &value->shape).text);
+    }
+    liana__text_add(&l->text, "):\n");
+    l->depth++;
+}
+
+void liana__hlo_end_block(liana__lowering *l, const liana__hlo *values, size_t count)
+{
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "\"stablehlo.return\"(");
+    liana__hlo_add_values(l, values, count);
+    liana__text_add(&l->text, ") : ");
+    liana__hlo_add_types(l, values, count);
+    liana__text_add(&l->text, " -> ()\n");
+    l->depth--;
+    liana__hlo_indent(l);
+    liana__text_add(&l->text, "}");
+}
+
 void liana__hlo_begin_region(liana__lowering *l, liana__hlo_op *op, liana_dtype dtype, liana__hlo parameters[2])
 {
-    for (int i = 0; i < 2; i++) parameters[i] = liana__hlo_parameter(l, dtype, LIANA_SCALAR);
-    const char *type = dtype_names[dtype];
+    for (int i = 0; i < 2; i++) parameters[i] = (liana__hlo){.dtype = dtype, .shape = LIANA_SCALAR};
     liana__text_add(&l->text, op->has_regions ? ", {\n" : " ({\n");
     op->has_regions = true;
-    liana__hlo_indent(l);
-    liana__text_add(&l->text, "  ^bb0(%%%u: tensor<%s>, %%%u: tensor<%s>):\n", parameters[0].id, type, parameters[1].id,
-                    type);
-    l->depth++;
+    liana__hlo_begin_block(l, parameters, 2);
 }
 
 void liana__hlo_end_region(liana__lowering *l, liana__hlo value)
 {
-    liana__hlo_indent(l);
-    liana__text_add(&l->text, "\"stablehlo.return\"(%%%u) : (%s) -> ()\n", value.id,
-                    liana__hlo_print_type(value.dtype, &value.shape).text);
-    l->depth--;
-    liana__hlo_indent(l);
-    liana__text_add(&l->text, "}");
+    liana__hlo_end_block(l, &value, 1);
 }
 
 liana__hlo liana__hlo_end(liana__lowering *l, liana__hlo_op *op, liana_dtype dtype, liana_shape shape,
@@ -239,12 +277,9 @@ liana__hlo liana__hlo_end(liana__lowering *l, liana__hlo_op *op, liana_dtype dty
         if (attributes->failed) l->text.failed = true;
         liana__text_free(attributes);
     }
-    liana__text_add(&l->text, " : (");
-    for (size_t i = 0; i < op->count; i++) {
-        liana__text_add(&l->text, "%s%s", i ? ", " : "",
-                        liana__hlo_print_type(op->operands[i].dtype, &op->operands[i].shape).text);
-    }
-    liana__text_add(&l->text, ") -> %s", liana__hlo_print_type(dtype, &shape).text);
+    liana__text_add(&l->text, " : ");
+    liana__hlo_add_types(l, op->operands, op->count);
+    liana__text_add(&l->text, " -> %s", liana__hlo_print_type(dtype, &shape).text);
     liana__hlo_end_line(l);
     return op->result;
 }

@@ -1,16 +1,17 @@
-/* Compares what the processes of a cluster have: versions, settings, data, arithmetic. */
+/* Compares the versions, settings, data and arithmetic of the processes of a cluster. */
 #include "step/agreement.h"
 
 #include "base/crc32c.h"
 #include "base/message.h"
 #include "base/random.h"
 #include "base/scoped.h"
-#include "exec/program.h"
 #include "kernels/onednn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__program_destroy, liana__program)
 
 /* ---- facts ---- */
 
@@ -273,17 +274,15 @@ static liana_status digest_outputs(const liana__program *program, uint32_t *dige
 static liana_status compute_digest(liana__device *device, liana__variables *variables, liana_graph *graph,
                                    uint32_t *digest, liana__error *error)
 {
-    liana__program *program;
+    LIANA__SCOPED_BY(liana__program_destroy_scoped) liana__program *program = NULL;
     *digest = 0;
     LIANA_TRY(liana__program_create(device, graph, "agreement", variables, &program, error));
-    liana_status status = feed_all(program, error);
-    if (status == LIANA_OK) status = liana__program_run(program, error);
-    if (status == LIANA_OK) status = digest_outputs(program, digest, error);
-    liana__program_destroy(program);
-    return status;
+    LIANA_TRY(feed_all(program, error));
+    LIANA_TRY(liana__program_run(program, error));
+    return digest_outputs(program, digest, error);
 }
 
-/* Gathers everybody's digest. `difference` says what differs; "": nothing. */
+/* Gathers everybody's digest. `difference` describes the first difference; "": none. */
 static liana_status compare_digests(liana__cluster *cluster, uint32_t own, char *difference, liana__error *error)
 {
     const size_t count = liana__cluster_size(cluster);

@@ -1,14 +1,12 @@
-/* agreement.h - what all processes of a cluster must have in common: compared before the first step.
+/* agreement.h - compares the processes of a cluster before the first step.
  *
  * All processes call these functions in the same order, and each of them comes to the same answer. */
 #ifndef LIANA_STEP_AGREEMENT_H
 #define LIANA_STEP_AGREEMENT_H
 
-#include "base/text.h"
 #include "base/value.h"
-#include "distribute/cluster/cluster.h"
 #include "exec/program.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 /* Keys with values, as texts. Zero-initialise; free with liana__facts_free. */
 typedef struct liana__facts {
@@ -23,7 +21,7 @@ void liana__facts_add(liana__facts *facts, const char *key, const char *value);
  * are called by their `name`, or by their number. */
 void liana__facts_add_tree(liana__facts *facts, const char *key, const liana__value *tree);
 
-/* Compares with what the other processes say. *same: all have the same facts. Errors: those of the cluster. */
+/* Compares with the facts of the other processes. *same: all have the same facts. Errors: those of the cluster. */
 liana_status liana__facts_compare(const liana__facts *facts, liana__cluster *cluster, bool *same, liana__error *error)
     LIANA_MUST_USE;
 /* The same, where a difference is an error. Errors: INVALID_CONFIG with the first key that differs from the chief's,
@@ -48,16 +46,46 @@ liana_status liana__agree_on_isa(liana_context *context, liana__cluster *cluster
  * named). */
 liana_status liana__agree_on_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                   liana_graph *graph, liana__error *error) LIANA_MUST_USE;
-/* The same, where `difference` then says what differs; "": nothing. */
+/* The same, where `difference` then describes the first difference; "": none. */
 enum { LIANA__DIFFERENCE_SIZE = 300 };
 liana_status liana__compare_sums(liana__device *device, liana__variables *variables, liana__cluster *cluster,
                                  liana_graph *graph, char *difference, liana__error *error) LIANA_MUST_USE;
-/* What to do about it. */
+/* The remedy. */
 extern const char *const liana__same_processors;
 
 /* ---- numbers ---- */
 
 void liana__facts_add_number(liana__facts *facts, const char *key, double value);
 void liana__facts_add_seed(liana__facts *facts, uint64_t seed);
+
+/* ---- graph facts ---- */
+
+/* Graphs as facts that processes compare. */
+
+/* The inputs, variables and outputs of a graph by their names, with dtypes and shapes, and its precision. `key` names
+ * the graph: "a shard of mine". */
+void liana__facts_add_graph(liana__facts *facts, const char *key, const liana_graph *graph);
+
+/* Its ops with their inputs and attributes, the values of its constants, and the assignments to its variables. Three
+ * things are left out, since they may differ from process to process and change no bits: where an op was built (the
+ * paths of sources), on which device of a scope it is computed, and which nodes are recomputed to save memory. */
+void liana__facts_add_ops(liana__facts *facts, const char *key, const liana_graph *graph);
+
+/* A graph, and its device. */
+typedef struct liana__graph_agreement {
+    liana__device *device;
+    liana__variables *variables;
+    liana__cluster *cluster;
+    const char *name; /* "a shard of the step 'gan'" */
+} liana__graph_agreement;
+
+/* Compares the graph, its ops and the values of its variables, and then each process's results for made-up examples.
+ * The graph is freed. `facts` are compared too. Errors: INVALID_CONFIG with the difference; UNAVAILABLE for a process
+ * that computes other bits; those of compiling. */
+liana_status liana__agree_on_graph(const liana__graph_agreement *own, liana_graph *graph, liana__facts *facts,
+                                   liana__error *error) LIANA_MUST_USE;
+/* `facts`, the graph and its ops alone. Errors: INVALID_CONFIG with the difference. */
+liana_status liana__agree_on_ops(const liana__graph_agreement *own, const liana_graph *graph, liana__facts *facts,
+                                 liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* What builders of shards have in common: sums by name, and by examples that may be missing. */
+/* Common code of shard builders: sums by name, and by examples that may be missing. */
 #include "step/builders.h"
 
 #include <liana/ops.h>

@@ -1,15 +1,43 @@
-/* builders.h - what a step is made of: a shard builder and an update builder.
+/* builders.h - the two builders of a step: a shard builder and an update builder.
  *
- * A shard builder builds the graph of a shard: a few examples of a batch, what they give, the gradients. A model with
- * its losses is one, a model function of an estimator another, a program's own function a third. An update builder
- * builds what happens once for a batch, of the sums over all shards. The optimizer with clipping, decay, averages,
- * regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
+ * A shard builder builds the graph of a shard: a few examples of a batch, their sums, the gradients. A model with its
+ * losses is one, a model function of an estimator another, a program's own function a third. An update builder builds
+ * the update, which happens once for a batch, from the sums over all shards. The optimizer with clipping, decay,
+ * averages, regularisers and constraints is one, a program's own function another. All else is the step's (step.h). */
 #ifndef LIANA_STEP_BUILDERS_H
 #define LIANA_STEP_BUILDERS_H
 
+#include "base/error.h"
 #include "batch/batch.h"
 #include "distribute/strategy.h"
-#include "step/fault.h"
+
+/* ---- fault ---- */
+
+/* Numbers of a step that are not finite: found before the update is applied, or in its results. */
+
+typedef enum liana__fault_kind {
+    LIANA__FAULT_NONE,
+    LIANA__FAULT_LOSS,    /* a loss; the update was not applied */
+    LIANA__FAULT_SUM,     /* a sum with a name of the program's; the update was not applied */
+    LIANA__FAULT_SUMS,    /* a gradient or a statistic; the update was not applied */
+    LIANA__FAULT_PENALTY, /* the penalty of the weights; the update was not applied */
+    LIANA__FAULT_SCALAR,  /* a scalar of the update; the update was not applied */
+    LIANA__FAULT_UPDATE,  /* a result of the update; the variables are spoilt */
+} liana__fault_kind;
+
+typedef struct liana__fault {
+    liana__fault_kind kind;
+    char name
+        [512]; /* of the variable whose gradient or value it is; of the output whose loss it is; of a scalar; or "" */
+    bool of_validation;
+    double value;  /* of a loss, a sum with a name or a scalar */
+    int64_t count; /* numbers that are not finite */
+} liana__fault;
+
+/* "the loss is nan", "the gradient of 'dense/kernel' has 12 numbers that are not finite". In `text`. */
+const char *liana__fault_describe(const liana__fault *fault, char *text, size_t size);
+
+/* ---- builders ---- */
 
 /* ---- sums ---- */
 
@@ -30,7 +58,7 @@ typedef struct liana__step_sums {
     size_t count, num_gradients;
 } liana__step_sums;
 
-/* The item of a variable; NULL: there is none. */
+/* The item of a variable; NULL: missing. */
 const liana__step_sum *liana__step_sums_find(const liana__step_sums *sums, const char *variable);
 
 /* ---- shards ---- */
@@ -69,27 +97,27 @@ typedef struct liana__shard_builder {
     size_t num_components;
     size_t num_sums;
     size_t num_losses;         /* of the vector's first sums: they must be finite */
-    size_t num_leaf_variables; /* all that shards read are among the first so many variables */
-    /* Of COUNTING: what losses divide by is known once the whole batch was counted. It then sets the rows of a
+    size_t num_leaf_variables; /* shards read only variables before this one */
+    /* Of COUNTING: the divisors of losses are known once the whole batch was counted. It then sets the rows of a
      * component that training reads. */
     size_t num_counts;
     void (*take_counts)(void *user, const liana__batch *batch, const float *counts);
-    /* Builds the graph of what the variables add to the loss of each example: one output, f32 []. It is added to the
+    /* Builds the graph of the penalty that is added to the loss of each example: one output, f32 []. It is added to the
      * sum `penalty_sum`. NULL: nothing. */
     liana_status (*build_penalty)(void *user, liana_graph **graph, liana__error *error);
     size_t penalty_sum;
     /* Says in *fault which number of the vector is not finite but must be. False: none is. */
     bool (*find_fault)(void *user, const float *sums, liana__fault *fault);
-    /* Completes the message of a fault: whose it is, and what to do. NULL: it is complete. */
+    /* Completes the message of a fault with its owner, and with advice. NULL: it is complete. */
     void (*explain_fault)(void *user, const liana__fault *fault, liana__error *error);
-    /* Whether a batch can be trained on, beside its size. NULL: any can. */
+    /* Whether a batch can be trained on; its size is checked elsewhere. NULL: any can. */
     liana_status (*check_batch)(void *user, const liana__batch *batch, liana__error *error);
     /* Completes the message of a failure. NULL: it is complete. */
     void (*name_error)(void *user, liana__error *error);
     void *user;
 } liana__shard_builder;
 
-/* What examples give, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
+/* Values by example, [size, ...], each times its weight, [size]; an invalid one: 1. So missing ones add nothing. */
 liana_tensor liana__by_example(liana_tensor each, liana_tensor weights);
 
 /* ---- updates ---- */
@@ -104,7 +132,7 @@ typedef struct liana__update_variable {
 
 typedef struct liana__update_builder {
     liana__update_functions functions;
-    /* What a sum that an input reads is called in messages. NULL: as the input. */
+    /* The name in messages of a sum that an input reads. NULL: as the input. */
     const char *(*name_sum)(void *user, const char *input);
     /* f32: the number of examples, then these. */
     size_t num_scalars;

@@ -1,4 +1,4 @@
-/* What a strategy's exchange of gradients makes of steps and results. */
+/* How a strategy's exchange of gradients changes steps and results. */
 #include "step/exchange.h"
 
 #include <stdio.h>

@@ -1,16 +1,30 @@
-/* exchange.h - what a strategy's exchange of gradients makes of steps and results: whether workers are in step, whose
- * a step is, and why results are other bits than those of one process. */
+/* exchange.h - how a strategy's exchange of gradients changes steps and results: whether workers are in step, the owner
+ * of a step, and the reason for other bits than those of one process. */
 #ifndef LIANA_STEP_EXCHANGE_H
 #define LIANA_STEP_EXCHANGE_H
 
+#include "base/format.h"
 #include "distribute/cluster/cluster.h"
 #include "distribute/strategy.h"
-#include "step/notes.h"
+
+/* ---- notes ---- */
+
+/* Sentences about findings and choices, for a caller that asked for them. */
+
+typedef struct liana__notes {
+    void (*tell)(void *user, const char *note); /* NULL: nobody asked */
+    void *user;
+} liana__notes;
+
+/* Tells a sentence, if somebody asked. Longer ones than 2,300 bytes are cut. */
+void liana__note(const liana__notes *notes, const char *format, ...) LIANA__PRINTF(2, 3);
+
+/* ---- exchange ---- */
 
 /* The most updates until all processes meet; 0: the workers are in step. `cluster` NULL: this process is alone. */
 size_t liana__span_steps_of(const liana__strategy *strategy, const void *options, const liana__cluster *cluster);
 
-/* What the exchange of gradients makes of results. */
+/* The effect of the exchange of gradients on results. */
 typedef struct liana__exchange_reason {
     char exchange[96]; /* liana__strategy.describe_arithmetic; empty: they are the bits of one process */
     char text[160];    /* "gradients are exchanged with ...", or empty */

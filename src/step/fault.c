@@ -1,5 +1,5 @@
 /* Says in words which number of a step is not finite. */
-#include "step/fault.h"
+#include "step/builders.h"
 
 #include "base/format.h"
 

@@ -1,5 +1,5 @@
 /* Describes graphs, so that processes can compare them. */
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 
 #include "base/crc32c.h"
 #include "base/scoped.h"
@@ -36,10 +36,10 @@ typedef struct op_place {
     liana__facts *facts;
     const liana__node *node;
     const char *graph;
-    const char *behind; /* the nearest name that it computes from; NULL: there is none */
+    const char *behind; /* the nearest name that it computes from; NULL: missing */
 } op_place;
 
-/* `what` of the op; NULL: the op itself. */
+/* The key of the fact `what` of the op; NULL: of the op itself. */
 static const char *key_of(const op_place *own, const char *what)
 {
     liana__arena *arena = &own->facts->arena;

@@ -1,4 +1,4 @@
-/* Runs an incident again, and says what was found. */
+/* Runs an incident again, and describes its first bad result. */
 #include "step/incident.h"
 
 #include "base/value_read.h"
@@ -19,7 +19,7 @@ static liana_status reserve(liana__arena *arena, liana__node *const *nodes, size
     *data = liana__arena_allocate(arena, (count + 1) * sizeof **data);
     for (size_t i = 0; *data && i < count; i++) {
         const size_t size = liana__byte_size(nodes[i]->dtype, &nodes[i]->shape);
-        /* The arena aligns what is as large as a cache line. */
+        /* The arena aligns memory of the size of a cache line. */
         (*data)[i] = liana__arena_allocate(arena, size < LIANA__ALIGNMENT ? LIANA__ALIGNMENT : size);
     }
     return arena->failed ? liana__fail_memory(error, "what a step read") : LIANA_OK;

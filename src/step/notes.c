@@ -1,5 +1,5 @@
 /* Formats and tells notes. */
-#include "step/notes.h"
+#include "step/exchange.h"
 
 #include <stdarg.h>
 

@@ -2,6 +2,7 @@
 #include "step/optimizer_builder.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ void liana__optimizer_builder_free(liana__optimizer_builder *update)
     *update = (liana__optimizer_builder){0};
 }
 
-/* ---- what changes ---- */
+/* ---- the changed variables ---- */
 
 static liana_status make_room(liana__optimizer_builder *update, liana__error *error)
 {
@@ -57,17 +58,16 @@ static liana_status cut(void *user, size_t num_slices, liana__error *error)
     free(update->first_pieces);
     update->cut_pieces = calloc(items->num_items + num_slices + 1, sizeof *update->cut_pieces);
     update->first_pieces = calloc(num_slices + 1, sizeof *update->first_pieces);
-    liana__slice_end *ends = calloc(num_slices + 1, sizeof *ends);
-    liana_status status = update->cut_pieces && update->first_pieces && ends
-                              ? liana__slices_choose(items->items, items->num_items, num_slices, ends, error)
-                              : liana__fail_memory(error, "the slices of an update");
-    for (size_t i = 0; status == LIANA_OK && i < num_slices; i++) {
+    LIANA__SCOPED_MEMORY liana__slice_end *ends = calloc(num_slices + 1, sizeof *ends);
+    if (!update->cut_pieces || !update->first_pieces || !ends)
+        return liana__fail_memory(error, "the slices of an update");
+    LIANA_TRY(liana__slices_choose(items->items, items->num_items, num_slices, ends, error));
+    for (size_t i = 0; i < num_slices; i++) {
         const size_t first = update->first_pieces[i];
         update->first_pieces[i + 1] =
             first + liana__slice_pieces(items->items, items->num_items, &ends[i], &update->cut_pieces[first]);
     }
-    free(ends);
-    return status;
+    return LIANA_OK;
 }
 
 static liana__update_slice pieces_of(const liana__optimizer_builder *update, size_t slice)

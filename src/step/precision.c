@@ -1,4 +1,4 @@
-/* Decides what a run computes in. */
+/* Decides the precision of a run. */
 #include "step/precision.h"
 
 #include "backends/pjrt/platform.h"
@@ -23,7 +23,7 @@ liana_precision liana__precision_named(const char *name)
     return LIANA_FLOAT32;
 }
 
-/* What mixed precision is at each level, best first: by what it gains from, and whether `auto` takes it. */
+/* Mixed precision at each level, best first: the feature that it gains from, and whether `auto` takes it. */
 static const struct level {
     liana__isa isa;
     const char *feature; /* of the processor, for bf16; NULL: none */
@@ -58,7 +58,7 @@ void liana__precision_name_feature(liana__isa isa, const liana__cpu_facts *facts
     }
 }
 
-/* What this device has for bf16, as the end of a sentence; whether it has something. */
+/* This device's feature for bf16, as the end of a sentence; whether it has one. */
 static bool describe_feature(const liana__device *device, char *text, size_t size)
 {
     const liana__isa isa = device->context->isa;

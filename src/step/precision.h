@@ -1,4 +1,4 @@
-/* precision.h - what a run computes in, and what `auto` means on this machine: the one place that decides. */
+/* precision.h - the precision of a run, and the meaning of `auto` on this machine. No other place decides it. */
 #ifndef LIANA_STEP_PRECISION_H
 #define LIANA_STEP_PRECISION_H
 
@@ -19,8 +19,8 @@ typedef struct liana__precision_choice {
     char note[320];            /* a line for the user; empty if there is nothing to say */
 } liana__precision_choice;
 
-/* What was asked for, with AUTO resolved for this device: by the processor's features, or the platform of a plugin. The
- * note also says if what was asked for is slower here than float32. */
+/* The asked precision, with AUTO resolved for this device: by the processor's features, or the platform of a plugin.
+ * The note also says if the precision is slower here than float32. */
 liana__precision_choice liana__precision_choose(const liana__device *device, liana_precision asked);
 
 /* The instructions for bf16 of a level that has some; and, where the kernel keeps the processor's better ones back,

@@ -1,7 +1,6 @@
-/* Runs the programs of a step again, with what they read. */
-#include "step/rerun.h"
+/* Runs the programs of a step again, with the same inputs. */
+#include "step/incident.h"
 
-#include "base/context.h"
 #include "base/scoped.h"
 #include "ir/graph.h"
 #include "optimizers/optimizer.h"
@@ -46,7 +45,7 @@ static void own(owners *all, uint32_t id, const char *layer)
     }
 }
 
-/* Of the graph of an update: from the variables that are assigned back to what they are computed from. */
+/* Of the graph of an update: from the variables that are assigned back to their inputs. */
 static void own_backwards(const liana__rerun *rerun, const liana_graph *graph, owners *all)
 {
     for (size_t i = 0; i < graph->num_assignments; i++) {
@@ -62,7 +61,7 @@ static void own_backwards(const liana__rerun *rerun, const liana_graph *graph, o
     }
 }
 
-/* Of the graph of a round: from the variables and their sums on to what is computed from them. */
+/* Of the graph of a round: from the variables and their sums on to the nodes that read them. */
 static void own_forwards(const liana__rerun *rerun, const liana_graph *graph, owners *all)
 {
     for (size_t id = 1; id < graph->num_nodes; id++) {
@@ -90,7 +89,7 @@ static liana_status note_owners(const liana__rerun *rerun, bool backwards, liana
     return liana__incident_note_layers(incident, layer_of_owned, &all, error);
 }
 
-/* ---- what a program read ---- */
+/* ---- the inputs of a program ---- */
 
 static liana_status read_variables(const liana__rerun *rerun, bool before, liana__incident *incident,
                                    liana__error *error)
@@ -133,11 +132,11 @@ static liana_status read_rows(const liana__rerun *rerun, const liana__leaf_batch
     return LIANA_OK;
 }
 
-/* What an update is given beside sums of shards. */
+/* The inputs of an update that are no sums of shards. */
 typedef struct given {
     float *scalars; /* the number of examples, then the update's; rounds may change them */
     size_t num_scalars;
-    const float *finished[LIANA_MAX_SUM_ROUNDS]; /* what the rounds before have come to */
+    const float *finished[LIANA_MAX_SUM_ROUNDS]; /* the results of the rounds before */
     size_t num_finished;
 } given;
 
@@ -176,7 +175,7 @@ static liana__value *example_value(const liana__rerun *rerun, int64_t example, l
     return map;
 }
 
-/* Says what the program is, and examines it. */
+/* Names the program, and examines it. */
 static liana_status examine(const liana__rerun *rerun, const liana__fault *fault, const char *what,
                             const liana__leaf *shard, liana__incident *incident, liana__error *error)
 {
@@ -322,7 +321,7 @@ static liana_status collect_sum(const liana__rerun *rerun, const liana__fault *f
 /* ---- the update ---- */
 
 /* A round of sums: for clipping by norms, for the ratios of LAMB and LARS, for a rate that follows the training. If it
- * is good, `own` gets what it comes to. */
+ * is good, `own` gets its results. */
 static liana_status collect_round(const liana__rerun *rerun, const liana__fault *fault, given *own,
                                   liana__incident *incident, liana__error *error)
 {

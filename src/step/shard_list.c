@@ -1,9 +1,9 @@
-/* Lists the leaves of a batch. */
+/* Lists the shards of a batch. */
 #include "step/shard_list.h"
 
 #include "batch/cut.h"
-#include "distribute/cluster/cluster.h"
 
+#include "base/scoped.h"
 #include <stdlib.h>
 
 liana_status liana__shard_list_create(int64_t largest, int64_t microbatch, const liana__cluster *cluster,
@@ -34,7 +34,7 @@ static liana__leaf_batch batch_of(const liana__shard_list *list, size_t count)
                                .worker_ends = list->num_workers ? list->ends : NULL};
 }
 
-/* Who has which of `num_shards` shards. */
+/* The shards of each worker, of `num_shards`. */
 static void share(liana__shard_list *list, int64_t num_shards)
 {
     if (list->num_workers == 0) return;
@@ -49,7 +49,7 @@ liana__leaf_batch liana__shard_list_whole(liana__shard_list *list, int64_t count
     for (int64_t i = 0; i < cut.count; i++) {
         list->leaves[i] = (liana__leaf){liana__cut_begin(&cut, i), liana__cut_size(&cut, i)};
     }
-    /* Who has which is the strategy's to say, once all know who is left. */
+    /* The strategy gives shards to workers, once all know which workers are left. */
     liana__leaf_batch batch = batch_of(list, (size_t)cut.count);
     batch.worker_ends = NULL;
     return batch;
@@ -97,4 +97,33 @@ liana__leaf_batch liana__shard_list_of(liana__shard_list *list, const liana__bat
         return liana__shard_list_whole(list, batch->count);
     }
     return with_gaps(list, batch);
+}
+
+/* ---- shards for workers ---- */
+
+/* How unevenly shards may be shared out so that ranges have few blocks. */
+static const double SHARE_TOLERANCE = 0.05;
+
+liana_status liana__share_shards(size_t num_shards, size_t num_workers, liana__leaf_range *ranges, liana__error *error)
+{
+    return liana__tree_assign(num_shards, num_workers, NULL, SHARE_TOLERANCE, ranges, error);
+}
+
+liana_status liana__share_among(size_t num_shards, size_t num_workers, const bool *is_there, liana__leaf_range *ranges,
+                                liana__error *error)
+{
+    LIANA__SCOPED_MEMORY double *speeds = malloc(num_workers * sizeof *speeds);
+    if (!speeds) return liana__fail_memory(error, "the shards of a batch");
+    for (size_t i = 0; i < num_workers; i++) speeds[i] = is_there[i] ? 1 : 0;
+    return liana__tree_assign(num_shards, num_workers, speeds, SHARE_TOLERANCE, ranges, error);
+}
+
+liana_status liana__share_among_workers(size_t num_shards, const liana__cluster *cluster, liana__leaf_range *ranges,
+                                        liana__error *error)
+{
+    const size_t num_workers = cluster->place.num_workers;
+    LIANA__SCOPED_MEMORY bool *is_there = malloc(num_workers * sizeof *is_there);
+    if (!is_there) return liana__fail_memory(error, "the shards of a batch");
+    for (size_t i = 0; i < num_workers; i++) is_there[i] = liana__cluster_is_member(cluster, i);
+    return liana__share_among(num_shards, num_workers, is_there, ranges, error);
 }

@@ -20,7 +20,7 @@ void liana__shard_sums_free(liana__shard_sums *own);
 /* Adds the gradients of a sum with respect to variables of the graph. */
 void liana__shard_sums_add_gradients(liana_location here, liana__shard_sums *own, liana_tensor loss,
                                      const liana_tensor *variables, size_t count);
-/* Adds what averages follow, each times the number of examples. */
+/* Adds the statistics of moving averages, each times the number of examples. */
 void liana__shard_sums_add_statistics(liana_location here, liana__shard_sums *own, liana_tensor examples,
                                       const liana_variable_update *updates, size_t count);
 /* The number of a shard's examples; `present` [size] is 1 for those that are there, invalid: all are. */
@@ -29,8 +29,8 @@ liana_tensor liana__count_examples(liana_location here, liana_graph *graph, lian
 /* Makes the vector and the sums the outputs. */
 void liana__shard_sums_finish(const liana__shard_sums *own, liana_tensor vector);
 
-/* Keeps what the first shard gives, with texts in the arena, and holds later ones to it: false if they differ. Errors:
- * OUT_OF_MEMORY, in the arena. */
+/* Keeps the sums of the first shard, with texts in the arena, and holds later ones to them: false if they differ.
+ * Errors: OUT_OF_MEMORY, in the arena. */
 bool liana__shard_sums_keep(const liana__shard_sums *own, liana__arena *arena, liana__step_sums *kept);
 
 #endif

@@ -1,4 +1,4 @@
-/* Updates by slices: what an update changes, and the graphs that update a slice of it. */
+/* Updates by slices: the items of an update, and the graphs that update a slice of them. */
 #include "step/slice_update.h"
 
 #include "ir/graph.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what an update changes ---- */
+/* ---- the items of an update ---- */
 
 static liana_status check_reads(const liana__update_rule *rule, liana__error *error)
 {
@@ -252,7 +252,7 @@ typedef struct builder {
     const liana__update_slice *slice;
     liana_graph *graph;
     liana_tensor *gradient_sums;  /* by piece; invalid for averages */
-    liana_tensor *statistic_sums; /* by variable; invalid for what the slice does not have */
+    liana_tensor *statistic_sums; /* by variable; invalid for variables that the slice does not have */
     liana_tensor count, learning_rate, iteration;
     liana_tensor sums[LIANA_MAX_SUM_ROUNDS]; /* finished ones */
     size_t num_rounds;                       /* of finished sums */
@@ -347,7 +347,7 @@ static liana_tensor gradient_of(const builder *b, size_t index, liana_tensor var
     return liana_op_add(gradient, change);
 }
 
-/* What the optimizer is given for a piece, which is trainable piece number `row` of the slice. */
+/* The optimizer's inputs for a piece, which is trainable piece number `row` of the slice. */
 static liana_optimizer_step step_of(const builder *b, size_t index, int64_t row)
 {
     const liana__update_items *items = b->items;
@@ -418,7 +418,7 @@ static liana_tensor sum_piece(const builder *b, size_t round, size_t index, int6
     return known->num_sums == 1 ? columns[0] : liana_op_concat(columns, known->num_sums, 1);
 }
 
-/* Joins any number of tensors along axis 0; overwrites them. concat takes so many at once. */
+/* Joins any number of tensors along axis 0; overwrites them. The most inputs of one concat. */
 static liana_tensor join(liana_tensor *tensors, size_t count)
 {
     enum { MAX_INPUTS = 1024 };

@@ -11,7 +11,6 @@
 #include "distribute/slices.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
-#include "optimizers/optimizer.h"
 #include "optimizers/update_rule.h"
 
 /* No variable. */
@@ -34,7 +33,7 @@ typedef struct liana__updated_variable {
     const char *owner_name;
 } liana__updated_variable;
 
-/* What an update changes. */
+/* The items of an update. */
 typedef struct liana__update_items {
     const liana__updated_variable *variables;
     size_t count; /* of them */
@@ -50,8 +49,8 @@ typedef struct liana__update_items {
     liana__arena arena;
 } liana__update_items;
 
-/* Lists what changes. The variables are borrowed. Errors: OUT_OF_MEMORY; INVALID_CONFIG for an optimizer that declares
- * more sums than there may be. */
+/* Lists the variables that change. The variables are borrowed. Errors: OUT_OF_MEMORY; INVALID_CONFIG for an optimizer
+ * that declares more sums than there may be. */
 liana_status liana__update_items_create(const liana__updated_variable *variables, size_t count,
                                         const liana__update_rule *rule, liana__update_items *items, liana__error *error)
     LIANA_MUST_USE;
@@ -82,8 +81,8 @@ liana_status liana__build_slice_sums(liana_context *context, const liana__update
                                      const liana__update_slice *slice, size_t round, liana_graph **graph)
     LIANA_MUST_USE;
 
-/* The same of all items in one slice, with a second output "finished", which is what liana__finish_sums comes to, as a
- * slice's graphs read it. Sums are added in f32, in the device's order. */
+/* The same of all items in one slice, with a second output "finished", the result of liana__finish_sums, as a slice's
+ * graphs read it. Sums are added in f32, in the device's order. */
 liana_status liana__build_finished_sums(liana_context *context, const liana__update_items *items,
                                         const liana__update_slice *slice, size_t round, liana_graph **graph)
     LIANA_MUST_USE;

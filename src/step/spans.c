@@ -1,10 +1,10 @@
 /* Spans of updates, until all their steps are done. */
 #include "step/spans.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "batch/cut.h"
 #include "step/step_internal.h"
-#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ typedef struct span_run {
 
 /* ---- a share ---- */
 
-/* Who computes which shards of a batch that every process has. */
+/* Divides the shards of a batch that every process has. */
 static liana_status divide(span_run *own, const liana__leaf_batch *shards, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers, self = own->cluster->place.rank;
@@ -196,7 +196,7 @@ static liana_status run_all(span_run *own, liana__error *error)
                        num_steps - count_done(own), num_steps);
 }
 
-/* ---- what processes say of steps ---- */
+/* ---- records of steps ---- */
 
 /* Where the records of a process are, by step. Those of a second try come behind others of later steps. */
 static void find_records(const span_run *own, const liana__gathered *all, size_t rank, const char **records)
@@ -230,15 +230,13 @@ static void add_records(span_run *own, const liana__gathered *all)
 
 static liana_status share_records(span_run *own, liana__error *error)
 {
-    liana__gathered all = {0};
-    const liana_status status =
-        liana__cluster_gather_sized(own->cluster, own->records.data, own->records.length, &all, error);
-    if (status == LIANA_OK) add_records(own, &all);
-    liana__gathered_free(&all);
-    return status;
+    LIANA__SCOPED(liana__gathered) all = {0};
+    LIANA_TRY(liana__cluster_gather_sized(own->cluster, own->records.data, own->records.length, &all, error));
+    add_records(own, &all);
+    return LIANA_OK;
 }
 
-/* ---- what is lost ---- */
+/* ---- lost examples ---- */
 
 static void note_lost(span_run *own, size_t worker, int64_t lost)
 {
@@ -262,25 +260,23 @@ static liana_status count_lost(span_run *own, liana__error *error)
     bool any = false;
     for (size_t i = 0; i < num_workers; i++) any |= own->outcome.died[i];
     if (!any || own->attempt.is_asynchronous) return LIANA_OK;
-    int64_t *positions = calloc(num_workers, sizeof *positions);
+    LIANA__SCOPED_MEMORY int64_t *positions = calloc(num_workers, sizeof *positions);
     if (!positions) return liana__fail_memory(error, "a span of updates");
-    liana_status status = LIANA_OK;
-    for (size_t step = 0; status == LIANA_OK && step < own->span->num_steps; step++) {
+    for (size_t step = 0; step < own->span->num_steps; step++) {
         const int64_t total = own->totals[step] ? own->totals[step] : own->step->plan.batch_size;
         const liana__cut cut = liana__cut_batch(total, own->step->plan.microbatch);
-        status = liana__share_among((size_t)cut.count, num_workers, own->was_there, own->ranges, error);
-        for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+        LIANA_TRY(liana__share_among((size_t)cut.count, num_workers, own->was_there, own->ranges, error));
+        for (size_t i = 0; i < num_workers; i++) {
             for (size_t k = own->ranges[i].begin; k < own->ranges[i].end; k++) {
                 positions[i] += liana__cut_size(&cut, (int64_t)k);
             }
         }
     }
-    for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+    for (size_t i = 0; i < num_workers; i++) {
         const int64_t lost = positions[i] - own->outcome.examples[i];
         if (own->outcome.died[i]) note_lost(own, i, lost > 0 ? lost : 0);
     }
-    free(positions);
-    return status;
+    return LIANA_OK;
 }
 
 /* ---- a span ---- */
@@ -338,6 +334,7 @@ liana_status liana__step_run_span(liana__step *step, const liana__step_span *spa
                                   liana__error *error)
 {
     const liana__step_plan *plan = &step->plan;
+    LIANA__SCOPED_BY(free_run)
     span_run own = {.step = step, .span = span, .result = result, .cluster = liana__step_cluster(step)};
     own.attempt.is_asynchronous = plan->strategy->is_asynchronous(plan->devices.options);
     own.record_size = sizeof own.made + plan->shards->num_sums * sizeof(float);
@@ -347,7 +344,5 @@ liana_status liana__step_run_span(liana__step *step, const liana__step_span *spa
                            "a loss divides by the elements of whole batches that a mask leaves, which workers that are "
                            "not in step do not know: use synchronous updates of all workers");
     }
-    const liana_status status = run(&own, error);
-    free_run(&own);
-    return status;
+    return run(&own, error);
 }

@@ -7,13 +7,13 @@
 #include "step/exchange.h"
 #include "step/step.h"
 
-/* Who computes in a try of a span. */
+/* The workers that compute in a try of a span. */
 typedef struct liana__span_try {
     bool is_asynchronous; /* an update is one worker's batch; else of the first workers' shares of one batch */
     size_t num_there;     /* workers */
 } liana__span_try;
 
-/* What a process says of a step whose gradients were used. */
+/* The record of a process about a step whose gradients were used. */
 typedef struct liana__span_record {
     int64_t total;   /* positions of the whole batch */
     int64_t count;   /* examples of the own share */
@@ -37,23 +37,23 @@ typedef struct liana__step_span {
     liana_status (*scalars)(void *user, size_t update, float *scalars, liana__error *error);
     /* After all tries, in every process. NULL: nothing. */
     liana_status (*end)(void *user, liana__error *error);
-    /* Then what each process said of each step: steps in order, and in a step processes by rank. */
+    /* Then the record of each process about each step: steps in order, and in a step processes by rank. */
     void (*add)(void *user, size_t step, const liana__span_record *record, const float *sums);
     void *user;
 } liana__step_span;
 
-/* What came of a span: the same in all processes. */
+/* The result of a span: the same in all processes. */
 typedef struct liana__span_result {
     liana__span_counts counts;
     liana__span_try attempt; /* the last one */
     liana__span_step *steps; /* [num_steps]; the caller's, zeros before; NULL: nobody asks */
-    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where nobody is left who knows; as `steps` */
+    int64_t *totals;         /* [num_steps]: positions of each batch, 0 where no living process knows; as `steps` */
 } liana__span_result;
 
-/* Runs all steps. After a death those that are left do what is left to do, where that repeats no gradient that stays;
- * else the examples that were lost are counted. All processes call it at the same time, and meet after it. Errors:
- * those of the functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by what
- * whole batches have; those of the cluster; the same in all processes. */
+/* Runs all steps. After a death the other workers do the remaining steps, where no applied gradient is repeated; else
+ * the lost examples are counted. All processes call it at the same time, and meet after it. Errors: those of the
+ * functions; OUT_OF_RANGE for numbers that are not finite; INVALID_CONFIG for losses that divide by counts of whole
+ * batches; those of the cluster; the same in all processes. */
 liana_status liana__step_run_span(liana__step *step, const liana__step_span *span, liana__span_result *result,
                                   liana__error *error) LIANA_MUST_USE;
 

@@ -1,7 +1,7 @@
 /* One update, or one evaluation of a batch, as a strategy computes it. */
+#include "base/scoped.h"
 #include "step/step_internal.h"
 
-#include "distribute/cluster/cluster.h"
 #include "step/exchange.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static liana_status make_strategy(liana__step *step, liana__error *error)
 /* An update without a value of its own begins at zero. */
 static liana_status add_variable(liana__step *step, const liana__update_variable *variable, liana__error *error)
 {
-    float *values = NULL;
+    LIANA__SCOPED_MEMORY float *values = NULL;
     const liana__strategy_functions *functions = step->plan.strategy->functions;
     if (functions->hold && !step->plan.update->shares_variables) {
         return functions->hold(step->instance, variable->name, variable->dtype, &variable->shape, variable->begins_at,
@@ -58,10 +58,7 @@ static liana_status add_variable(liana__step *step, const liana__update_variable
         if (!values) return liana__fail_memory(error, variable->name);
         for (int64_t i = 0; i < count; i++) values[i] = (float)variable->begins_at;
     }
-    const liana_status status =
-        liana__variables_add(step->variables, variable->name, variable->dtype, &variable->shape, values, error);
-    free(values);
-    return status;
+    return liana__variables_add(step->variables, variable->name, variable->dtype, &variable->shape, values, error);
 }
 
 static liana_status make_room(liana__step *step, liana__error *error)
@@ -149,7 +146,7 @@ liana_status liana__step_prepare(liana__step *step, int64_t count, bool training
     return liana__step_name_error(step, prepare(step, count, training, error), error);
 }
 
-/* ---- what it is made of ---- */
+/* ---- members ---- */
 
 const liana__step_plan *liana__step_plan_of(const liana__step *step)
 {

@@ -1,8 +1,8 @@
-/* step.h - one update, or one evaluation of a batch: what every training, estimator and loop of a program's own does.
+/* step.h - one update, or one evaluation of a batch: the common engine of trainings, estimators and loops of programs.
  *
- * A batch is cut into shards. The shard builder's program computes of each shard sums: of what its examples give, of
- * gradients, of statistics. The strategy adds the sums up over the shards. The update builder's program changes the
- * variables by them. On a device that can do it, all of this is one program.
+ * A batch is cut into shards. The shard builder's program computes sums of each shard: values by example, gradients,
+ * statistics. The strategy adds the sums up over the shards. The update builder's program changes the variables by
+ * them. On a device that can do it, all of this is one program.
  *
  * A step gives and takes state. It knows no model, no loss, no file and no configuration. */
 #ifndef LIANA_STEP_STEP_H
@@ -14,7 +14,7 @@ typedef struct liana__step liana__step;
 
 enum { LIANA__MAX_STEPS_PER_EXECUTION = 10000 };
 
-/* What a step is made of. The builders are borrowed. */
+/* The plan of a step. The builders are borrowed. */
 typedef struct liana__step_plan {
     const liana__shard_builder *shards;
     const liana__update_builder *update; /* NULL: the step only measures */
@@ -36,7 +36,7 @@ liana_status liana__step_create(const liana__step_plan *plan, liana__variables *
                                 liana__error *error) LIANA_MUST_USE;
 void liana__step_destroy(liana__step *step);
 
-/* Compiles what batches of `count` examples need, so that no step has to. Errors: those of the builders, of
+/* Compiles the programs for batches of `count` examples, so that no step has to. Errors: those of the builders, of
  * compiling. */
 liana_status liana__step_prepare(liana__step *step, int64_t count, bool training, liana__error *error) LIANA_MUST_USE;
 
@@ -60,7 +60,7 @@ liana_status liana__step_measure(liana__step *step, const liana__batch *batch, v
 liana_status liana__step_measure_in_section(liana__step *step, const liana__batch *batch, void *outputs,
                                             const float **sums, liana__error *error) LIANA_MUST_USE;
 
-/* What the last update found; kind NONE: all numbers that must be finite are. Borrowed until the next one. */
+/* The fault of the last update; kind NONE: all numbers that must be finite are. Borrowed until the next one. */
 const liana__fault *liana__step_fault(const liana__step *step);
 
 /* ---- several updates as one execution of a device's program ----
@@ -71,16 +71,16 @@ const liana__fault *liana__step_fault(const liana__step *step);
 size_t liana__step_most_staged(const liana__step *step);
 /* Takes the next update's batch, which has examples; its rows are copied. Errors: those of liana__step_update. */
 liana_status liana__step_stage(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
-/* Begins to do what is staged; `scalars` [staged, 1 + the builder's], of which the first is the number of examples, are
+/* Begins the staged updates; `scalars` [staged, 1 + the builder's], of which the first is the number of examples, are
  * copied. */
 liana_status liana__step_launch(liana__step *step, const float *scalars, liana__error *error) LIANA_MUST_USE;
 /* Waits until it is done. `counts` are the examples of each. `sums` [launched, num_sums] and `statuses`
- * (liana__whole_status) receive what came of it. What follows an update that was not done was not done either. */
+ * (liana__whole_status) receive the results. An update behind one that was not done was not done either. */
 liana_status liana__step_collect(liana__step *step, const int64_t *counts, float *sums, int *statuses,
                                  liana__error *error) LIANA_MUST_USE;
-/* Forgets what is staged and not launched. */
+/* Forgets the updates that are staged and not launched. */
 liana_status liana__step_drop_staged(liana__step *step, liana__error *error) LIANA_MUST_USE;
-/* After LIANA__WHOLE_BAD_VALUES: finds what is not finite, for liana__step_fault. Errors: OUT_OF_RANGE. */
+/* After LIANA__WHOLE_BAD_VALUES: finds the numbers that are not finite, for liana__step_fault. Errors: OUT_OF_RANGE. */
 liana_status liana__step_find_fault(liana__step *step, const float *sums, liana__error *error) LIANA_MUST_USE;
 
 /* ---- examples that the devices keep, of a plan with table_rows ----
@@ -90,12 +90,12 @@ liana_status liana__step_find_fault(liana__step *step, const float *sums, liana_
 
 /* Whether the devices can do that. */
 bool liana__step_has_tables(const liana__step *step);
-/* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a record that is none). */
+/* Its rows are copied. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, INTERNAL (a wrong record). */
 liana_status liana__step_keep(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
 /* Errors: those of an upload. */
 liana_status liana__step_send_kept(liana__step *step, liana__error *error) LIANA_MUST_USE;
 
-/* ---- what it is made of ---- */
+/* ---- members ---- */
 
 const liana__step_plan *liana__step_plan_of(const liana__step *step);
 const liana__variables *liana__step_variables(const liana__step *step);
@@ -103,8 +103,8 @@ const liana__variables *liana__step_variables(const liana__step *step);
 struct liana__cluster *liana__step_cluster(const liana__step *step);
 size_t liana__step_num_replicas_in_sync(const liana__step *step);
 
-/* What a full batch needs, and what it would need if there were no limit: bytes of variables, sums and workspaces,
- * operations of a step's shards. */
+/* The memory of a full batch, with the limit and without it: bytes of variables, sums and workspaces, operations of a
+ * step's shards. */
 typedef struct liana__step_memory {
     size_t bytes, bytes_before;
     double flops_again, flops_before;
@@ -115,7 +115,7 @@ liana__step_memory liana__step_memory_of(const liana__step *step);
 /* Lets somebody hear of the sums of training batches as they are made, in one process; borrowed. */
 void liana__step_watch_sums(liana__step *step, const liana__sum_watch *watch);
 
-/* What the device records of the callers. */
+/* Events of the callers in the record of the device. */
 void liana__step_record(const liana__step *step, liana__event_kind kind, uint64_t begin, int64_t number);
 uint64_t liana__step_clock(const liana__step *step);
 
@@ -130,8 +130,8 @@ liana_status liana__step_build_shard(const liana__step *step, liana__step_kind k
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 /* A sum of the last update, which was one by parts, by the input of the update that reads it. */
 liana_status liana__step_read_sum(liana__step *step, const char *input, void *data, liana__error *error) LIANA_MUST_USE;
-/* The plan of whole updates, whatever device this is, for who writes their program down; false: they are none. Both are
- * borrowed from the step, the plan's shard from `leaf`. */
+/* The plan of whole updates, on any device, for callers that write their program down; false: updates are not whole.
+ * Both are borrowed from the step, the plan's shard from `leaf`. */
 bool liana__step_lend_whole_plan(liana__step *step, liana__leaf_plan *leaf, liana__whole_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* step_internal.h - what a step is. For the files of the step. */
+/* step_internal.h - the struct of a step. For the files of the step. */
 #ifndef LIANA_STEP_STEP_INTERNAL_H
 #define LIANA_STEP_STEP_INTERNAL_H
 
@@ -14,7 +14,7 @@ struct liana__step {
     liana__whole_plan whole;           /* the strategy borrows it */
     size_t num_staged, num_launched;   /* updates of an execution */
     float *penalties;                  /* [whole.most_steps]: of those that were launched last */
-    liana__program *penalty;           /* of the variables; NULL: there is none */
+    liana__program *penalty;           /* of the variables; NULL: missing */
     float *first_sum;                  /* on the host: the vector */
     float *counts;                     /* [num_counts] */
     float *scalars;                    /* [1 + num_scalars] of the running update */
@@ -30,7 +30,7 @@ struct liana__step {
 liana__leaf_plan liana__step_plan_shards(liana__step *step, liana__step_kind kind);
 /* The most examples of a batch. */
 int64_t liana__step_largest_batch(const liana__step *step, bool training);
-/* Whether a batch is what the step takes. Errors: INVALID_ARGUMENT. */
+/* Whether the step can take a batch. Errors: INVALID_ARGUMENT. */
 liana_status liana__step_check_batch(const liana__step *step, const liana__batch *batch, bool training,
                                      liana__error *error) LIANA_MUST_USE;
 /* Checks a batch, and lists its shards. */
@@ -45,8 +45,8 @@ liana_status liana__step_sum_batch(liana__step *step, const liana__batch *batch,
 /* An update in three parts: shards and their sum, checks, the update; with step->scalars. */
 liana_status liana__step_run_parts(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;
 
-/* Numbers that are not finite, in the sums of the vector alone, and in what an update gave. Errors: OUT_OF_RANGE, with
- * the fault. */
+/* Numbers that are not finite, in the sums of the vector alone, and in the results of an update. Errors: OUT_OF_RANGE,
+ * with the fault. */
 liana_status liana__step_check_sums(liana__step *step, liana__error *error) LIANA_MUST_USE;
 liana_status liana__step_check_values(liana__step *step, liana__error *error) LIANA_MUST_USE;
 /* Of the scalars of an update. */
@@ -59,7 +59,7 @@ liana_status liana__step_add_penalty(liana__step *step, int64_t count, liana__er
 
 /* Whether updates can be programs of a device, and the plan of these. */
 bool liana__step_plan_whole(liana__step *step, liana__whole_plan *plan);
-/* What the devices then have; NULL: updates run by parts. */
+/* The whole updates of the devices; NULL: updates run by parts. */
 liana__whole *liana__step_whole(const liana__step *step);
 /* One update; by parts where its sums are bad, so that they can be looked at. */
 liana_status liana__step_run_whole(liana__step *step, const liana__batch *batch, liana__error *error) LIANA_MUST_USE;

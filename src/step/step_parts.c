@@ -60,7 +60,7 @@ liana__leaf_plan liana__step_plan_shards(liana__step *step, liana__step_kind kin
     return plan;
 }
 
-/* ---- what the callers are told ---- */
+/* ---- messages ---- */
 
 void liana__step_record(const liana__step *step, liana__event_kind kind, uint64_t begin, int64_t number)
 {

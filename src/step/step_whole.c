@@ -19,7 +19,7 @@ static liana_status build_penalty(void *user, liana_graph **graph, liana__error 
     return shards->build_penalty(shards->user, graph, error);
 }
 
-/* What a loader makes of records; the rest is of positions, or of batches. */
+/* The components that a loader makes of records. The others are of positions, or of batches. */
 static uint64_t find_tables(const liana__shard_builder *shards)
 {
     uint64_t found = 0;

@@ -1,8 +1,8 @@
 /* Cuts an update into slices. */
-#include "step/update_cut.h"
+#include "step/user_update.h"
 
 #include "base/context.h"
-#include "base/memory.h"
+#include "base/scoped.h"
 #include "distribute/slices.h"
 #include "exec/subgraph.h"
 #include "ir/shape.h"
@@ -16,7 +16,7 @@ void liana__update_cut_free(liana__update_cut *cut)
     *cut = (liana__update_cut){0};
 }
 
-/* ---- what stays together ---- */
+/* ---- sums that stay together ---- */
 
 /* The first assignment of those that stay together with one. */
 static size_t first_of(const size_t *firsts, size_t assignment)
@@ -33,11 +33,11 @@ static void join(size_t *firsts, size_t a, size_t b)
     if (b < a) firsts[a] = b;
 }
 
-/* What is found out about the assignments of a graph. */
+/* The findings about the assignments of a graph. */
 typedef struct cutting {
     const liana_graph *graph;
     size_t first, end;        /* the inputs that are sums */
-    bool *needed;             /* by node: memory for what something needs */
+    bool *needed;             /* by node: scratch memory for marking needed nodes */
     size_t *readers;          /* by sum: the first assignment that reads it; SIZE_MAX: none does */
     size_t *firsts;           /* by assignment: another one of the same group, or itself */
     bool *is_shared;          /* by assignment: it is made of no sum, and others read it */
@@ -98,7 +98,7 @@ static void join_readers(cutting *own)
     }
 }
 
-/* What nobody reads is a group of its own. */
+/* An assignment that no other reads is a group of its own. */
 static void find_shared(cutting *own, size_t *list)
 {
     const liana_graph *graph = own->graph;
@@ -140,7 +140,7 @@ liana_status liana__update_cut_make(const liana_graph *graph, size_t first, size
                                     liana__update_cut *cut, liana__error *error)
 {
     const size_t count = graph->num_assignments;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     cutting own = {.graph = graph,
                    .first = first,
                    .end = end,
@@ -152,44 +152,33 @@ liana_status liana__update_cut_make(const liana_graph *graph, size_t first, size
                    .ends = liana__arena_allocate(&arena, (num_slices + 1) * sizeof *own.ends)};
     size_t *list = liana__arena_allocate(&arena, (count + 1) * sizeof *list);
     *cut = (liana__update_cut){.slices = calloc(count + 1, sizeof *cut->slices), .num_assignments = count};
-    liana_status status = LIANA_OK;
-    if (!cut->slices || arena.failed) {
-        status = liana__fail_memory(error, "the slices of an update");
-    } else {
-        find_sums(&own);
-        join_readers(&own);
-        find_shared(&own, list);
-        status = share_out(&own, num_slices, cut, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    if (!cut->slices || arena.failed) return liana__fail_memory(error, "the slices of an update");
+    find_sums(&own);
+    join_readers(&own);
+    find_shared(&own, list);
+    return share_out(&own, num_slices, cut, error);
 }
 
 liana_status liana__update_cut_build(const liana__update_cut *cut, const liana_graph *graph, size_t end, size_t slice,
                                      liana_graph **part)
 {
     size_t num_read, count = 0;
-    size_t *assignments = calloc(cut->num_assignments + 1, sizeof *assignments);
-    bool *is_shared = calloc(cut->num_assignments + 1, sizeof *is_shared);
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
-    liana_status status = LIANA_OK;
+    LIANA__SCOPED_MEMORY size_t *assignments = calloc(cut->num_assignments + 1, sizeof *assignments);
+    LIANA__SCOPED_MEMORY bool *is_shared = calloc(cut->num_assignments + 1, sizeof *is_shared);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(graph->num_nodes, sizeof *needed);
     *part = NULL;
-    for (size_t i = 0; assignments && is_shared && i < cut->num_assignments; i++) {
+    if (!assignments || !is_shared || !needed) {
+        return liana__fail_memory(&graph->context->error, "a slice of an update");
+    }
+    for (size_t i = 0; i < cut->num_assignments; i++) {
         if (cut->slices[i] == slice) assignments[count++] = i;
         is_shared[i] = cut->slices[i] == SIZE_MAX;
     }
-    if (!assignments || !is_shared || !needed) {
-        status = liana__fail_memory(&graph->context->error, "a slice of an update");
-    } else if (count) {
-        count = add_shared(graph, is_shared, needed, assignments, count);
-        const liana__wanted wanted = {.results = graph->inputs + end,
-                                      .num_results = graph->num_inputs - end,
-                                      .assignments = assignments,
-                                      .num_assignments = count};
-        status = liana__subgraph(graph, &wanted, part, &num_read);
-    }
-    free(assignments);
-    free(is_shared);
-    free(needed);
-    return status;
+    if (!count) return LIANA_OK;
+    count = add_shared(graph, is_shared, needed, assignments, count);
+    const liana__wanted wanted = {.results = graph->inputs + end,
+                                  .num_results = graph->num_inputs - end,
+                                  .assignments = assignments,
+                                  .num_assignments = count};
+    return liana__subgraph(graph, &wanted, part, &num_read);
 }

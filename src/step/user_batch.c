@@ -1,5 +1,4 @@
-/* What a batch gives a step: shards, positions and scalars. */
-#include "base/named.h"
+/* The shards, positions and scalars of a batch. */
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/user_step.h"
@@ -127,7 +126,7 @@ liana_status liana__user_take_scalars(const liana_step *step, const liana_settin
     return LIANA_OK;
 }
 
-/* ---- what the program's functions give ---- */
+/* ---- results of the program's functions ---- */
 
 /* A call of liana's within the function may have left a message. */
 static liana_status fail_function(const liana_step *step, const char *gives, int64_t number, liana_status status,

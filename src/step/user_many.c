@@ -1,15 +1,16 @@
 /* Many steps in one call. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "batch/cut.h"
+#include "step/shard_list.h"
 #include "step/user_step.h"
-#include "step/worker_share.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- workers that are in step ---- */
 
-/* The workers that had shards of the last batch, of so many examples. */
+/* The workers that had shards of the last batch, which has `count` examples. */
 static liana_status count_sharing(const liana_step *step, const liana_step_input *batch, int64_t count,
                                   int64_t *sharing, liana__error *error)
 {
@@ -18,16 +19,15 @@ static liana_status count_sharing(const liana_step *step, const liana_step_input
     if (!cluster) return LIANA_OK;
     const size_t num_workers = cluster->place.num_workers;
     const size_t num_shards = (size_t)liana__cut_batch(count, step->options.microbatch).count;
-    liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
-    liana_status status = ranges ? LIANA_OK : liana__fail_memory(error, "the shards of a batch");
-    if (status == LIANA_OK) status = liana__share_among_workers(num_shards, cluster, ranges, error);
+    LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(num_workers, sizeof *ranges);
+    if (!ranges) return liana__fail_memory(error, "the shards of a batch");
+    LIANA_TRY(liana__share_among_workers(num_shards, cluster, ranges, error));
     *sharing = 0;
-    for (size_t i = 0; status == LIANA_OK && i < num_workers; i++) {
+    for (size_t i = 0; i < num_workers; i++) {
         const int64_t *bounds = step->workers.bounds;
         *sharing += batch->values ? bounds[i] < bounds[i + 1] : ranges[i].begin < ranges[i].end;
     }
-    free(ranges);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status run_one(liana_step *step, const liana__user_call *call, int64_t number, liana_step_outcome *outcome)
@@ -131,8 +131,8 @@ static liana_status execute(liana_step *step, const liana__user_call *call, int6
     return liana__step_collect(step->step, own->counts, own->sums, own->statuses, error);
 }
 
-/* An update whose numbers went bad is done again as the only one, which tells what is wrong. What followed it was left
- * out. */
+/* An update whose numbers went bad is done again as the only one, which finds the fault. The updates behind it were
+ * left out. */
 static liana_status run_group(liana_step *step, const liana__user_call *call, int64_t first, int64_t end, group *own,
                               liana_step_outcome *outcomes, liana__user_tally *tally)
 {
@@ -163,15 +163,14 @@ static liana_status run_in_groups(liana_step *step, const liana__user_call *call
                                   liana__user_tally *tally)
 {
     const int64_t most = (int64_t)liana__step_most_staged(step->step);
-    group own = {0};
-    liana_status status = liana__user_check_variables(step);
-    if (status == LIANA_OK) status = make_group(step, (size_t)most, &own);
-    while (status == LIANA_OK && tally->counts.num_done < call->num_steps) {
+    LIANA__SCOPED_BY(free_group) group own = {0};
+    LIANA_TRY(liana__user_check_variables(step));
+    LIANA_TRY(make_group(step, (size_t)most, &own));
+    while (tally->counts.num_done < call->num_steps) {
         const int64_t first = tally->counts.num_done, left = call->num_steps - first;
-        status = run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, tally);
+        LIANA_TRY(run_group(step, call, first, first + (left < most ? left : most), &own, outcomes, tally));
     }
-    free_group(&own);
-    return status;
+    return LIANA_OK;
 }
 
 liana_status liana__user_run_together(liana_step *step, const liana__user_call *call, liana_step_outcome *outcomes,

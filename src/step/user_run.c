@@ -1,7 +1,7 @@
 /* Running a step, batch after batch, with workers in step. */
 #include "base/context.h"
 #include "base/scoped.h"
-#include "step/rerun.h"
+#include "step/incident.h"
 #include "step/user_step.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@ void liana__user_set_results(const liana_step *step, const float *sums, int64_t 
 
 /* ---- one step ---- */
 
-/* Where the first bad number comes from. What an update gave has overwritten what it read; no process has all examples
- * of a batch that is shared. Nothing that fails here hides the fault itself. */
+/* Finds the origin of the first bad number. The values of an update have overwritten its inputs. No process has all
+ * examples of a batch that is shared. A failure here does not hide the fault itself. */
 static void tell_origin(const liana_step *step, const liana__batch *batch, const double *scalars, liana__error *error)
 {
     const liana__fault *fault = liana__step_fault(step->step);

@@ -1,8 +1,7 @@
-/* The graph of a step's shard: what its function declares, and the sums that it gives. */
+/* The graph of a step's shard: the declarations of its function, and its sums. */
 #include "base/named.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "layers/model.h"
 #include "passes/autodiff.h"
@@ -232,7 +231,7 @@ static void add_outputs(const liana_shard *shard)
     liana__shard_sums_finish(&state->sums, liana_op_concat(parts, count, 0));
 }
 
-/* Keeps what the first shard declares, and holds later ones to it. */
+/* Keeps the declarations of the first shard, and holds later ones to them. */
 static liana_status keep_sums(liana_step *step, const shard_state *state, int64_t size, liana__error *error)
 {
     bool same = !step->declared || step->num_names == state->num_names;

@@ -1,5 +1,6 @@
 /* Spans of a program's own step. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "step/spans.h"
 #include "step/user_step.h"
 
@@ -95,7 +96,7 @@ static liana_status run_span(span_run *own, size_t num_steps, liana__span_result
     LIANA_TRY(liana__user_agree(step, error));
     LIANA_TRY(liana__step_run_span(step->step, &span, result, error));
     for (size_t i = 0; i < num_steps; i++) set_outcome(step, &result->steps[i], &own->outcomes[i]);
-    /* What a dead worker computed alone nobody else knows: it counts as a full batch. */
+    /* No other process knows the batch that a dead worker computed alone: it counts as a full one. */
     for (size_t i = 0; i < num_steps; i++) {
         own->totals[i] = result->totals[i] ? result->totals[i] : step->options.batch_size;
     }
@@ -142,7 +143,7 @@ static liana_status run_all(liana_step *step, const liana__user_call *call, lian
 {
     liana__span_counts sum = {0};
     const int64_t most = (int64_t)step->span_steps;
-    liana_step_outcome *own = outcomes ? NULL : calloc(step->span_steps, sizeof *own);
+    LIANA__SCOPED_MEMORY liana_step_outcome *own = outcomes ? NULL : calloc(step->span_steps, sizeof *own);
     liana_status status = outcomes || own ? LIANA_OK : liana__fail_memory(&step->context->error, "a span of updates");
     while (status == LIANA_OK && tally->counts.num_done < call->num_steps) {
         const int64_t left = call->num_steps - tally->counts.num_done;
@@ -150,7 +151,7 @@ static liana_status run_all(liana_step *step, const liana__user_call *call, lian
         status =
             run_next(step, call, left < most ? left : most, own ? own : outcomes + tally->counts.num_done, &sum, tally);
     }
-    free(own);
+
     set_counts(&sum, &tally->counts);
     return status;
 }

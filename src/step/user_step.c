@@ -2,14 +2,11 @@
 #include "step/user_step.h"
 
 #include "backends/pjrt/platform.h"
-#include "base/context.h"
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/device.h"
-#include "step/exchange.h"
-#include "step/graph_facts.h"
 #include "step/precision.h"
 
 #include <math.h>
@@ -17,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the program's batches are run as. */
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
+
+/* The kind of the program's batches. */
 static liana__step_kind kind_of(const liana_step *step)
 {
     return step->options.update ? LIANA__STEP_TRAINING : LIANA__STEP_EVALUATION;
@@ -126,7 +125,7 @@ static liana_status take_optimizer(liana_step *step, liana__error *error)
     return options->optimizer ? LIANA_OK : liana__fail_memory(error, "a step");
 }
 
-/* Copies what the options point to, and sets the defaults. */
+/* Copies the texts and lists of the options, and sets the defaults. */
 static liana_status keep_options(liana_step *step, const liana_step_options *given, liana__error *error)
 {
     liana_step_options *options = &step->options;
@@ -200,27 +199,24 @@ static liana_status build_update(liana_step *step, liana_graph **graph, liana__e
 /* Builds both graphs once, to find the variables and the sums. */
 static liana_status find_variables(liana_step *step, liana__error *error)
 {
-    liana_graph *shard = NULL, *update = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *shard = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *update = NULL;
     const liana_step_options *options = &step->options;
     const liana__shard_rows rows = {options->microbatch, 1, step->device->backend->static_leaves};
-    liana_status status = liana__user_build_shard(step, kind_of(step), &rows, &shard, error);
-    if (status == LIANA_OK) status = declare(step, shard, error);
-    if (status == LIANA_OK) make_update_builder(step);
-    if (status == LIANA_OK && options->update) status = build_update(step, &update, error);
-    if (status == LIANA_OK && update) status = declare(step, update, error);
-    if (status == LIANA_OK) {
-        step->num_known = step->variables->values.count;
-        step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
-        if (!step->is_used) status = liana__fail_memory(error, "a step");
-    }
-    if (status == LIANA_OK) mark(step, shard);
-    for (size_t i = 0; status == LIANA_OK && i < step->num_known; i++) {
+    LIANA_TRY(liana__user_build_shard(step, kind_of(step), &rows, &shard, error));
+    LIANA_TRY(declare(step, shard, error));
+    make_update_builder(step);
+    if (options->update) LIANA_TRY(build_update(step, &update, error));
+    if (update) LIANA_TRY(declare(step, update, error));
+    step->num_known = step->variables->values.count;
+    step->is_used = calloc(step->num_known + 1, sizeof *step->is_used);
+    if (!step->is_used) return liana__fail_memory(error, "a step");
+    mark(step, shard);
+    for (size_t i = 0; i < step->num_known; i++) {
         if (step->is_used[i]) step->shards.num_leaf_variables = i + 1;
     }
-    if (status == LIANA_OK && update) mark(step, update);
-    if (shard) liana_graph_destroy(shard);
-    if (update) liana_graph_destroy(update);
-    return status;
+    if (update) mark(step, update);
+    return LIANA_OK;
 }
 
 /* The devices are those of open replicas. */
@@ -334,7 +330,7 @@ static liana_status make_step(liana_step *step, liana__error *error)
     return prepare(step, set, error);
 }
 
-/* Keeps what the other processes will be told of the update: its function is called while the step is made, and not
+/* Keeps the facts of the update for the other processes: its function is called while the step is made, and not
  * later. */
 static liana_status describe_update(liana_step *step, liana__error *error)
 {

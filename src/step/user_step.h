@@ -2,8 +2,7 @@
 #ifndef LIANA_STEP_USER_STEP_H
 #define LIANA_STEP_USER_STEP_H
 
-#include "program/variables.h"
-#include "step/graph_facts.h"
+#include "step/agreement.h"
 #include "step/replicas/replicas.h"
 #include "step/step.h"
 #include "step/user_update.h"
@@ -14,8 +13,8 @@ struct liana_step {
     liana_context *context;
     liana__device *device;
     liana_variables *variables;
-    liana_step_options options; /* with copies of what it points to */
-    void *update_user;          /* what the update function is given */
+    liana_step_options options; /* with copies of everything it points to */
+    void *update_user;          /* the argument of the update function */
     liana_device *opened;       /* the step's own; NULL: the variables are the program's */
     liana_variables *owned;
     liana__arena arena;
@@ -49,13 +48,13 @@ struct liana_step {
 liana_status liana__user_build_shard(void *user, liana__step_kind kind, const liana__shard_rows *rows,
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
-/* The component of that name; num_components: there is none. */
+/* The component of that name; num_components: missing. */
 size_t liana__user_component(const liana_step *step, const char *name, const char **nearest);
 
 /* Whether all variables that it reads have values. Errors: INVALID_ARGUMENT, in the context. */
 liana_status liana__user_check_variables(const liana_step *step) LIANA_MUST_USE;
-/* With the other processes, if there are any: the graph of a shard, the variables, what they compute, and the graph of
- * the update. Once, when the variables have values. */
+/* With the other processes, if there are any: the graph of a shard, the variables, their results, and the graph of the
+ * update. Once, when the variables have values. */
 liana_status liana__user_agree(liana_step *step, liana__error *error) LIANA_MUST_USE;
 
 /* ---- user_batch.c ---- */
@@ -90,7 +89,7 @@ liana_status liana__user_take_scalars(const liana_step *step, const liana_settin
 
 /* ---- user_run.c ---- */
 
-/* Sets what a step of these sums came to. */
+/* Sets the results of a step with these sums. */
 void liana__user_set_results(const liana_step *step, const float *sums, int64_t count, liana_step_results *results);
 /* One step of workers that are in step; errors are the context's. `results` may be NULL. */
 liana_status liana__user_run_batch(liana_step *step, const liana_step_input *batch, const liana_setting *settings,
@@ -101,7 +100,7 @@ void liana__user_add_results(const liana_step_results *from, liana_step_results 
 
 /* ---- user_many.c ---- */
 
-/* What became of them. */
+/* The fate of their gradients. */
 typedef struct liana__user_tally {
     liana_step_results results;
     liana_step_counts counts;

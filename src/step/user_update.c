@@ -1,13 +1,14 @@
 /* The graph of a step's update: the sums that it reads, and the moving averages that it moves. */
 #include "step/user_update.h"
-#include "base/named.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "step/slice_update.h"
 
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 static const char *const first_sum = "sums";
 
@@ -116,7 +117,7 @@ static liana_tensor variable_of(const liana_update *update, const liana__step_su
     return liana_graph_variable(update->graph, item->variable, item->dtype, item->shape);
 }
 
-/* The item of a variable's statistic; NULL: there is none. */
+/* The item of a variable's statistic; NULL: missing. */
 static const liana__step_sum *find_statistic(const liana__step_sums *sums, const char *variable)
 {
     for (size_t i = sums->num_gradients; i < sums->count; i++) {
@@ -227,7 +228,7 @@ static liana_status build_whole(const liana__user_update *plan, liana_graph **ou
     return LIANA_OK;
 }
 
-/* The inputs behind the vector of sums: sums, then what every slice has. */
+/* The inputs behind the vector of sums: sums, then the inputs that every slice has. */
 static size_t end_of_sums(const liana__user_update *plan)
 {
     return 1 + plan->sums->count;
@@ -236,12 +237,10 @@ static size_t end_of_sums(const liana__user_update *plan)
 static liana_status cut(void *user, size_t num_slices, liana__error *error)
 {
     liana__user_update *plan = user;
-    liana_graph *graph;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
     LIANA_TRY(build_whole(plan, &graph, error));
     liana__update_cut_free(&plan->cut);
-    const liana_status status = liana__update_cut_make(graph, 1, end_of_sums(plan), num_slices, &plan->cut, error);
-    liana_graph_destroy(graph);
-    return status;
+    return liana__update_cut_make(graph, 1, end_of_sums(plan), num_slices, &plan->cut, error);
 }
 
 static liana_status build(void *user, size_t slice, liana_graph **out, liana__error *error)

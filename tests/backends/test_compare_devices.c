@@ -4,7 +4,7 @@
 #include "harness/graph_run.h"
 #include "harness/pjrt_plugin.h"
 
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "train/run/run.h"
 
 #include <jansson.h>
@@ -16,7 +16,7 @@ enum { NUM_RUNS = 3 };
 
 /* ---- devices that are wrong ---- */
 
-/* What is done wrong: of each downloaded tensor of this shape the element in the middle is moved. */
+/* The fault: of each downloaded tensor of this shape the element in the middle is moved. */
 static liana_shape wrong_shape;
 static double wrong_factor;
 
@@ -133,7 +133,7 @@ static void test_nothing_wrong_is_found_where_nothing_is(void **state)
     for (size_t i = 0; i < own.comparison.count; i++) {
         const liana__device_difference *item = &own.comparison.items[i];
         of_kind[item->what]++;
-        /* What is explained is a rounding error still: far below one part in a thousand of any output. */
+        /* An explained difference is a rounding error still: far below one part in a thousand of any output. */
         if (item->what == LIANA__COMPARED_OUTPUT) assert_compare(item->explained, <, 1e-3);
         if (item->what == LIANA__COMPARED_OUTPUT && item->largest > largest) largest = item->largest;
     }

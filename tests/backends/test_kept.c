@@ -1,4 +1,4 @@
-/* What is made of weights alone is kept between executions, and made again when they change. */
+/* Values made of weights alone are kept between executions, and made again when they change. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -41,7 +41,7 @@ static void fill(liana__buffer *buffer, float value)
     assert_ok(liana__host_buffer_write(buffer, values, &context->error), &context->error);
 }
 
-/* y = x (-w): w negated is kept, and so is what the product packs of it. */
+/* y = x (-w): w negated is kept, and so is the product's packing of it. */
 typedef struct negated_product {
     liana_graph *graph;
     liana__executable *executable;
@@ -133,7 +133,7 @@ static void test_follows_the_buffer(void **state)
     destroy(&p);
 }
 
-/* What an execution itself assigns counts as a change. */
+/* An assignment of the execution itself counts as a change. */
 static void test_follows_assignments(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a compiler has made of a program (optimized_program.c): counted by hand in small ones, and by the plugin for CPUs. */
+/* The program of a compiler (optimized_program.c): counted by hand in small ones, and by the plugin for CPUs. */
 #include "harness/harness.h"
 
 #include "backends/pjrt/optimized_program.h"

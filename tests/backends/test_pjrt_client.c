@@ -173,7 +173,7 @@ static void test_compile_options(void **state)
 
 /* ---- XLA's settings ---- */
 
-/* Whether a program whose executable's module has this configuration shows settings of so many bytes. */
+/* Whether a program whose executable's module has this configuration shows settings of `size` bytes. */
 static void assert_settings(const char *config, size_t size, size_t expected)
 {
     char program[256] = {0x0a, (char)(size + 8), 0x0a, (char)(size + 6), 0x0a, 2, 0x08, 7, 0x12, (char)size};
@@ -290,8 +290,9 @@ static void add_on(liana__pjrt_client *client, const liana__pjrt_program *progra
     assert_ok(liana__pjrt_upload(&device.base, LIANA_F32, &shape, a, &x, &fence, &error), &error);
     assert_ok(liana__pjrt_wait(fence, &error), &error);
     assert_ok(liana__pjrt_upload(&device.base, LIANA_F32, &shape, b, &y, NULL, &error), &error);
-    void *result, *const arguments[] = {handle_of(x), handle_of(y)};
-    assert_ok(liana__pjrt_program_run(program, device.handle, arguments, 2, &result, &error), &error);
+    void *result, *handles[] = {handle_of(x), handle_of(y)};
+    void **const arguments = handles, **const results = &result;
+    assert_ok(liana__pjrt_program_run(program, device.handle, &arguments, 2, &results, &error), &error);
     /* x was donated: reading it is an error of the plugin. */
     float got[6];
     assert_compare(liana__pjrt_download(x, got, &error), !=, LIANA_OK);
@@ -443,7 +444,7 @@ static void test_all_dtypes_come_back(void **state)
     liana__arena_free(&arena);
 }
 
-/* A plugin may end its table early: what is missing is named when it is needed. */
+/* A plugin may end its table early: a missing function is named when it is needed. */
 static void test_missing_function(void **state)
 {
     (void)state;

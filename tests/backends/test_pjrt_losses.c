@@ -1,7 +1,7 @@
-/* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than four
- * times what the CPU's own instruction sets are from each other; and in exact mode the same bits. Both add in their own
- * orders, and round to bf16 in mixed precision; how far that goes is the training's doing (docs/design/pjrt.md), so the CPU
- * itself says what may be expected. */
+/* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than
+ * four times the distance of the CPU's own instruction sets from each other; and in exact mode the same bits. Both add
+ * in their own orders, and round to bf16 in mixed precision; how far that goes is the training's doing
+ * (docs/design/pjrt.md), so the CPU itself says how much may be expected. */
 #include "harness/peers.h"
 
 #include "harness/command_run.h"
@@ -134,8 +134,9 @@ static void test_mnist(void **state)
     check_losses("MNIST", liana__test_write("mnist.yaml", text, strlen(text)));
 }
 
-/* The plugin rounds to bf16 where the graph says so, as the reference does. The CPU's kernels round once for several ops. So the
- * CPU's distance from the reference is what rounding in other places does, and the plugin is to be nearer. */
+/* The plugin rounds to bf16 where the graph says so, as the reference does. The CPU's kernels round once for several
+ * ops. So the CPU's distance from the reference is what rounding in other places does, and the plugin is to be nearer.
+ * */
 static void test_mnist_in_mixed_precision(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients. */
+/* Generated from the samples of each op: the PJRT plugin for CPUs against the reference, in each dtype, and gradients.
+ * */
 #include "harness/harness.h"
 
 #include "base/memory.h"
@@ -36,7 +37,7 @@ static int tear_down(void **state)
     return liana__test_close_devices(context, plugin, reference);
 }
 
-/* Half a unit in the last place for each rounding, and what sums in float lack. Two samples need more:
+/* Half a unit in the last place for each rounding, and the error of sums in float. Two samples need more:
  *   - this plugin adds the products of a depthwise kernel's gradient one by one in f32, ten thousand in the largest;
  *   - normalised values of about 10000 inherit the last place of their mean in f32, 1e-3, divided by the deviation. */
 static double tolerance_of(const liana__samples *op, const liana__sample *sample, liana_dtype dtype)

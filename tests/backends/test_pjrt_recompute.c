@@ -1,4 +1,5 @@
-/* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps all. */
+/* train.recompute behind a plugin: the compiled program needs less, the losses are those of the training that keeps
+ * all. */
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
@@ -52,7 +53,7 @@ static liana__test_result train(const char *run, const char *first, const char *
                                first, second, third ? third : "train.epochs=2");
 }
 
-/* What the line of a run says: what training takes, and what it would take. */
+/* The line of a run about memory: that of the training, and that without recomputation. */
 static void read_memory(const char *out, int *parts, int *takes, int *instead)
 {
     const char *line = strstr(out, "recompute: "), *memory = line ? strstr(line, "training takes ") : NULL;
@@ -105,7 +106,7 @@ static void test_a_whole_update_needs_less(void **state)
 
 /* ---- exact mode ---- */
 
-/* A run in shards of 8 on so many devices, whose losses have to do with `limit` MiB. */
+/* A run in shards of 8 on this number of devices, whose losses must stay within `limit` MiB. */
 static liana__test_result train_exactly(const char *run, const char *limit, int devices, const char *more)
 {
     char strategy[96], memory[64];
@@ -116,7 +117,7 @@ static liana__test_result train_exactly(const char *run, const char *limit, int 
                                memory, more ? more : "train.epochs=2");
 }
 
-/* What a run takes that computes nothing twice. */
+/* The memory of a run that computes nothing twice. */
 static int take_all(const char *run, int devices)
 {
     int all = 0;
@@ -153,8 +154,8 @@ static void test_shards_need_less(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* The first device holds the optimizer's slots, so that the others have more room. They take the first one's choice, and its
- * program: nothing more is compiled for them. */
+/* The first device holds the optimizer's slots, so that the others have more room. They take the first one's choice,
+ * and its program: nothing more is compiled for them. */
 static void test_devices_compute_the_same_parts_twice(void **state)
 {
     (void)state;

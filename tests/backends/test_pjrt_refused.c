@@ -1,5 +1,5 @@
-/* Whole runs on a PJRT plugin that meet something bad: files that are no plugins, kept programs that are damaged or of other
- * versions, an op that cannot be written as StableHLO. */
+/* Whole runs on a PJRT plugin that meet something bad: files that are no plugins, kept programs that are damaged or of
+ * other versions, an op that cannot be written as StableHLO. */
 #include "harness/tiny_fit.h"
 
 #include "backends/pjrt/interface.h"
@@ -73,7 +73,8 @@ static void test_other_versions(void **state)
 
 /* ---- kept programs ---- */
 
-/* Of a kept file: where the layout's version, the checksum and what that sums up begin, and liana's own version. */
+/* Of a kept file: the places of the layout's version, of the checksum and of the first summed byte, and of liana's own
+ * version. */
 enum { LAYOUT_AT = 8, CHECKSUM_AT = 12, SUMMED_FROM = 16, IDENTITY_AT = 48 };
 
 /* Changes byte `at` of all files; `sum_up`: their checksums fit again. */
@@ -171,8 +172,8 @@ static liana_model *make_strange(liana_context *context)
     return model;
 }
 
-/* The CPU runs it. On the plugin the error names the layer, its file and line, the op, and what to do; in a whole
- * update, leaf by leaf, and with a limit for memory. */
+/* The CPU runs it. On the plugin the error names the layer, its file and line, the op, and the remedy; in a whole
+ * update, shard by shard, and with a limit for memory. */
 static void test_op_without_lowering(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The strategy tpu, and what products are computed in. The counting plugin says that its platform is "tpu". */
+/* The strategy tpu, and the precision of products. The counting plugin says that its platform is "tpu". */
 #include "harness/peers.h"
 
 #include "backends/pjrt/discovery.h"
@@ -105,7 +105,7 @@ static void test_other_platforms(void **state)
     end();
 }
 
-/* The device need not be named. What there is not is named, with what to do. */
+/* The device need not be named. Missing devices are named, with the remedy. */
 static void test_no_tpu(void **state)
 {
     (void)state;
@@ -193,7 +193,8 @@ static bool options_have(const char *name)
     return memmem(counted->options, counted->options_size, name, strlen(name)) != NULL;
 }
 
-/* What makes programs repeatable reaches the compiler, and is said; without train.deterministic it does neither. */
+/* The settings that make programs repeatable reach the compiler, and are told; without train.deterministic neither
+ * happens. */
 static void test_exact_mode_sets_flags(void **state)
 {
     (void)state;

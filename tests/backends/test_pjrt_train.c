@@ -1,4 +1,5 @@
-/* Training on a PJRT plugin's devices: the CPU's losses, resume in the same bytes, several devices, devices that fail. */
+/* Training on a PJRT plugin's devices: the CPU's losses, resume in the same bytes, several devices, devices that fail.
+ * */
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
@@ -89,7 +90,7 @@ static void test_bits_do_not_depend_on_the_devices(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* All devices of plugins that have so many. */
+/* All devices of plugins that have this number of devices. */
 static void assert_same_bits_of(const char *const *counts, size_t num_counts)
 {
     char first[32];
@@ -105,8 +106,8 @@ static void assert_same_bits_of(const char *const *counts, size_t num_counts)
     }
 }
 
-/* What docs/devices.md promises of plugins for CPUs with different numbers of devices: bits are those of the number of
- * threads, which is the larger of NPROC (or the processors) and the devices. */
+/* The promise of docs/devices.md for plugins for CPUs with different numbers of devices: bits are those of the number
+ * of threads, which is the larger of NPROC (or the processors) and the devices. */
 static void test_bits_of_plugins_of_several_sizes(void **state)
 {
     (void)state;
@@ -145,7 +146,8 @@ static void fail_later(int function, int after, int code, const char *text)
     state->fails_saying = text;
 }
 
-/* The device is lost in the second epoch. The checkpoint of the first is whole: a resumed run ends in the same bytes. */
+/* The device is lost in the second epoch. The checkpoint of the first is whole: a resumed run ends in the same bytes.
+ * */
 static void test_device_lost_and_resume(void **state)
 {
     (void)state;
@@ -195,7 +197,8 @@ static void test_full_device(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* The compilers of TPUs refuse what does not fit: half as many shards at a time do. If one alone is too many, that is said. */
+/* The compilers of TPUs refuse programs that do not fit: half as many shards at a time do. If one alone is too many,
+ * that is said. */
 static void test_programs_that_do_not_fit(void **state)
 {
     (void)state;
@@ -216,8 +219,8 @@ static void test_programs_that_do_not_fit(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* A program that the compiler refuses is compiled again with the places of its ops: the message says the layer. So does one
- * of a run, where the plugin names a place. */
+/* A program that the compiler refuses is compiled again with the places of its ops: the message says the layer. So does
+ * one of a run, where the plugin names a place. */
 static void test_refused_ops_are_named(void **state)
 {
     (void)state;

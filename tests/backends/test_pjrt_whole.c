@@ -29,7 +29,7 @@ static double largest_difference(const char *a, const char *b)
     return largest;
 }
 
-/* ---- what an update costs in calls ---- */
+/* ---- the calls of an update ---- */
 
 static counting_plugin_state count_run(const char *run, const char *first, const char *second, const char *third)
 {
@@ -86,8 +86,8 @@ static void test_calls_of_three_devices(void **state)
     assert_int_equal(three.donated - one.donated, 3 * 8 * 20);
 }
 
-/* Clipping by the norm of each gradient, and of all: the norms are sums that the program makes itself. So there are as many
- * executions as without. */
+/* Clipping by the norm of each gradient, and of all: the norms are sums that the program makes itself. So there are as
+ * many executions as without. */
 static void test_calls_of_clipping(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void test_nothing_is_compiled_again(void **state)
 
 /* ---- losses ---- */
 
-/* Replicas and leaves side by side add in another order than the CPU. */
+/* Replicas and shards side by side add in another order than the CPU. */
 static void test_losses_are_the_cpus(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_losses_are_the_cpus(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* Each optimizer's step is cut into functions for XLA on CPUs (stablehlo/parts.h); what it does is the same. */
+/* Each optimizer's step is cut into functions for XLA on CPUs (stablehlo/parts.h); its results are the same. */
 static void test_every_optimizer(void **state)
 {
     (void)state;
@@ -193,8 +193,8 @@ static void test_every_optimizer(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* A run that goes on from a checkpoint ends in the same bytes, also with several devices: each has its variables from the
- * checkpoint. */
+/* A run that goes on from a checkpoint ends in the same bytes, also with several devices: each has its variables from
+ * the checkpoint. */
 static void test_resume(void **state)
 {
     (void)state;
@@ -215,8 +215,8 @@ static void test_resume(void **state)
 
 /* ---- numbers that are not finite ---- */
 
-/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": what is behind it names folders, and the sign of a NaN
- * before it is nobody's. Frees the result. */
+/* "at epoch 1, step 2 (learning rate 1e+38): training has diverged": the text behind it names folders, and the sign of
+ * a NaN before it is nobody's. Frees the result. */
 static void read_complaint(liana__test_result result, char *text, size_t size)
 {
     const char *begin = strstr(result.err, " at epoch "), *end = strstr(result.err, ": the first bad numbers");

@@ -1,11 +1,12 @@
-/* The gradients of models of the zoo on the PJRT plugin for CPUs beside liana's CPU: a shard in float32 with the outputs
+/* Gradients of models of the zoo on the PJRT plugin for CPUs against liana's CPU: a shard in float32 with the outputs
  * of all layers, the loss, and the gradients of all variables and statistics, judged as `liana compare-devices` judges
- * (train/training/device_comparison.h). As a test a small one, and one that is computed wrongly. `make check-zoo` runs
+ * (train/training/device_comparison.h). The test takes a small model, and one that is computed wrongly. `make
+ * check-zoo` runs
  *   test_pjrt_zoo all|MODEL...
  * which prints a line for each model, and ends with 1 where one fails; with 77 where there is no plugin.
  *
- * Beside the CPU and not the reference device, whose loops take hours for the large ones. The CPU's kernels are held to
- * the reference op by op (test_ops.c) and by models (test_model_zoo.c).
+ * Against the CPU and not the reference device, whose loops take hours for the large ones. The CPU's kernels are held
+ * to the reference op by op (test_ops.c) and by models (test_model_zoo.c).
  *
  * With the first weights of a model a unit in the last place would say little: half of all numbers before a relu are
  * negative, some are nearly 0, and one that changes its sign changes gradients by whole percents. So the offsets of
@@ -16,7 +17,7 @@
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "models/models.h"
-#include "report/device_report.h"
+#include "report/reports.h"
 #include "train/run/run.h"
 
 #include <math.h>
@@ -145,8 +146,8 @@ static int compare_numbers(const void *a, const void *b)
 
 typedef struct judgement {
     size_t num_others, num_gradients, num_zeros; /* tensors; gradients that are all zeros */
-    const liana__device_difference *nearest;     /* that uses most of what is explained */
-    double middle; /* the middle of what is explained of gradients, as a part of their largest number */
+    const liana__device_difference *nearest;     /* that uses most of its explained difference */
+    double middle; /* the middle of the explained differences of gradients, as a part of their largest number */
 } judgement;
 
 static double share_of(const liana__device_difference *item)
@@ -173,7 +174,7 @@ static judgement judge(const liana__device_comparison *comparison)
     return made;
 }
 
-/* Prints its line, and what is wrong with it. */
+/* Prints its line, and its faults. */
 static bool check(const char *model, int size, int batch)
 {
     const zoo_options options = {.model = model, .more = "", .size = size, .batch = batch};

@@ -1,4 +1,5 @@
-/* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different. */
+/* Compiled programs on disk (program_cache.c): taken where all is equal, left where anything is damaged or different.
+ * */
 #include "harness/harness.h"
 
 #include "backends/pjrt/interface.h"
@@ -96,7 +97,8 @@ static void test_a_program_is_compiled_once(void **state)
     assert_int_equal(run(2, second), 1);
     unsetenv("LIBTPU_INIT_ARGS");
     assert_int_equal(count_files(NULL), 3);
-    /* What makes programs repeatable is part of the key; of a platform that needs nothing for it, it is not. */
+    /* The settings that make programs repeatable are part of the key; of a platform that needs none for it, they are
+     * not. */
     counting_plugin_state *counted = liana__test_plugin_state();
     counted->platform = "cuda";
     assert_int_equal(run_as(2, false, second), 1);
@@ -147,8 +149,8 @@ static void test_damaged_files_are_compiled_anew(void **state)
     }
 }
 
-/* A whole file of another liana, or of another layout: the checksum is right, and it is compiled anew. `at` is a place in
- * the file. */
+/* A whole file of another liana, or of another layout: the checksum is right, and it is compiled anew. `at` is a place
+ * in the file. */
 static void change_and_sum_up(const char *path, size_t at)
 {
     liana__error error = {0};
@@ -185,7 +187,7 @@ static void test_programs_of_other_versions_are_compiled_anew(void **state)
     }
 }
 
-/* The plugin itself refuses what it once wrote. */
+/* The plugin itself refuses its own earlier program. */
 static void test_programs_that_the_plugin_refuses(void **state)
 {
     (void)state;
@@ -216,7 +218,7 @@ static void test_old_files_make_room(void **state)
         assert_int_equal(utime(path, &(struct utimbuf){1000, i == 2 ? 500 : 1000 + i}), 0);
     }
     char path[1024], other[1024];
-    /* What is not ours does not count, and stays. */
+    /* Files that are not ours do not count, and stay. */
     snprintf(other, sizeof other, "%s/thesis.txt", folder);
     assert_ok(liana__file_replace(other, "mine", 4, &error), &error);
     assert_int_equal(utime(other, &(struct utimbuf){1, 1}), 0);

@@ -1,4 +1,4 @@
-/* Devices of other processes: the bits of a local device, what is refused, and what happens when one side goes away. */
+/* Devices of other processes: the bits of a local device, refused requests, and the end of one side. */
 #include "harness/harness.h"
 
 #include "backends/remote/device.h"
@@ -308,7 +308,7 @@ static void test_tf_config_names_servers(void **state)
     assert_fails(find("{}", "/job:worker", &address, &error), LIANA_INVALID_CONFIG, &error, "no cluster is named");
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(const char *device, liana_status status, const char *one, const char *other)
 {
@@ -602,7 +602,7 @@ static void test_memory_is_limited_and_given_back(void **state)
         liana_device *device;
         assert_ok(liana_device_open(context, "/job:worker/task:0/cpu:0", &device), &context->error);
         liana__device *own = device->device;
-        /* What a client of the round before held is freed once the server has seen that it is gone. */
+        /* The memory of a client of the round before is freed once the server has seen that it is gone. */
         liana__buffer *first = NULL;
         wait_until((first = try_upload(own, MIB / 2)));
         liana__buffer *second = upload(own, MIB, LIANA_OK, NULL);
@@ -694,7 +694,7 @@ static void test_a_wait_for_a_server_can_be_stopped(void **state)
     assert_int_equal(asked, 3);
 }
 
-/* Where a server should be: somebody who says nothing. */
+/* Where a server should be: a process that says nothing. */
 static int listen_at(const char *address)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};

@@ -1,4 +1,4 @@
-/* What kernels lay out for themselves is laid out once for all slices of a segment, in each execution. */
+/* Operands that kernels lay out for themselves are laid out once for all slices of a segment, in each execution. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -375,7 +375,7 @@ static void test_validates(void **state)
     destroy(&each);
 }
 
-/* ---- what a profile sees ---- */
+/* ---- a profile of it ---- */
 
 enum { MOST_EVENTS = 4096 };
 

@@ -1,4 +1,4 @@
-/* Ops in parts: what the CPU backend computes slice by slice is what the reference computes at once. */
+/* Ops in parts: the CPU backend's results slice by slice are the reference's at once. */
 #include "harness/harness.h"
 
 #include "backends/cpu/cpu.h"
@@ -208,7 +208,7 @@ static void test_a_training_step_in_slices(void **state)
     }
 }
 
-/* What the partition of that network looks like: only what statistics are needed for waits for them. */
+/* The partition of that network: only nodes that need statistics wait for them. */
 static void test_segments_end_at_statistics(void **state)
 {
     (void)state;

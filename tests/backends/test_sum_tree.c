@@ -1,4 +1,4 @@
-/* The CPU's sums of leaves: one fixed tree whatever the threads do, errors in the order of leaves, bounded memory; and
+/* The CPU's sums of shards: one fixed tree whatever the threads do, errors in the order of shards, bounded memory; and
  * the blocks of any range of leaves. */
 #include "harness/peers.h"
 
@@ -23,7 +23,7 @@ enum { MAX_THREADS = 4, NUM_SUMS = 3, VECTOR = 37 };
 static const liana_shape shapes[NUM_SUMS] = {{0, {0}}, {2, {1, VECTOR}}, {1, {1}}};
 enum { SET_SIZE = (1 + VECTOR + 1) * sizeof(float) };
 
-/* A device with so many workers, and the tree of a leaf whose sums these are. */
+/* A device with this number of workers, and the tree of shards with these sums. */
 typedef struct setting {
     liana_context *context;
     liana__device *device;
@@ -37,7 +37,7 @@ static size_t num_sets(const setting *s)
     return atomic_load(&s->device->bytes_held) / SET_SIZE;
 }
 
-/* `adds`: leaves add to what their neighbour wrote, as those with a gradient do. */
+/* `adds`: shards add to their neighbour's sums, as those with a gradient do. */
 static setting set_up_tree(int num_threads, size_t max_leaves, bool adds, bool of_parts)
 {
     setting s = {0};
@@ -83,8 +83,8 @@ static float shard_value(size_t shard, size_t sum, size_t element)
     return (liana__uniform_float(words[0]) - 0.5f) * scale;
 }
 
-/* The first 2^k of n shards, the largest such with 2^k < n, and the rest: what "neighbours first, then pairs of
- * neighbours, an odd one moving up" comes to. */
+/* The first 2^k of n shards, the largest such with 2^k < n, and the rest: this is "neighbours first, then pairs of
+ * neighbours, an odd one moving up". */
 static float tree_sum(size_t begin, size_t count, size_t sum, size_t element)
 {
     if (count == 1) return shard_value(begin, sum, element);
@@ -106,7 +106,7 @@ static void sleep_a_little(unsigned salt, size_t shard)
 }
 
 /* As an execution does it; `salt` says how long it takes. Of some sums nobody hears before the end. */
-static liana_status write_shard(size_t shard, const liana__leaf_target *into, unsigned salt, liana__error *error)
+static liana_status write_shard(size_t shard, const liana__shard_target *into, unsigned salt, liana__error *error)
 {
     liana__buffer *const *sums = into->sums;
     atomic_int *arrivals = into->arrivals;
@@ -127,7 +127,7 @@ static liana_status write_shard(size_t shard, const liana__leaf_target *into, un
     return LIANA_OK;
 }
 
-/* What the shards of a call do. */
+/* The work of the shards of a call. */
 typedef struct behaviour {
     unsigned sleep_salt; /* 0: no sleep */
     bool fails[64];
@@ -153,7 +153,8 @@ static bool is_blocked(const behaviour *b, size_t shard)
     return false;
 }
 
-static liana_status run_shard(void *user, size_t shard, int worker, const liana__leaf_target *into, liana__error *error)
+static liana_status run_shard(void *user, size_t shard, int worker, const liana__shard_target *into,
+                              liana__error *error)
 {
     behaviour *b = user;
     if (into->arrivals) atomic_fetch_add(&b->num_adding, 1);
@@ -184,7 +185,7 @@ static size_t largest_block(size_t first, size_t end, size_t num_leaves)
     return largest;
 }
 
-/* What is told of has the tree's bits already. */
+/* A sum that is told of has the tree's bits already. */
 static void hear_sum(void *user, size_t block, size_t sum, const void *data)
 {
     behaviour *b = user;
@@ -236,7 +237,7 @@ static void assert_range(setting *s, size_t first, size_t end, size_t num_leaves
         assert_int_equal(blocks[i].first, next);
         assert_int_equal(blocks[i].count, largest_block(next, end, num_leaves));
         assert_block(s, &blocks[i]);
-        /* Only leaves that add up as they are made tell of their sums, each once. */
+        /* Only shards that add up as they are made tell of their sums, each once. */
         for (size_t sum = 0; sum < NUM_SUMS && next < 64; sum++) {
             assert_int_equal(atomic_load(&b->told[next][sum]), s->leaf->first_gradient > 0);
             atomic_store(&b->told[next][sum], 0);
@@ -289,7 +290,7 @@ static void test_sums_are_the_trees_bits(void **state)
     }
 }
 
-static liana_status write_small(void *user, size_t leaf, int worker, const liana__leaf_target *into,
+static liana_status write_small(void *user, size_t leaf, int worker, const liana__shard_target *into,
                                 liana__error *error)
 {
     liana__buffer *const *sums = into->sums;
@@ -322,7 +323,7 @@ static void test_sums_are_flushed(void **state)
     }
 }
 
-/* Two neighbours need one set of buffers, whoever computes them. */
+/* Two neighbours need one set of buffers, whichever worker computes them. */
 static void test_neighbours_share_memory(void **state)
 {
     (void)state;

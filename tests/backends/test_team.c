@@ -19,10 +19,10 @@ typedef struct problem {
     const char *architecture; /* NULL: a small network of all kinds of layers */
     int64_t height, width, batch;
     bool mixed, training;
-    liana__isa isa; /* at most; BASELINE: what the processor has */
+    liana__isa isa; /* at most; BASELINE: the processor's */
 } problem;
 
-/* What one run gives: outputs of inference, or the weights after an update. */
+/* The results of one run: outputs of inference, or the weights after an update. */
 typedef struct answer {
     float *values;
     size_t count;
@@ -65,7 +65,7 @@ static void build_architecture(liana_model *model, liana__arena *arena, const pr
     assert_int_equal(liana__architecture_add(model, LIANA_HERE, architecture, options, "model"), LIANA_OK);
 }
 
-/* Fresh weights are 0 and 1 in many places, and what lies behind them the same for all images. */
+/* Fresh weights are 0 and 1 in many places, and the values behind them the same for all images. */
 static void move_away(liana__buffer *buffer)
 {
     const liana__backend *backend = buffer->device->backend;
@@ -131,7 +131,7 @@ static void read_weights(fixture *own, answer *given)
     }
 }
 
-/* Runs twice: what is kept from the first execution serves the second. */
+/* Runs twice: values kept from the first execution serve the second. */
 static answer run(const problem *p, int num_threads)
 {
     fixture own;

@@ -255,7 +255,7 @@ static void test_isa_of_other_machines(void **state)
     }
 }
 
-/* Real ones, and what is not known. */
+/* Real ones, and unknown ones. */
 static void test_fast_dots_by_identity(void **state)
 {
     (void)state;

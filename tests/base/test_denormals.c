@@ -61,7 +61,7 @@ static void test_setting_of_a_thread(void **state)
     volatile float least = -FLT_MIN, half = 0.5f, result = least * half;
     assert_compare(result, ==, 0);
     assert_true(signbit(result));
-    /* What else the thread has set in between stays too. */
+    /* Other settings of the thread in between stay too. */
     assert_int_equal(fegetround(), FE_UPWARD);
     assert_int_equal(fesetround(FE_TONEAREST), 0);
     liana__denormals_restore(outer);
@@ -141,7 +141,7 @@ static double flushed(double value, liana_dtype dtype)
     return fabs(value) < least_normal(dtype) ? 0 : value;
 }
 
-/* What the kernels give is what the reference gives for operands without denormal numbers, without those. */
+/* The kernels' results are the reference's for operands without denormal numbers, without those. */
 static void check_outputs(liana_dtype dtype, const liana__test_value *got, const liana__test_value *expected,
                           const char *level)
 {
@@ -227,7 +227,7 @@ static void test_validation_expects_it(void **state)
     liana__test_run(cpu, graph, inputs, got); /* fails the test if validation finds a difference */
     assert_false(thread_flushes());
     assert_true(isinf(((const float *)got[2].data)[0]));
-    assert_true(is_denormal(((const float *)inputs[0].data)[0])); /* what was validated is left alone */
+    assert_true(is_denormal(((const float *)inputs[0].data)[0])); /* validated values are left alone */
     liana__test_free_values(inputs, 2);
     liana__test_free_values(got, OUTPUTS);
     liana_graph_destroy(graph);
@@ -440,7 +440,7 @@ static void make_small(fixture *own)
     free(values);
 }
 
-/* Trained by so many threads, from a thread with this setting. */
+/* Trained by this number of threads, from a thread with this setting. */
 static float **train(fixture *own, int threads, bool flushes, bool mixed)
 {
     open_fixture(own, threads, mixed);

@@ -217,7 +217,7 @@ static void test_written_and_read_again_is_the_same(void **state)
     assert_string_equal(again.file, "/w.h5");
 }
 
-/* One bad value under one key, and what the message must say. */
+/* One bad value under one key, and the text of the message. */
 static void assert_refused(void **state, const char *key, liana__value *value, const char *message)
 {
     fixture *fixed = *state;

@@ -1,5 +1,5 @@
-/* What files are written into that are no plain files: links, pipes, devices, standard output. Nothing here writes to a
- * name outside of the test's folder but through a descriptor of the test's own. */
+/* Targets of files that are no plain files: links, pipes, devices, standard output. Nothing here writes to a name
+ * outside of the test's folder but through a descriptor of the test's own. */
 #include "harness/command_run.h"
 #include "harness/peers.h"
 
@@ -90,7 +90,7 @@ static void test_a_device_is_written_into(void **state)
     }
     const char *link = liana__test_path("terminal");
     assert_int_equal(symlink(ptsname(terminal), link), 0);
-    int held = open(link, O_RDWR | O_NOCTTY); /* or what is written goes when the writer does */
+    int held = open(link, O_RDWR | O_NOCTTY); /* or the written text goes when the writer does */
     write_text(link, "hello");
     char found[64] = "";
     assert_int_equal(read(terminal, found, sizeof found - 1), 5);
@@ -121,7 +121,7 @@ static void test_what_is_refused(void **state)
     assert_fails(liana__file_replace(liana__test_path("no/file"), "x", 1, &error), LIANA_NOT_FOUND, &error, "no/file");
 }
 
-/* What the process has open is written to where it stands, and not replaced. */
+/* Open files of the process are written where they stand, and not replaced. */
 static void test_descriptors_of_the_process(void **state)
 {
     (void)state;

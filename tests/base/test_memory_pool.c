@@ -1,4 +1,4 @@
-/* A bound on what several threads work with: kept at every moment, and everybody gets on. */
+/* A bound on the memory of several threads: kept at every moment, and everybody gets on. */
 #include "harness/harness.h"
 
 #include "base/memory_pool.h"
@@ -25,7 +25,7 @@ static void test_shares(void **state)
     assert_int_equal(other.wanted, OWN + 51);
     assert_int_equal(other.used, OWN + 50);
 
-    /* What is given back can be had. */
+    /* Returned memory can be had. */
     liana__memory_share_settle(&other, 0);
     assert_int_equal(pool.taken, MOST - 50);
     liana__memory_share_settle(&one, OWN - 1);
@@ -56,7 +56,7 @@ typedef struct worker {
     int waits;
 } worker;
 
-/* Works that need up to all there is, in three steps, and keep what they had until somebody misses it. */
+/* Works that need up to the whole memory, in three steps, and keep theirs until somebody misses it. */
 static void *work(void *argument)
 {
     worker *self = argument;
@@ -71,7 +71,7 @@ static void *work(void *argument)
         for (bool done = false; !done;) {
             size_t counted = 0;
             done = true;
-            share.used = 0; /* what it was granted stays */
+            share.used = 0; /* its granted memory stays */
             for (int i = 0; i < 3 && done; i++) {
                 done = liana__memory_share_ask(&share, need[i], "a step", NULL) == LIANA_OK;
                 size_t beyond = done && share.used > OWN ? share.used - OWN : counted;

@@ -29,7 +29,7 @@ static bool is_part(size_t i)
     return strcmp(rows[i].kind, "PART") == 0;
 }
 
-/* ---- what there is ---- */
+/* ---- existing names ---- */
 
 static void add_word(json_t *words, const char *word)
 {
@@ -115,7 +115,7 @@ static void test_answers_exist(void **state)
             if (is_number || is_placeholder(word) || json_object_get(words, word)) continue;
             fail_msg("the answer to '%s' is '%s', but there is no '%s'", rows[i].theirs, rows[i].ours, word);
         }
-        /* What is there needs no answer. */
+        /* An existing name needs no answer. */
         if (json_object_get(words, rows[i].theirs) && strcmp(rows[i].theirs, rows[i].ours) == 0) {
             fail_msg("'%s' is answered with itself", rows[i].theirs);
         }
@@ -183,9 +183,9 @@ static void test_hints_of_configurations(void **state)
                  "learning_rate: {name: InverseTimeDecay, decay_rate: RATE}");
     check_config("train.optimizer={name: SGD, learning_rate: {name: StepLR}}", "PiecewiseConstantDecay");
     const char *nearest = NULL;
-    assert_null(liana__loss_find(NULL, "tf.nn.softmax_cross_entropy_with_logits", &nearest));
+    assert_null(liana__part_find(NULL, &liana__loss_kind, "tf.nn.softmax_cross_entropy_with_logits", &nearest));
     assert_string_equal(nearest, "categorical_crossentropy");
-    assert_null(liana__metric_find(NULL, "TopKCategoricalAccuracy", &nearest));
+    assert_null(liana__part_find(NULL, &liana__metric_kind, "TopKCategoricalAccuracy", &nearest));
     assert_string_equal(nearest, "top_k_accuracy");
     check_config("train.lr=0.1", "train.optimizer.learning_rate");
     check_config("train.verbose=1", "train --json");
@@ -198,7 +198,7 @@ static void test_hints_of_configurations(void **state)
     check_config("data.image_dataset_from_directory=x", "data.train.paths");
     check_config("checkpoint.save_best_only=true", "checkpoint.best");
     check_config("model.backbone=MobileNet", "model.base");
-    /* What is wrong in the usual way is answered in the usual way. */
+    /* A usual fault gets the usual answer. */
     check_config("train.epochz=3", "epochs");
     check_config("train.learning_rate=3", "train.optimizer.learning_rate");
 }

@@ -1,5 +1,5 @@
-/* Rings of events: what goes in comes out in order, what finds no room is counted, and a writer and a reader may work
- * at the same time. */
+/* Rings of events: events come out in the order in which they went in, those without room are counted, and a writer and
+ * a reader may work at the same time. */
 #include "harness/harness.h"
 
 #include "base/recorder.h"

@@ -1,4 +1,4 @@
-/* A context that keeps its first error: what does nothing after it, what goes on, and how it is cleared. */
+/* A context that keeps its first error: calls that do nothing after it, calls that go on, and how it is cleared. */
 #define LIANA_STICKY_ERRORS
 #include "harness/harness.h"
 
@@ -80,7 +80,7 @@ static void test_graphs_and_models(void **state)
     assert_says(liana_context_message(context), "add");
     liana_context_clear(context);
     assert_int_equal(liana_device_open(context, NULL, &device), LIANA_OK);
-    /* The graph keeps its error, and whoever uses it is told again. */
+    /* The graph keeps its error, and its users are told again. */
     liana_program *program;
     assert_int_equal(liana_program_create(device, graph, NULL, &program), LIANA_INVALID_ARGUMENT);
     assert_int_equal(liana_context_status(context), LIANA_INVALID_ARGUMENT);
@@ -90,7 +90,7 @@ static void test_graphs_and_models(void **state)
     liana_context_destroy(context);
 }
 
-/* What was tried in vain on the way to a success is forgotten; an iterator's end is no error. */
+/* The errors of vain attempts on the way to a success are forgotten; an iterator's end is no error. */
 static void test_no_error(void **state)
 {
     (void)state;

@@ -193,7 +193,7 @@ static void test_yaml_text(void **state)
     liana__arena_free(&arena);
 }
 
-/* jansson reads what we wrote, and both say the same about it. */
+/* jansson reads our text, and both agree on its values. */
 static void test_json_text(void **state)
 {
     (void)state;

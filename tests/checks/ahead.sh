@@ -4,15 +4,15 @@
 #   ahead.sh BUILD_FOLDER [NETWORK...]     default MobileNetV2 ResNet50 EfficientNetB7
 #   DEVICES="tpu gpu"                      both; or one of them
 #   QUICK=1                                the compilers make their least effort: half to a quarter of the time
-# libtpu is TPU_LIBRARY_PATH, or comes from PyPI: the wheel libtpu 0.0.40, about 350 MB, unpacked 800 MB, under the terms of
-# Google Cloud Platform (https://cloud.google.com/terms), which whoever runs this accepts. It goes into LIBTPU_DIR
-# (~/.local/share/liana/libtpu), and nowhere into this project. The plugin for GPUs is CUDA_LIBRARY_PATH, or comes from PyPI
-# into the same folder: jax-cuda13-pjrt 0.11.2, 150 MB, with NVIDIA's nvidia-cuda-nvcc and nvidia-nvvm, under the terms of
-# their CUDA toolkit (https://docs.nvidia.com/cuda/eula). No driver is needed. Without a GPU algorithms are not measured, so
-# the program of a real one may differ. A network takes some gigabytes of memory and minutes.
-# Prints for each: seconds, and MiB of a core by part; then what the compiler has made of the update, and MiB that its steps
-# write, of which are padding, are only copied, and are added over devices. Ends with 1 if something does not compile, or does not fit into a
-# core's memory; with 77, and why, where there is no libtpu to be had.
+# libtpu is TPU_LIBRARY_PATH, or comes from PyPI: the wheel libtpu 0.0.40, about 350 MB, unpacked 800 MB, under the
+# terms of Google Cloud Platform (https://cloud.google.com/terms), which the user of this script accepts. It goes into
+# LIBTPU_DIR (~/.local/share/liana/libtpu), and nowhere into this project. The plugin for GPUs is CUDA_LIBRARY_PATH, or
+# comes from PyPI into the same folder: jax-cuda13-pjrt 0.11.2, 150 MB, with NVIDIA's nvidia-cuda-nvcc and nvidia-nvvm,
+# under the terms of their CUDA toolkit (https://docs.nvidia.com/cuda/eula). No driver is needed. Without a GPU
+# algorithms are not measured, so the program of a real one may differ. A network takes some gigabytes of memory and
+# minutes. Prints for each: seconds, and MiB of a core by part; then the compiled update, and MiB that its steps write,
+# of which are padding, are only copied, and are added over devices. Ends with 1 if something does not compile, or does
+# not fit into a core's memory; with 77, and why, where there is no libtpu to be had.
 set -eu
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")" && pwd)

@@ -57,7 +57,7 @@ int build_in_macros(liana_model *m)
     return liana_mobilenet_v2(m, .alpha = 0.5, .input_shape = LIANA_INTS(96, 96, 3)).id == SAME(SAME(last.id));
 }
 
-/* Lists of what a run feeds and fetches, and options of an optimizer. */
+/* Lists of a run's feeds and fetches, and options of an optimizer. */
 liana_status run(liana_program *program, liana_graph *graph, float *x)
 {
     float y[2];

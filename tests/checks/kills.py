@@ -187,7 +187,7 @@ class Member:
         with open(self.path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 8)
         self.said = open("%s/said.%d" % (job.folder, rank), "ab")
-        self.begin = self.said.tell()  # what comes before is of an earlier start
+        self.begin = self.said.tell()  # the text before is of an earlier start
         self.process = subprocess.Popen(words, stdout=self.said, stderr=self.said, stdin=subprocess.DEVNULL,
                                         env=dict(os.environ, LIANA_PHASES=self.path, LIANA_THREADS="1", **environment))
         self.killed = self.has_returned = False
@@ -358,7 +358,7 @@ class Job:
 
     @staticmethod
     def mend(relay):
-        relay.is_cut, relay.delay, relay.loss = False, 0, None  # what is to be damaged is
+        relay.is_cut, relay.delay, relay.loss = False, 0, None  # the files to damage exist
 
     def run(self, rng, expected_seconds):
         """Starts it until it is done; each start is disturbed once, the first few, and some twice."""

@@ -1,9 +1,9 @@
-# What checks need beside the tree: read by them with `.`, not run alone. ctest counts the status 77 as skipped;
-# scripts/run_tests.sh lists the lines "skipped: REASON".
-# shellcheck shell=sh
+# Needs of checks outside of the tree: read by them with `.`, not run alone. ctest counts the status 77 as skipped;
+# scripts/run_tests.sh lists the lines "skipped: REASON". shellcheck shell=sh
 peers=${LIANA_PEERS-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 
-# has_program NAME: else says that what needs it is skipped. Where everything must be installed a skip would hide a failure.
+# has_program NAME: else says that its users are skipped. Where everything must be installed a skip would hide a
+# failure.
 has_program() {
     if command -v "$1" >/dev/null; then return 0; fi
     echo "skipped: $1 is missing (scripts/install-packages.sh --tests)"

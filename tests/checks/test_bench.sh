@@ -1,5 +1,6 @@
 #!/bin/sh
-# `make bench` keeps running, says what it left out, and its reports say what was measured. Nothing is timed here.
+# `make bench` keeps running, says which parts it left out, and its reports name the measurements. Nothing is timed
+# here.
 #   test_bench.sh BUILD_FOLDER
 set -eu
 build=$(cd "$1" && pwd)
@@ -11,7 +12,7 @@ fail() {
     exit 1
 }
 
-# Numbers that were made up: medians, ratios in both directions, what failed, and the variants worth going on with.
+# Numbers that were made up: medians, ratios in both directions, failures, and the variants worth going on with.
 record() {
     printf '{"workload": "%s", "program": "%s", "variant": "%s", "round": %s, "seconds": 2.5, "peak_memory": %s, %s}\n' "$@"
 }
@@ -39,7 +40,7 @@ rate() {
     record mnist-files liana float32 1 1048576 \
         '"result": {"epochs": [{"images_per_second": 1000}, {"images_per_second": 2000}]}'
 } >"$folder/records.jsonl"
-# best WORKLOAD PROGRAM VARIANTS: what goes on to the next round.
+# best WORKLOAD PROGRAM VARIANTS: the variants of the next round.
 best() {
     [ "$("$build/bench_report" best "$folder/records.jsonl" "$1" "$2" | tr '\n' '|')" = "$3" ] ||
         fail "the best of $2 are not chosen: $("$build/bench_report" best "$folder/records.jsonl" "$1" "$2")"
@@ -72,18 +73,18 @@ best_of_today=$(tr -d ' \n' <"$folder/table.json" | grep -o '"program":"[^"]*"[^
 [ "$(head -c 8 "$folder/plot.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "plot.png is no PNG"
 grep -q '<svg' "$folder/plot.svg" || fail "plot.svg is no SVG"
 
-# Records that are none.
+# Wrong records.
 echo '{"workload": 1}' >"$folder/records.jsonl"
 ! "$build/bench_report" write "$folder/records.jsonl" "$folder" x 2>"$folder/said" || fail "a bad record is taken"
 grep -q 'without workload, program or variant' "$folder/said" || fail "a bad record: $(cat "$folder/said")"
 
-# A command that fails is recorded with what it said.
+# A failing command is recorded with its message.
 status=0
 "$build/bench_run" "$folder/failed.jsonl" w p v 1 - sh -c 'echo no such thing >&2; exit 3' 2>/dev/null || status=$?
 [ "$status" -eq 1 ] || fail "bench_run's status is $status for a command that failed, expected 1"
 grep -q '"error": "no such thing"' "$folder/failed.jsonl" || fail "the record lacks the command's words"
 "$build/bench_run" "$folder/failed.jsonl" w p v 1 - sh -c 'echo hello' 2>/dev/null && fail "'hello' is no report"
-# One that takes too long ends with what it started; a version is kept.
+# One that takes too long ends with the processes that it started; a version is kept.
 ! "$build/bench_run" --limit 1 "$folder/late.jsonl" w p v 1 - sh -c 'sleep 600 & echo $! >"$1"; wait' sh "$folder/pid" \
     2>/dev/null || fail "what takes too long should fail"
 grep -q '"error": "took longer than 1 s"' "$folder/late.jsonl" || fail "the record: $(cat "$folder/late.jsonl")"
@@ -99,7 +100,7 @@ done
 grep -q '^{"workload": "w", "program": "p", "version": "1.2", "variant": "v"' "$folder/good.jsonl" ||
     fail "the record: $(cat "$folder/good.jsonl")"
 
-# bench_step says what is wrong.
+# bench_step names the fault.
 wrong() {
     expected=$1
     shift
@@ -151,7 +152,7 @@ status=0
 WORKLOADS='train-VGG*' bench/bench.sh "$folder/build" 2>"$folder/said" || status=$?
 [ "$status" -eq 2 ] || fail "an unknown workload gives status $status, expected 2"
 
-# Long training: what its line is made of, and what it cannot do.
+# Long training: the contents of its line, and its limits.
 status=0
 LIANA_TEST_DATA="$folder/none" bench/bench_long.sh "$folder/build" 2>"$folder/said" || status=$?
 [ "$status" -eq 77 ] || fail "bench_long.sh without data gives status $status, expected 77"
@@ -166,12 +167,12 @@ if [ -d "${LIANA_TEST_DATA:-../shared/data}/mnist" ]; then
     done
 fi
 
-# One thread, two, and two processes: what the columns are. On whichever core there is.
+# One thread, two, and two processes: the columns. On whichever core there is.
 core=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
 ROUNDS=2 SECONDS_EACH=0 CORES="$core $core" bench/bench_threads.sh "$build" "mlp --batch 64" >"$folder/said"
 grep -q '^mlp --batch 64\( *[0-9][0-9.]*\)\{5\}$' "$folder/said" || fail "no line of rates: $(cat "$folder/said")"
 
-# Two processes beside one: each way has its line, and so has the start.
+# Two processes against one: each way has its line, and so has the start.
 NETWORKS=tiny WAYS="process mirrored zmq encrypted one" ROUNDS=1 IMAGES=120 START=tiny PORT=29527 bench/bench_cluster.sh "$build" \
     >"$folder/said" 2>"$folder/why" || fail "bench_cluster.sh: $(tail -n 3 "$folder/why")"
 for way in process mirrored zmq encrypted one; do

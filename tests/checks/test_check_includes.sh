@@ -25,7 +25,7 @@ start_clean() {
     write tests/base/test_text.c '#include "cli/anything.h"'
     write docs/guide.md 'Look into /tmp/liana and src/home/ and $HOME/home/.'
 }
-must_fail() { # TEXT: what the message must say
+must_fail() { # TEXT: part of the message
     if output=$("$check" "$tree" 2>&1); then
         echo "not caught: $1"
         exit 1
@@ -115,6 +115,23 @@ must_fail 'src/base/bad.c:1: opens with no comment'
 printf '/* */\n' >"$tree/tests/base/test_bad.c"
 must_fail 'tests/base/test_bad.c:1: opens with no comment'
 
+# Long lines of comments, whatever they stand in; long strings that look like them, and two bytes for a character.
+long=$(printf 'word %.0s' $(seq 30))
+for room in include/liana/bad.h src/base/bad.c src/base/bad.def tests/base/bad.h bench/bad.c examples/bad.c; do
+    write "$room" '/* Opens the file. */' "/* $long */"
+    must_fail "$room:$(case $room in *.def) echo 2 ;; *) echo 3 ;; esac): a line of a comment has 156 columns"
+done
+write src/base/bad.c '/* Short.' " * $long" ' */'
+must_fail 'src/base/bad.c:3: a line of a comment has 153 columns'
+write src/base/bad.c '/* Short.' " * $long*/"
+must_fail 'src/base/bad.c:3: a line of a comment has 155 columns'
+write src/base/bad.c "int a = '\"'; // $long"
+must_fail 'src/base/bad.c:2: a line of a comment has 166 columns'
+write src/base/good.c "const char *a = \"/* $long\";" "const char *b = \"// $long\";" "int c[] = {$(seq -s, 99)};" \
+    "// $(printf 'è%.0s' $(seq 117))" '/* a */ int d; /* b */' "int e[] = {$(seq -s, 99)};"
+"$check" "$tree" >/dev/null
+start_clean
+
 # Where tests lie, and how many in one folder.
 write tests/test_bad.c ''
 must_fail 'tests/test_bad.c: lies in no room of tests'
@@ -129,7 +146,7 @@ write tests/harness/good.c ''
 for stem in $(seq 41); do write "tests/data/loader/test_s$stem.c" ''; done
 must_fail 'tests/data/loader has 42 stems'
 
-# Assertions that print nothing of what they compare; a line of strings, names and comments that look like it.
+# Assertions that print no operands; a line of strings, names and comments that look like it.
 for assertion in 'assert_true(fabs(a - b) < 1e-6);' 'if (x) assert_true(fabsf(a - b) <= 1e-6f);' 'assert_true(a == b);' \
     'assert_false(a != b);' 'assert_true(ready && a >= b);' 'assert_true(strcmp(a, b) == 0);' 'assert_false(memcmp(a, b, 3));' \
     'assert_non_null(strstr(text, "a; b"));' 'assert_null(strstr(text, "a"));' 'assert_true(liana__starts_with(a, b));'; do

@@ -25,7 +25,7 @@ start_clean() {
         'static const liana__node nodes[] = {' '};'
     write src/layers/model_missing.c 'int liana_model_add(liana_model *m)' '{' '}'
 }
-must_fail() { # TEXT: what the message must say
+must_fail() { # TEXT: part of the message
     if output=$("$check" "$tree" 2>&1); then
         echo "not caught: $1"
         exit 1

@@ -32,7 +32,7 @@ start_clean() {
     write tests/test_things.c 'tfrecord("x"); backend = "BigCPU2";'
     write tests/harness/harness.c 'said_by_the_harness'
 }
-must_fail() { # TEXT: what the message must say
+must_fail() { # TEXT: part of the message
     if output=$("$check" "$tree" 2>&1); then
         echo "not caught: $1"
         exit 1

@@ -46,7 +46,7 @@ ran() {
     [ -e mark ] || { cat log && fail "this did not run the library: $*"; }
 }
 
-# What a file may say, each as the end of a configuration.
+# Things that a file may say, each as the end of a configuration.
 device="s|train: {|train: {device: 'pjrt:$folder/mark.so', |"
 named="s|train: {|train: {device: 'pjrt:mark.so', |"
 number="s|train: {|train: {device: 'pjrt:$folder/mark.so:1?cpu_device_count=2', |"

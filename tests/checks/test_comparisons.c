@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What must fail, one at a time, and what is said then. */
+/* Comparisons that must fail, one at a time, and their messages. */
 static int which;
 static const char *const said[] = {
     "3 < 3 does not hold: the left is 3, the right is 3",

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# What is offered for the last word, one a line.
+# The words offered for the last word, one a line.
 offered() {
     bash -c '. "$1/scripts/completion.bash"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _liana
         printf "%s\n" "${COMPREPLY[@]}"' bash "$root" "$liana" "$@" | grep -v '^$' | sort

@@ -1,6 +1,6 @@
 #!/bin/sh
-# scripts/install-peers.sh without a registry: what cannot be fetched is named with its reason and does not keep the others
-# away, what is there is not fetched again, and no PyTorch but the CPU build is asked for.
+# scripts/install-peers.sh without a registry: a package that cannot be fetched is named with its reason and does not
+# keep the others away, existing ones are not fetched again, and no PyTorch but the CPU build is asked for.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
@@ -20,7 +20,7 @@ if grep -iE '^(nvidia|cuda|triton)' "$source/tests/peers/requirements.txt"; then
 if grep -nE '(https?|file)://' "$source/tests/peers/requirements.txt" "$source/tests/peers/package.json" \
     "$source/scripts/install-peers.sh" | grep -v 's#(https'; then fail "a registry is named"; fi
 
-# A Python and an npm that write down what they are asked for, and know everything but what `unknown` lists.
+# A Python and an npm that write down their requests, and know everything but the names in `unknown`.
 mkdir bin
 cat >bin/python3 <<END
 #!/bin/sh
@@ -84,7 +84,7 @@ status=0
 [ $status -eq 77 ] || fail "the check of a missing peer gives $status"
 has "skipped: the peer torch is not installed: Could not find a version"
 
-# Only what is missing is tried again; then nothing is.
+# Only missing ones are tried again; then nothing is.
 : >unknown
 printf 'nothing\n' >unknown
 install

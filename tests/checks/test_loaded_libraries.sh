@@ -1,5 +1,6 @@
 #!/bin/sh
-# The command on a machine without libcairo, libgif, libcurl and libhdf5: it starts, trains and says what else it needs.
+# The command on a machine without libcairo, libgif, libcurl and libhdf5: it starts, trains and names the missing
+# libraries.
 #   test_loaded_libraries.sh BUILD_FOLDER
 set -eu
 liana=$(cd "$1" && pwd)/liana
@@ -11,7 +12,7 @@ fail() {
     exit 1
 }
 
-# What is linked is loaded at each start, with all that it stands on (63 libraries, once).
+# A linked library is loaded at each start, with all that it stands on (63 libraries, once).
 ldd "$liana" >linked
 if grep -E 'lib(cairo|fontconfig|gif|webp|tiff|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls|zmq|sodium|mpi)' linked; then fail "these are linked"; fi
 [ "$(wc -l <linked)" -le 20 ] || fail "$(wc -l <linked) libraries are linked: $(cat linked)"

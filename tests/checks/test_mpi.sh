@@ -51,13 +51,13 @@ YAML
 steps_of() { basename "$(ls -d "$1"/checkpoints/step-* | tail -n 1)" | sed 's/^step-0*//'; }
 epoch=$(($(steps_of whole) / 30)) # updates
 last=checkpoints/$(basename "$(ls -d whole/checkpoints/step-* | tail -n 1)")
-assert_whole() { # a folder; what it went through
+assert_whole() { # a folder; the test's story
     for file in history.json validation_predictions.csv "$last/variables.safetensors"; do
         cmp "whole/$file" "$1/$file" || fail "$2: another $file than that of an undisturbed run"
     done
 }
 
-# A process that writes its number, for who kills it, and how it ends.
+# A process that writes its number, for its killer, and how it ends.
 cat >member <<'SH'
 #!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
@@ -70,8 +70,8 @@ exit $code
 SH
 chmod +x member
 
-# Three processes train in the folder $1, and the signal $2 goes to rank $3, or to mpirun, once something is saved. code:
-# what mpirun returns. 0: the training was over before; then once more.
+# Three processes train in the folder $1, and the signal $2 goes to rank $3, or to mpirun, once something is saved.
+# code: mpirun's exit code. 0: the training was over before; then once more.
 disturb() {
     code=0
     tries=0
@@ -101,7 +101,7 @@ resume() { # a folder, processes
 check_docs() {
     rm -rf run programs
     mkdir programs
-    # No link: MPICH's mpirun looks for its parts beside the name that it is called by.
+    # No link: MPICH's mpirun looks for its parts in the folder of the name that it is called by.
     printf '#!/bin/sh\nexec %s "$@"\n' "$mpirun" >programs/mpirun
     chmod +x programs/mpirun
     ln -s "$build/liana" programs/liana
@@ -113,8 +113,8 @@ check_docs() {
     assert_whole run "$library, docs/cluster.md"
 }
 
-# A process is killed while it sends sums of 6 MB: those who wait for the rest of them notice it, too. mpirun would kill them
-# after a second; here they have longer.
+# A process is killed while it sends sums of 6 MB: those that wait for the rest of them notice it, too. mpirun would
+# kill them after a second; here they have longer.
 check_death_in_a_message() {
     for try in 1 2 3 4; do
         rm -rf cut out process.* code.*
@@ -132,7 +132,7 @@ check_death_in_a_message() {
     done
 }
 
-# A process is killed in the middle. What is there goes on, on any number of processes.
+# A process is killed in the middle. The run goes on from its checkpoints, on any number of processes.
 check_death() {
     disturb killed KILL 1
     grep -q 'over mpi the death of a process ends the job; start it again with --resume' out ||
@@ -156,7 +156,7 @@ check_death() {
 }
 
 # A signal to one process, or to mpirun. All stop after the same update, which is mostly in the middle of an epoch, and save.
-check_signal() { # who gets it, what mpirun is to return
+check_signal() { # its receiver, mpirun's exit code
     tries_of_all=0
     until disturb stopped TERM "$1" && [ $(($(steps_of stopped) % epoch)) -ne 0 ]; do
         tries_of_all=$((tries_of_all + 1))

@@ -12,7 +12,7 @@ grep -rhoE "[\`'( /]liana list( [A-Za-z0-9_]+){1,2}( [a-z]*)?" README.md docs in
 count=0
 while read -r kind name rest; do
     "$build/liana" list "$kind" >/dev/null || { echo "test_named_lists.sh: 'liana list $kind' is named, and fails" >&2; exit 1; }
-    # What follows a kind may be the sentence's next word.
+    # The word behind a kind may be the sentence's next word.
     case $name in
     [A-Z]*) "$build/liana" list "$kind" "$name" >/dev/null || { echo "test_named_lists.sh: 'liana list $kind $name' is named, and fails" >&2; exit 1; } ;;
     esac

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make bench` asks of a peer of today works, in tiny workloads: its networks have the parameters that they are known
-# to have, a step learns, and settings that must not change results do not. Nothing is timed.
+# The requests of `make bench` to a peer of today work, in tiny workloads: its networks have the parameters that they
+# are known to have, a step learns, and settings that must not change results do not. Nothing is timed.
 #   test_peers.sh torch|jax|tensorflow
 set -eu
 peer=$1

@@ -224,7 +224,7 @@ FAILS.so'): the operating system refused" bad FAILS
 cp good.so other.so
 refused "the loss 'mine': the plugin '
 good.so' has registered 'mine' already" "$liana" train my_parts.yaml --allow-plugins --out none plugins=[good.so,other.so]
-# What a part builds is looked at.
+# The result of a part is checked.
 refused "the loss 'mine': its function 'elements' gave f32
 expected f32" train plugins=[my_parts.so,good.so] train.loss=mine
 

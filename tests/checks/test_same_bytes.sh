@@ -29,7 +29,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 found=$folder/found.txt
 
-# content FILE: what of it is hashed: of a history all but the global steps, which came after the hashes were recorded
+# content FILE: the hashed part of it: of a history all but the global steps, which came after the hashes were recorded
 # (tests/train/job/test_global_step.c looks at them).
 content() {
     case $1 in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a `make` has compiled a later one takes as it is: each configuration of one folder gives the same commands, whichever
-# target asks for it. Nothing is compiled here but two small files, in a folder of its own.
+# A later `make` takes over everything that one has compiled: each configuration of one folder gives the same commands,
+# whichever target asks for it. Nothing is compiled here but two small files, in a folder of its own.
 #   test_second_make.sh COMPILER
 set -eu
 export CC="$1"
@@ -11,7 +11,7 @@ fail() {
     echo "test_second_make.sh: $*" >&2
     exit 1
 }
-# What the outer `make test WERROR=ON` has on its command line is not meant for these.
+# The command line of the outer `make test WERROR=ON` is not meant for these.
 unset MAKEFLAGS MAKEOVERRIDES MAKELEVEL WERROR CMAKE_OPTIONS 2>/dev/null || true
 
 # run TARGET ASSIGNMENT...: the target's packages and its configuration, without compiling or testing
@@ -19,7 +19,8 @@ run() {
     make --no-print-directory BUILD="$folder/build" PACKAGES=: PEERS=: COMPILE=: TEST=: "$@" >"$folder/log" 2>&1 ||
         fail "make $*: $(cat "$folder/log")"
 }
-# Every command of the build. What CMake writes for other systems' debuggers, and the files that it reads itself, are no commands.
+# Every command of the build. CMake's files for other systems' debuggers, and the files that it reads itself, are no
+# commands.
 commands() {
     grep -vE '^ +TARGET_(COMPILE_)?PDB = |^build .*CMakeLists\.txt' "$folder/build/build.ninja"
 }
@@ -49,7 +50,7 @@ run test
 ninja -C "$folder/build" $objects >"$folder/log"
 grep -q 'no work to do' "$folder/log" || fail "a second make compiles again: $(cat "$folder/log")"
 
-# What was chosen once stays chosen.
+# A choice stays.
 rm -rf "$folder/build"
 run test WERROR=ON CMAKE_OPTIONS='-DBUILD_SHARED_LIBS=OFF -DLIANA_X86=OFF'
 grep -q ' -Werror' "$folder/build/build.ninja" || fail "WERROR=ON gives no -Werror"

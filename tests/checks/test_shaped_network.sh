@@ -38,7 +38,7 @@ spaces=$switch
 ip -n "$switch" link add bridge type bridge 2>"$folder/why" || skip "no bridge can be made"
 ip -n "$switch" link set bridge up
 
-# shape SPACE DEVICE RATE: what goes out there. A burst holds two of the largest packets.
+# shape SPACE DEVICE RATE: limits the traffic that goes out there. A burst holds two of the largest packets.
 shape() {
     ip netns exec "$1" tc qdisc replace dev "$2" root tbf rate "$3" burst 128kb latency 300ms 2>"$folder/why" ||
         skip "tc tbf does not work here"
@@ -141,8 +141,8 @@ YAML
     after=$(sent_by 1)
     cmp one/history.json two/history.json || fail "two workers have another history than one process"
     plan wide.yaml --workers 2 --bandwidth 400Mb --seconds 0.05 --microbatch 4
-    # 140 examples are 5 updates in each of two epochs, the last one smaller. Headers and what is said at the beginning come
-    # to little, and so does what the other worker's slice is larger.
+    # 140 examples are 5 updates in each of two epochs, the last one smaller. Headers and the messages at the beginning
+    # come to little, and so does the difference between the workers' slices.
     awk -v sent="$((after - before))" -v planned="$(number bytes_sent 2)" 'BEGIN {
         ratio = sent / (10 * planned)
         printf "sent %.2f MB in 10 updates, planned %.2f MB: %.3f\n", 1e-6 * sent, 1e-5 * planned, ratio
@@ -167,7 +167,7 @@ median() {
     sort -g "$1" | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'
 }
 
-# keep_plan NAME WORKERS and keep_times NAME: what the last plan says, and how long the steps of the last run took
+# keep_plan NAME WORKERS and keep_times NAME: the last plan's numbers, and how long the steps of the last run took
 keep_plan() {
     number step_seconds "$2" >>"planned.$1"
     number exchange_share "$2" >>"share.$1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is skipped is said: scripts/run_tests.sh lists tests and cases with their reasons before ctest's closing lines, and a
+# Skips are told: scripts/run_tests.sh lists tests and cases with their reasons before ctest's closing lines, and a
 # block of the documents that needs a skipped one is skipped, too.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)

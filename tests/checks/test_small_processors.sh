@@ -1,6 +1,6 @@
 #!/bin/sh
 # The command on processors that are not here, emulated by qemu: one with AVX2 but without AVX-512, and one without AVX.
-# A few steps of training must give what this processor gives when it is held to the same instruction set.
+# A few steps of training must give this processor's results under the same instruction set.
 #   test_small_processors.sh BUILD_FOLDER
 set -eu
 unset LIANA_MAX_ISA # each run says which
@@ -80,7 +80,7 @@ grep -q 'precision: float32 (auto: this CPU has no instructions for bf16)' emula
 compare Haswell avx2 mixed_bfloat16
 compare Nehalem baseline float32
 compare Nehalem baseline mixed_bfloat16
-# F16C is part of what liana means by AVX2.
+# F16C is part of liana's AVX2.
 emulate Haswell,-f16c env LIANA_LOG=dispatch "$liana" train tiny.yaml --out no-f16c --json >no-f16c.log ||
     fail "without F16C: $(cat no-f16c.log qemu.err)"
 grep -q "instruction set baseline: " qemu.err || fail "without F16C the kernels for AVX2 must not run"

@@ -1,5 +1,5 @@
-/* What is wrong with files, configurations and disks is said in one message that names the place, with the right exit
- * code, and nothing that was saved is lost. */
+/* Faults of files, configurations and disks are told in one message that names the place, with the right exit code, and
+ * no saved file is lost. */
 #include "harness/command_run.h"
 #include "harness/peers.h"
 #include "harness/pjrt_plugin.h"
@@ -35,7 +35,7 @@ static void write_records(const char *name, odd_record odd)
 {
     liana__error error = {0};
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     liana__example_builder builder = {0};
     for (int i = 0; i < NUM_RECORDS; i++) {
         uint8_t pixels[PIXELS];
@@ -90,7 +90,7 @@ static const char *records_config(odd_record odd)
     return write_config(RECORDS_CONFIG);
 }
 
-/* The tests run on the cpu, and where the plugin is, on it: what is said does not depend on the device. */
+/* The tests run on the cpu, and where the plugin is, on it: messages do not depend on the device. */
 static const char *device = "train.device=cpu";
 
 #define train(config, ...) liana__test_command("train", config, "--out", liana__test_path("run"), device, __VA_ARGS__)
@@ -334,7 +334,7 @@ static void test_no_disk_space(void **state)
     const char *config = liana__test_tiny_run(200);
     assert_refused(train_on_disk(config, MANY_CHECKPOINTS), 1, "the checkpoint could not be saved",
                    "disk/run/checkpoints", "No space left on device");
-    /* What was saved before is whole, and nothing half done lies about. */
+    /* The files saved before are whole, and nothing half done lies about. */
     char newest[512];
     snprintf(newest, sizeof newest, "%s", liana__test_newest_checkpoint("disk/run"));
     assert_true(liana__folder_exists(newest));
@@ -405,7 +405,7 @@ static void test_unwritable_output(void **state)
 }
 
 /* Runs a command that writes shards: onto a disk that fills up, over its own earlier shards on one that fills up, and
- * onto one that cannot be written. What is there stays. */
+ * onto one that cannot be written. Existing files stay. */
 static void write_shards(const char *const *words, size_t num_words, const char *overwrite, const char *shard)
 {
     const char *all[16] = {0};

@@ -1,4 +1,4 @@
-/* The liana command: what it prints, and how it ends. */
+/* The liana command: its output, and how it ends. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a run of the command printed and returned. */
+/* The output and exit code of a run of the command. */
 typedef struct result {
     int code;
     char *out;
@@ -173,7 +173,7 @@ static void test_usage_errors(void **state)
                        "liana: convert: --out is missing: give the folder for the shards as --out DIR\n");
 }
 
-static const liana__option words_options[] = {LIANA__OPTION_OUT("x"), LIANA__OPTION_RESUME, {0}};
+static const liana__option words_options[] = {{LIANA__OPTION_OUT("x")}, {LIANA__OPTION_RESUME}, {0}};
 static const liana__command words_command = {
     .name = "words", .operands = "", .options = words_options, .max_operands = -1, .overrides = true};
 

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "report/figure.h"
+#include "report/pictures.h"
 
 #include <jansson.h>
 #include <math.h>

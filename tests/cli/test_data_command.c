@@ -1,4 +1,4 @@
-/* liana data: the pictures are there, show what they should, and bad input is answered. */
+/* liana data: the pictures are there, have the right contents, and bad input is answered. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -58,7 +58,7 @@ static void test_pictures_show_the_data(void **state)
     assert_compare(orange, >, 10000);
     assert_compare(blue, <, 2 * orange);
     assert_compare(orange, <, 2 * blue);
-    /* Oversampled ones are longer than what was there, by 30 to 15 on average. */
+    /* Oversampled ones are longer than the originals, by 30 to 15 on average. */
     liana__image sampling = read_picture(folder, "sampling");
     long before = count_colour(&sampling, 115, 122, 133), after = count_colour(&sampling, 41, 107, 191);
     assert_compare((double)after, >, 1.6 * (double)before);

@@ -1,4 +1,4 @@
-/* liana inspect: what it says of files of each kind. */
+/* liana inspect: its reports on files of each kind. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a run of the command printed and returned. */
+/* The output and exit code of a run of the command. */
 typedef struct result {
     int code;
     char *out;
@@ -33,7 +33,7 @@ static result run_words(const char *const *words)
 
 #define run(...) run_words((const char *const[]){__VA_ARGS__, NULL})
 
-/* Frees the result; what it printed must contain each of the texts. */
+/* Frees the result; its output must contain each of the texts. */
 #define assert_prints(got, expected_code, ...) \
     check_result((got), (expected_code), (const char *const[]){__VA_ARGS__, NULL})
 
@@ -160,9 +160,9 @@ static void test_damage_is_counted_and_named(void **state)
     path = liana__test_write("cut.tfrec", bytes, size - 5);
     assert_prints(run("inspect", path), 1, "cut.tfrec", "record 17");
     bytes[200] ^= 1;
-    /* What is whole of a cut file: all but the last record, up to where that begins. */
+    /* The whole part of a cut file: all but the last record, up to its beginning. */
     liana__tfrecord *file;
-    assert_ok(liana__tfrecord_open_bytes("whole", (const uint8_t *)bytes, size, NULL, &file, &error), &error);
+    assert_ok(liana__tfrecord_open(liana__test_write("whole", bytes, size), NULL, &file, &error), &error);
     path = liana__test_write("cut.tfrec", bytes, size - 5);
     json = inspect_json(path, 1);
     assert_text(json, "kind", "TFRecord");
@@ -324,7 +324,7 @@ static void test_tables(void **state)
     free(got.err);
 }
 
-/* What TensorBoard itself shows of this file: 10 values of `loss`, from step 1 to 901. */
+/* TensorBoard itself shows of this file: 10 values of `loss`, from step 1 to 901. */
 static void test_event_files(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void test_event_files(void **state)
     static const char scalar[] = "\x10\x07\x2a\x11\x0a\x0f\x0a\x03"
                                  "acc"
                                  "\x42\x08\x08\x01\x22\x04\x00\x00\x00\x3f";
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("e"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("e"), &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, version, sizeof version - 1, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, other, sizeof other - 1, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, scalar, sizeof scalar - 1, &error), &error);

@@ -57,7 +57,7 @@ static void requeueing_is_no_failure(void **state)
     assert_code(LAUNCH("2", "true"), 0);
 }
 
-/* Who is killed does not end those who can go on. */
+/* A killed process does not end those that can go on. */
 static void the_others_go_on(void **state)
 {
     (void)state;
@@ -106,7 +106,7 @@ static void restarts(void **state)
     assert_refused(liana__test_command("launch", "-n", "2", "--restarts", "x", "c.yaml"), 2, "--restarts");
 }
 
-/* Whoever kills the launcher kills all, in the end. */
+/* Killing the launcher kills all, in the end. */
 static void nobody_is_left_behind(void **state)
 {
     (void)state;

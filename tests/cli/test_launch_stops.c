@@ -1,5 +1,5 @@
-/* liana launch and signals: whoever gets one and whenever, the code is the same; what was stopped is not started again; and what
- * killed processes leave behind is removed. */
+/* liana launch and signals: whichever process gets one and whenever, the code is the same; stopped processes are not
+ * started again; and the remains of killed processes are removed. */
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 #include "harness/wait_until.h"
@@ -63,7 +63,7 @@ static void wait_for_checkpoint(const char *run)
 
 /* ---- stops ---- */
 
-/* `early`: as soon as the processes are there; else they train. `rank`: who gets the signal; 2: the launcher. */
+/* `early`: as soon as the processes are there; else they train. `rank`: the receiver of the signal; 2: the launcher. */
 static void assert_stopped(const char *run, const char *const *more, int signal, size_t rank, bool early, int expected)
 {
     pid_t children[2];
@@ -102,7 +102,7 @@ static void test_a_stopped_job_is_not_started_again(void **state)
     assert_stopped("again-early", again, SIGTERM, 2, true, 75);
 }
 
-/* ---- what a process is called, and leaves ---- */
+/* ---- names and remains of a process ---- */
 
 static size_t count_temporary(const char *folder)
 {
@@ -143,8 +143,8 @@ static void test_a_killed_worker(void **state)
     assert_int_equal(count_temporary(folder), 0);
 }
 
-/* One that lives keeps its folder; of one that was killed the next one removes it, with all that is in it; what has another name
- * stays. */
+/* One that lives keeps its folder; of one that was killed the next one removes it, with all that is in it; a folder
+ * with another name stays. */
 static void test_the_next_one_removes_it(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static bool has_ended(pid_t process)
     return waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process;
 }
 
-/* A process of an evaluation dies while the others wait for it. What they say is about no training. */
+/* A process of an evaluation dies while the others wait for it. Their messages are about no training. */
 static void test_a_killed_evaluation(void **state)
 {
     (void)state;

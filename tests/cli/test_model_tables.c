@@ -1,5 +1,5 @@
 /* evaluate and predict with --model and --weights, for tables and for models with several inputs and outputs: the same
- * numbers as from the run that trained them; the names of categories; and what is refused. */
+ * numbers as from the run that trained them; the names of categories; and refusals. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -63,7 +63,7 @@ static void train(void)
     liana__arena_free(&arena);
 }
 
-/* Without the name of what was loaded, at the end. */
+/* Without the name of the loaded file, at the end. */
 static void assert_same_numbers(liana__test_result one, liana__test_result two)
 {
     const char *end = strstr(one.out, ", with '");

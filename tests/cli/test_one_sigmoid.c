@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The model is y = sigmoid(x), so who is predicted as what is known: x above 0 is a dog. */
+/* The model is y = sigmoid(x), so predictions are known: x above 0 is a dog. */
 static const char table[] = "x,kind,good\n"
                             "-2,cat,0\n"
                             "-1,cat,0\n"
@@ -46,7 +46,7 @@ static double item(const json_t *json, const char *key, size_t index)
     return json_number_value(json_array_get(list, index));
 }
 
-/* Rows and matrix, at a threshold that says who is a dog. */
+/* Rows and matrix, at a threshold for dogs. */
 static void check_by_class(const char *threshold, double cats_right, double dogs_right)
 {
     const char *const words[] = {"evaluate", out, "--by-class", "--json", threshold ? "--threshold" : NULL,
@@ -184,7 +184,8 @@ static void test_a_softmax_of_one_value_is_refused(void **state)
     liana__test_free_result(&got);
 }
 
-/* Images in class folders are labelled; of one class there is nothing to tell apart, and of three not with one sigmoid. */
+/* Images in class folders are labelled; of one class there is nothing to tell apart, and of three not with one
+ * sigmoid. */
 static void test_labels_that_do_not_fit(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void test_labels_that_do_not_fit(void **state)
                    2, "1 value", "4 classes");
 }
 
-/* ---- what never differs ---- */
+/* ---- constants ---- */
 
 static void test_constant_columns_are_named(void **state)
 {

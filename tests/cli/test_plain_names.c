@@ -1,11 +1,11 @@
-/* Names of files that hold control characters, and links that lead nowhere: a terminal shows names as text, in one line each, and
- * messages say what a link is. */
+/* Names of files that hold control characters, and links that lead nowhere: a terminal shows names as text, in one line
+ * each, and messages name links as such. */
 #include "harness/command_run.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/format.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void test_control_characters_are_shown(void **state)
     assert_shown("\\n", 64, "\\n"); /* done twice is done once */
     assert_shown("", 64, "");
     assert_shown("\xff\xd8\xff JFIF \xe2\x82", 64, "??? JFIF ??"); /* no text */
-    /* What does not fit is cut off, and never half of an escape. */
+    /* Text that does not fit is cut off, and never within an escape. */
     assert_shown("ab\x1b", 6, "ab");
     assert_shown("ab\x1b", 7, "ab\\x1b");
     assert_shown("\nabcdef", 7, "\\nabcd");

@@ -1,5 +1,5 @@
-/* What `liana predict` says of each kind of output: all probabilities by the names of the classes, in lines, JSON and
- * CSV. The models are given, so that what they predict is known: softmax and sigmoid of numbers of the table. */
+/* liana predict, for each kind of output: all probabilities by the names of the classes, in lines, JSON and CSV. The
+ * models are given, so that their predictions are known: softmax and sigmoid of numbers of the table. */
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 
@@ -155,7 +155,7 @@ static void test_columns_of_classes(void **state)
     }
     assert_int_equal(*at, 0);
     free(text);
-    /* Without the option the file is what it was. */
+    /* Without the option the file is as before. */
     text = predict_csv(run, "--json");
     assert_memory_equal(text, "id,label,class,confidence\n", 26);
     free(text);

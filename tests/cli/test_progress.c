@@ -1,9 +1,8 @@
 /* The lines that show a running training. */
 #include "harness/harness.h"
 
-#include "cli/progress.h"
+#include "cli/command.h"
 #include "cli/reporter.h"
-#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -52,7 +51,7 @@ static void test_the_bar_fits_its_terminal(void **state)
     assert_bar(&progress, 85, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s - input 3%");
     assert_bar(&progress, 76, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521 - 128 images/s");
     assert_bar(&progress, 60, " 7/26 - ETA: 10s - loss: 1.2346 - accuracy: 0.4521");
-    /* Time goes before what is learnt. */
+    /* Time goes before the metrics. */
     assert_bar(&progress, 50, " 7/26 - loss: 1.2346 - accuracy: 0.4521");
     assert_bar(&progress, 40, " 7/26 - loss: 1.2346 - accuracy: 0.4521");
     assert_bar(&progress, 39, " 7/26 - loss: 1.2346");
@@ -63,7 +62,7 @@ static void test_the_bar_fits_its_terminal(void **state)
     assert_bar(&progress, 0, " ");
 }
 
-/* What a usual terminal shows of a usual run: at the end of an epoch all of it. */
+/* A usual terminal shows of a usual run: at the end of an epoch all of it. */
 static void test_80_columns_show_the_validation(void **state)
 {
     (void)state;
@@ -175,7 +174,7 @@ static void test_json_for_machines(void **state)
     liana__text_free(&text);
 }
 
-/* An epoch of 26 steps of half a second, a note in the middle; what the reporter printed. */
+/* An epoch of 26 steps of half a second, a note in the middle; returns the reporter's text. */
 static char *report_epoch(liana__reporter_mode mode)
 {
     char *printed = NULL;

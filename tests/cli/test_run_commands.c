@@ -214,7 +214,7 @@ static void test_predict_prints_what_a_photo_shows(void **state)
     json_decref(got);
 }
 
-/* As predict's; the same as what the configuration takes. */
+/* As predict's; the same values as those of the configuration. */
 static void test_evaluate_takes_data(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void test_summary(void **state)
     assert_string_equal(of_run.out, of_json.out);
     liana__test_free_result(&of_json);
     assert_code(of_run, 0);
-    /* Without the data, what the configuration says has to do. */
+    /* Without the data, the configuration's must do. */
     const char *config = liana__test_path("config.yaml");
     assert_refused(liana__test_command("summary", config), 1, "train-images");
     json_t *got =
@@ -371,7 +371,7 @@ static void test_listed_instruction_sets_are_those_of_runs(void **state)
     assert_code(listed, 0);
 }
 
-/* What liana list says is what the configuration takes. */
+/* The configuration takes the values of liana list. */
 static void test_listed_defaults_can_be_written(void **state)
 {
     (void)state;
@@ -479,7 +479,7 @@ static void test_resume_on_another_device(void **state)
     assert_says(got.out, "'train.device': \"reference\" -> \"cpu\"");
     assert_says(got.out, "epoch 2/2");
     assert_code(got, 0);
-    /* And back; a change of what is trained on stays refused. */
+    /* And back; a change of the training's data or device stays refused. */
     assert_code(liana__test_command("train", run, "--resume", "train.epochs=3", "train.device=reference",
                                     "--allow-changed"),
                 0);

@@ -1,4 +1,4 @@
-/* Strategies on devices that are named: some of a plugin's, some of several servers'; what is refused. */
+/* Strategies on devices that are named: some of a plugin's, some of several servers'; refusals. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -84,7 +84,7 @@ static void test_which_are_opened(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(const char *device, const char *strategy, liana_status expected, const char *text, const char *more)
 {

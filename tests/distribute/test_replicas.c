@@ -12,7 +12,7 @@
 
 enum { PIXELS = LIANA__TINY_PIXELS, CLASSES = LIANA__TINY_CLASSES, MAX_REPLICAS = LIANA__TINY_MAX_REPLICAS };
 
-/* The first `count` examples without those at `gaps` (ascending): what is left of a batch of so many positions. */
+/* The first `count` examples without those at `gaps` (ascending): the rest of a batch of this number of positions. */
 static liana__batch with_gaps(const liana__tiny_trainer *own, liana__tiny_trainer *left, int64_t count,
                               const int64_t *gaps, size_t num_gaps)
 {
@@ -134,7 +134,7 @@ static void test_a_training_clips_by_the_norm_of_all(void **state)
     }
 }
 
-/* The reference device masks missing examples where the CPU compiles for fewer: both are what the definition says. */
+/* The reference device masks missing examples where the CPU compiles for fewer: both follow the definition. */
 static void test_devices_of_different_kinds_work_together(void **state)
 {
     (void)state;

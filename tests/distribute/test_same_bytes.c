@@ -6,7 +6,7 @@
 typedef liana__hub_recipe recipe;
 typedef liana__hub_result result;
 
-/* ---- who computes ---- */
+/* ---- assignment of shards ---- */
 
 typedef struct setting {
     liana__hub_layout layout;

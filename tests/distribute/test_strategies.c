@@ -1,4 +1,4 @@
-/* Strategies by name and option: the same bits on any number of devices of this process; what is refused; groups of
+/* Strategies by name and option: the same bits on any number of devices of this process; refusals; groups of
  * processors. */
 #include "harness/tiny_fit.h"
 
@@ -89,7 +89,7 @@ static void test_replicas_give_the_bits_of_one_device(void **state)
         {.name = "mirrored", .replicas = 2, .threads = 2, .bind = LIANA_BIND_NODES},
         {.name = "mirrored", .replicas = 3, .bind = LIANA_BIND_NONE},
         {.name = "mirrored", .replicas = 7, .threads = 1},
-        {.name = "mirrored", .replicas = 11, .threads = 1}, /* more than there are leaves */
+        {.name = "mirrored", .replicas = 11, .threads = 1}, /* more than there are shards */
     };
     static const int64_t expected[] = {0, 1, 2, 2, 3, 7, 11};
     liana__tiny_fit own = liana__tiny_fit_open(COUNT);
@@ -153,7 +153,7 @@ static void test_a_resume_may_change_the_strategy(void **state)
     assert_same_file(a, b);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_what_is_refused(void **state)
 {
@@ -193,7 +193,7 @@ static void test_what_is_refused(void **state)
     liana__tiny_fit_close(&own);
 }
 
-/* Fields of a program's struct say what a mapping says. */
+/* Fields of a program's struct have the meaning of a mapping's keys. */
 static void test_fields_are_options(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_fields_are_options(void **state)
     }
 }
 
-/* What is said for each of the others' names is a strategy that liana has. */
+/* The answer to each of the others' names is a strategy that liana has. */
 static void test_names_of_others(void **state)
 {
     (void)state;

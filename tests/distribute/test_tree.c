@@ -1,4 +1,4 @@
-/* The tree of leaves: whoever computes which leaves, the plan adds them to the bits of the definition. */
+/* The tree of leaves: for each assignment of leaves, the plan adds them to the bits of the definition. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -273,7 +273,7 @@ static void test_blocks_of_ranges(void **state)
     assert_blocks(most, most / 2, most, 1, (const size_t[][2]){{62, 1}});
 }
 
-/* ---- who computes what ---- */
+/* ---- assignment ---- */
 
 /* The least time by trial of all that can be it: k leaves of some replica. */
 static double least_time(size_t num_leaves, const double *weights, size_t num_replicas)
@@ -350,7 +350,7 @@ static void test_missing_examples_leave_no_gaps(void **state)
 
 /* ---- costs and errors ---- */
 
-/* What the blocks of a step cost on the way to the owners. */
+/* The cost of the blocks of a step on the way to the owners. */
 typedef struct tree_cost {
     size_t num_messages; /* pairs of a block and an owner that is not the replica that computed it */
     /* In sizes of the whole sums. A ring all-reduce of n replicas sends n - 1 until all slices are added. */

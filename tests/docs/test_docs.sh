@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the commands that the documents show: every ```sh block of README.md, CONTRIBUTING.md and docs/, in order, each
-# document in a fresh copy of the tree (with the build, and the test data beside it). A comment on the line before a
+# document in a fresh copy of the tree (with the build, and the test data next to it). A comment on the line before a
 # block says otherwise:
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
@@ -33,7 +33,7 @@ data=${LIANA_TEST_DATA:-$source/../shared/data}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# What a block names below runs/, and what of that it does not make itself.
+# The names below runs/ in a block, and those that it does not make itself.
 named() {
     grep -oE 'runs/[A-Za-z0-9._/-]+' "$@" | sed 's/[./]*$//' | sort -u
 }
@@ -51,7 +51,7 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
     rm -rf "$folder/house" "$folder/blocks"
     : >"$folder/missing"
     mkdir -p "$folder/house/liana" "$folder/blocks" "$folder/house/shared"
-    # One file for each block, named by its line, with what its comment says in the first line.
+    # One file for each block, named by its line, with its comment in the first line.
     awk -v folder="$folder/blocks" '
         /^```/ && inside { inside = 0; close(file); next }
         inside { print > file }
@@ -62,7 +62,7 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
     [ -n "$(ls "$folder/blocks")" ] || continue
     tar -C "$source" -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . |
         tar -C "$folder/house/liana" -xf -
-    # Long commands build; what they build must come from the copy.
+    # Long commands build; their results must come from the copy.
     if [ -n "$long" ]; then
         make -C "$folder/house/liana" >/dev/null
     else

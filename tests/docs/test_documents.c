@@ -1,4 +1,4 @@
-/* The C code that the pages in docs quote: it compiles, and does what the documents say. */
+/* The C code that the pages in docs quote: it compiles, and has the documents' results. */
 #include "harness/command_run.h"
 
 #include <liana/liana.h>

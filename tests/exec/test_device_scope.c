@@ -1,5 +1,5 @@
-/* Parts of a graph on several devices of this process: the bits of one device, who is where, what runs at the same time,
- * and what is refused. */
+/* Parts of a graph on several devices of this process: the bits of one device, the places of nodes, parts that run at
+ * the same time, and refusals. */
 #include "harness/harness.h"
 #include "harness/one_context.h"
 
@@ -107,7 +107,7 @@ static void test_values_go_from_device_to_device(void **state)
     liana_graph_assign(u, d);   /* on its own device */
     liana_graph_assign(v, d);   /* the same value once more */
     liana_graph_assign(w, u);   /* the old value of another device's variable */
-    liana_graph_assign(own, x); /* what was fed */
+    liana_graph_assign(own, x); /* the fed value */
     assert_ok(liana_program_create(device, g, NULL, &program), &context->error);
     liana_variables *set = liana_program_variables(program);
     const float first[4][3] = {{1, 2, 3}, {0, 0, 0}, {-1, 0.5f, 4}, {0, 0, 0}}, fed[3] = {0.5f, -2, 1.5f};
@@ -146,7 +146,7 @@ static void test_values_go_from_device_to_device(void **state)
     liana_device_close(device);
 }
 
-/* ---- who is where ---- */
+/* ---- the places of nodes ---- */
 
 static void assert_on(liana_tensor tensor, const char *device)
 {
@@ -355,7 +355,7 @@ static void test_no_variable_changes_where_one_device_fails(void **state)
         assert_compare(u_now, ==, 1);
         assert_true(liana_variables_find(set, "v", &info) && !info.initialized);
     }
-    /* What the failing device has no part in still runs. */
+    /* Results in which the failing device has no part still run. */
     assert_ok(liana_run(program, .assign = LIANA_NAMES("u")), &context->error);
     liana_program_destroy(program);
     liana_graph_destroy(g);

@@ -1,4 +1,4 @@
-/* Parts of a graph on devices of servers: the bits of one local device, clients beside each other, and servers that go
+/* Parts of a graph on devices of servers: the bits of one local device, clients side by side, and servers that go
  * away. */
 #include "harness/harness.h"
 
@@ -97,7 +97,7 @@ static void test_values_at_once(void **state)
     assert_int_equal(waitpid(servers[1], NULL, 0), servers[1]);
     servers[1] = 0;
     assert_fails(liana_value(later, there, sizeof there), LIANA_UNAVAILABLE, &context->error, WORKER(1), "exp");
-    /* What was computed stays, and other devices go on. */
+    /* Computed values stay, and other devices go on. */
     assert_ok(liana_value(far, there, sizeof there), &context->error);
     assert_memory_equal(here, there, sizeof here);
     liana_graph_destroy(g);
@@ -130,7 +130,7 @@ static void test_clients_are_apart(void **state)
     stop_cluster();
 }
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 
 static void kill_task(int task)
 {

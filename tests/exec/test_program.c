@@ -34,7 +34,7 @@ static int close_devices(void **state)
     return liana__test_close_devices(context, devices[0], devices[1]);
 }
 
-/* total = total + x * scale, and what it was before. */
+/* total = total + x * scale, and its former value. */
 static liana_graph *accumulator(void)
 {
     liana_graph *graph = liana__test_new_graph(context);
@@ -133,7 +133,7 @@ static void test_wrong_feeds_are_named(void **state)
                      &error, "accumulate", "'x'", "[6]", "[5]");
         assert_fails(liana__program_feed(program, 0, LIANA_S32, &row, numbers, &error), LIANA_INVALID_ARGUMENT, &error,
                      "s32", "f32");
-        /* What failed has changed nothing. */
+        /* A failing run has changed nothing. */
         feed(program, "scale", &LIANA_SCALAR, &(float){1});
         assert_ok(liana__program_run(program, &error), &error);
         assert_fetched(program, "change", numbers);
@@ -192,7 +192,7 @@ static void test_uploads_complete_at_their_fence(void **state)
     }
 }
 
-/* On an accelerator results are new buffers, and what was donated for them is gone. */
+/* On an accelerator results are new buffers, and buffers donated for them are gone. */
 static void test_donated_buffers_are_gone(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_donated_buffers_are_gone(void **state)
                  "accumulate");
     assert_fails(backend->upload(device, LIANA_F32, &row, numbers, &inputs[0], NULL, &error), LIANA_INVALID_ARGUMENT,
                  &error, "gone");
-    assert_null(variables[0]->donated_to); /* what failed has donated nothing */
+    assert_null(variables[0]->donated_to); /* a failing run has donated nothing */
     backend->buffer_destroy(variables[0]);
     for (int i = 0; i < 2; i++) backend->buffer_destroy(outputs[i]);
     backend->buffer_destroy(inputs[1]);

@@ -76,7 +76,6 @@ static void test_getters_name_what_they_find(void **state)
     const uint8_t *bytes;
     size_t size;
     int64_t number;
-    float real;
     assert_ok(liana__example_parse(&example, "some.tfrec", 3, by_hand, sizeof by_hand, &error), &error);
     assert_fails(liana__example_bytes(&example, "imagee", &bytes, &size, &error), LIANA_NOT_FOUND, &error,
                  "'some.tfrec', record 3", "no feature 'imagee'", "did you mean 'image'",
@@ -87,7 +86,8 @@ static void test_getters_name_what_they_find(void **state)
                  "is a list of 1 bytes", "expected a list of int64", "image (bytes)");
     assert_fails(liana__example_int64(&example, "class", &number, &error), LIANA_INVALID_DATA, &error, "'class'",
                  "has 2 int64 values, expected 1");
-    assert_fails(liana__example_float(&example, "none", &real, &error), LIANA_INVALID_DATA, &error, "'none' is empty");
+    assert_fails(liana__example_int64(&example, "none", &number, &error), LIANA_INVALID_DATA, &error,
+                 "'none' is empty");
     liana__example_free(&example);
 }
 
@@ -193,7 +193,7 @@ static void test_builder_round_trip(void **state)
     liana__example_builder_free(&builder);
 }
 
-/* What the builder writes for the hand-assembled features is byte for byte what the encoding rules give. */
+/* The builder's text for the hand-assembled features is byte for byte that of the encoding rules. */
 static void test_builder_writes_the_wire_format(void **state)
 {
     (void)state;

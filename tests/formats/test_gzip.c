@@ -1,4 +1,4 @@
-/* Inflating and writing gzip, against zlib's own file functions. */
+/* Inflating gzip, against zlib's own file functions. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -132,35 +132,6 @@ static void test_damage(void **state)
     free(noise);
 }
 
-static void test_writer_is_read_by_zlib(void **state)
-{
-    (void)state;
-    liana__error error = {0};
-    liana__test_folder();
-    const char *path = liana__test_path("w.gz");
-    uint8_t *noise = make_noise(300000), *back = malloc(300001);
-    liana__gzip_writer writer;
-    assert_ok(liana__gzip_begin(&writer, path, &error), &error);
-    for (size_t done = 0; done < 300000; done += 1000) {
-        assert_ok(liana__gzip_write(&writer, noise + done, 1000, &error), &error);
-    }
-    assert_false(liana__file_exists(path));
-    assert_ok(liana__gzip_commit(&writer, true, &error), &error);
-    gzFile file = gzopen(path, "rb");
-    assert_int_equal(gzread(file, back, 300001), 300000);
-    gzclose(file);
-    assert_memory_equal(back, noise, 300000);
-
-    assert_ok(liana__gzip_begin(&writer, liana__test_path("gone.gz"), &error), &error);
-    assert_ok(liana__gzip_write(&writer, noise, 1000, &error), &error);
-    liana__gzip_abandon(&writer);
-    assert_false(liana__file_exists(liana__test_path("gone.gz")));
-    assert_false(liana__file_exists(liana__test_path("gone.gz.tmp")));
-    assert_fails(liana__gzip_begin(&writer, liana__test_path("no/w.gz"), &error), LIANA_NOT_FOUND, &error, "no/w.gz");
-    free(noise);
-    free(back);
-}
-
 /* The same bytes as zlib's own reader finds in a file that neither wrote. */
 static void test_mnist_as_zlib_reads_it(void **state)
 {
@@ -217,7 +188,6 @@ int main(void)
         cmocka_unit_test(test_members_and_padding),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_writer_is_read_by_zlib),
         cmocka_unit_test(test_mnist_as_zlib_reads_it),
         cmocka_unit_test(test_sniff),
     };

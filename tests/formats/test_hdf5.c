@@ -1,5 +1,6 @@
 /* Keras weight files against what h5py says of them. */
 #include "harness/harness.h"
+#include "harness/hdf5_layers.h"
 
 #include "base/file.h"
 #include "base/random.h"
@@ -25,7 +26,7 @@ static liana__hdf5 *open_file(const char *path)
     return file;
 }
 
-/* What h5py 3.7 says of the files: names counted, and zlib.crc32 over all arrays as float32, in order. */
+/* h5py 3.7's facts of the files: names counted, and zlib.crc32 over all arrays as float32, in order. */
 static void test_real_files_read_as_h5py_reads_them(void **state)
 {
     (void)state;
@@ -75,7 +76,7 @@ static void test_names_and_shapes_of_real_files(void **state)
 {
     (void)state;
     liana__hdf5 *file = open_file(liana__test_data(mobilenet_v1));
-    const liana__hdf5_layer *layer = liana__hdf5_find_layer(file, "conv_preds");
+    const liana__hdf5_layer *layer = liana__test_find_layer(file, "conv_preds");
     assert_non_null(layer);
     assert_int_equal(layer->num_weights, 2);
     assert_string_equal(layer->weights[0].name, "conv_preds/kernel:0");
@@ -85,15 +86,15 @@ static void test_names_and_shapes_of_real_files(void **state)
     assert_int_equal(layer->weights[0].shape[2], 256);
     assert_int_equal(layer->weights[0].shape[3], 1000);
     assert_string_equal(layer->weights[1].name, "conv_preds/bias:0");
-    assert_null(liana__hdf5_find_layer(file, "conv"));
+    assert_null(liana__test_find_layer(file, "conv"));
     liana__hdf5_close(file);
 
     file = open_file(liana__test_data(keras1));
-    layer = liana__hdf5_find_layer(file, "dense_2");
+    layer = liana__test_find_layer(file, "dense_2");
     assert_string_equal(layer->weights[0].name, "dense_2_W");
     assert_int_equal(layer->weights[0].shape[0], 6);
     assert_int_equal(layer->weights[1].shape[0], 10);
-    assert_int_equal(liana__hdf5_find_layer(file, "activation_1")->num_weights, 0);
+    assert_int_equal(liana__test_find_layer(file, "activation_1")->num_weights, 0);
     liana__hdf5_close(file);
 }
 
@@ -115,13 +116,13 @@ static void check_written(const char *path, const char *model_config)
     assert_string_equal(contents->layers[0].name, "input_1");
     assert_string_equal(contents->backend, "tensorflow");
     if (model_config) assert_string_equal(contents->model_config, model_config);
-    const liana__hdf5_layer *dense = liana__hdf5_find_layer(file, "dense");
+    const liana__hdf5_layer *dense = liana__test_find_layer(file, "dense");
     float values[6];
     assert_ok(liana__hdf5_read(file, &dense->weights[0], values, &error), &error);
     assert_memory_equal(values, kernel, sizeof kernel);
     assert_ok(liana__hdf5_read(file, &dense->weights[1], values, &error), &error);
     assert_memory_equal(values, bias, sizeof bias);
-    const liana__hdf5_layer *norm = liana__hdf5_find_layer(file, "block/norm");
+    const liana__hdf5_layer *norm = liana__test_find_layer(file, "block/norm");
     assert_ok(liana__hdf5_read(file, &norm->weights[0], values, &error), &error);
     assert_compare(values[0], ==, 5);
     assert_int_equal(norm->weights[1].num_elements, 0);
@@ -247,7 +248,7 @@ static void check_variant(const char *path, const char *dtype)
 {
     liana__error error = {0};
     liana__hdf5 *file = open_file(path);
-    const liana__hdf5_layer *layer = liana__hdf5_find_layer(file, "dense");
+    const liana__hdf5_layer *layer = liana__test_find_layer(file, "dense");
     assert_string_equal(layer->weights[0].dtype, dtype);
     float values[8];
     assert_ok(liana__hdf5_read(file, &layer->weights[0], values, &error), &error);

@@ -10,13 +10,14 @@
 
 static liana_status open_bytes(const void *bytes, size_t size, liana__idx *idx, liana__error *error)
 {
-    return liana__idx_open_bytes("bytes.idx", bytes, size, 0, false, idx, error);
+    return liana__idx_open(liana__test_write("bytes.idx", bytes, size), 0, false, idx, error);
 }
 
 static void test_types_and_dimensions(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     static const struct {
         uint8_t code;
         size_t size;
@@ -50,6 +51,7 @@ static void test_bad_headers(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     liana__idx idx;
     assert_fails(open_bytes("", 0, &idx, &error), LIANA_DATA_LOSS, &error, "bytes.idx", "0 bytes");
     assert_fails(open_bytes("\0\0\x08", 3, &idx, &error), LIANA_INVALID_DATA, &error, "bytes.idx");
@@ -60,7 +62,7 @@ static void test_bad_headers(void **state)
                  "3 dimensions", "needs 16");
     assert_fails(open_bytes("\x89PNG\r\n\x1a\n", 8, &idx, &error), LIANA_INVALID_DATA, &error, "not an IDX file",
                  "a PNG image");
-    assert_fails(liana__idx_open("/no/such.idx", 0, &idx, &error), LIANA_NOT_FOUND, &error, "/no/such.idx");
+    assert_fails(liana__idx_open("/no/such.idx", 0, false, &idx, &error), LIANA_NOT_FOUND, &error, "/no/such.idx");
     assert_null(idx.name);
 }
 
@@ -68,6 +70,7 @@ static void test_sizes_that_do_not_fit(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     liana__idx idx;
     assert_fails(open_bytes("\0\0\x08\x02\0\0\0\2\0\0\0\3.....", 17, &idx, &error), LIANA_DATA_LOSS, &error,
                  "5 bytes of values", "2 x 3 of u8", "need 6", "truncated");
@@ -96,8 +99,9 @@ static void test_gzip_bomb(void **state)
     gzwrite(file, zeros, sizeof zeros);
     gzclose(file);
     liana__idx idx;
-    assert_fails(liana__idx_open(path, 1 << 20, &idx, &error), LIANA_OUT_OF_RANGE, &error, "bomb.gz", "1048576 bytes");
-    assert_ok(liana__idx_open(path, 0, &idx, &error), &error);
+    assert_fails(liana__idx_open(path, 1 << 20, false, &idx, &error), LIANA_OUT_OF_RANGE, &error, "bomb.gz",
+                 "1048576 bytes");
+    assert_ok(liana__idx_open(path, 0, false, &idx, &error), &error);
     assert_int_equal(idx.dimensions[0], 1 << 20);
     liana__idx_close(&idx);
 }
@@ -106,7 +110,7 @@ static void check_labels(const char *name, const int64_t expected[10])
 {
     liana__error error = {0};
     liana__idx labels;
-    assert_ok(liana__idx_open(liana__test_data(name), 0, &labels, &error), &error);
+    assert_ok(liana__idx_open(liana__test_data(name), 0, false, &labels, &error), &error);
     assert_ok(liana__idx_expect_u8(&labels, 1, "labels", &error), &error);
     int64_t histogram[10] = {0};
     for (size_t i = 0; i < labels.num_elements; i++) {
@@ -121,7 +125,7 @@ static void check_images(const char *name, size_t count, uint64_t expected_sum)
 {
     liana__error error = {0};
     liana__idx images;
-    assert_ok(liana__idx_open(liana__test_data(name), 0, &images, &error), &error);
+    assert_ok(liana__idx_open(liana__test_data(name), 0, false, &images, &error), &error);
     assert_ok(liana__idx_expect_u8(&images, 3, "images", &error), &error);
     assert_int_equal(images.dimensions[0], count);
     assert_int_equal(images.dimensions[1], 28);
@@ -150,10 +154,10 @@ static void test_plain_equals_gzipped(void **state)
     (void)state;
     liana__error error = {0};
     liana__idx packed, plain;
-    assert_ok(liana__idx_open(liana__test_data("mnist/t10k-labels-idx1-ubyte.gz"), 0, &packed, &error), &error);
+    assert_ok(liana__idx_open(liana__test_data("mnist/t10k-labels-idx1-ubyte.gz"), 0, false, &packed, &error), &error);
     liana__test_folder();
     const char *path = liana__test_write("plain", packed.data - 8, packed.size + 8);
-    assert_ok(liana__idx_open(path, 0, &plain, &error), &error);
+    assert_ok(liana__idx_open(path, 0, false, &plain, &error), &error);
     assert_null(plain.inflated);
     assert_int_equal(plain.size, 10000);
     assert_memory_equal(plain.data, packed.data, 10000);

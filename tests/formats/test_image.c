@@ -27,7 +27,7 @@ static size_t from_hex(const char *hex, uint8_t *out)
     return size;
 }
 
-/* What Pillow 9.4 makes of real files: convert("RGB") after ImageOps.exif_transpose, and for grey its draft("L") mode
+/* Pillow 9.4's pixels of real files: convert("RGB") after ImageOps.exif_transpose, and for grey its draft("L") mode
  * (the JPEG's own luma) or, for CMYK, convert("L") of the RGB. */
 static const struct {
     const char *name;
@@ -381,7 +381,7 @@ static void test_absurd_sizes_are_refused(void **state)
     liana__image_free(&image);
 }
 
-/* Random damage never crashes (AddressSanitizer watches), and what decodes has a shape. */
+/* Random damage never crashes (AddressSanitizer watches), and images that decode have a shape. */
 static void test_damaged_bytes_never_crash(void **state)
 {
     (void)state;

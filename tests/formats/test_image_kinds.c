@@ -1,4 +1,5 @@
-/* Images other than JPEGs: BMP, GIF, WebP, TIFF and turned PNGs, with the pixels that Pillow reads, and damaged ones. */
+/* Images other than JPEGs: BMP, GIF, WebP, TIFF and turned PNGs, with the pixels that Pillow reads, and damaged
+ * ones. */
 #include "harness/harness.h"
 
 #include "formats/image.h"

@@ -163,7 +163,7 @@ static void test_memory_is_limited(void **state)
         assert_fails(status, LIANA_OUT_OF_RANGE, &error, "m.json", "values of JSON", "expected at most 1024 MB");
     }
     if (MEASURES) assert_compare(peak() - before, <, 200);
-    /* Texts are not counted as what they look like, and many numbers are a long history. */
+    /* Texts are not counted as the numbers that they look like, and many numbers are a long history. */
     liana__error error = {0};
     assert_ok(parse_many("[\"", "[{,:\\\"[{,:", 2000000, "\"]", &error), &error);
     assert_ok(parse_many("[", "1.2345678901234567,", 1500000, "0]", &error), &error);

@@ -21,8 +21,8 @@ static const liana__safetensors_tensor tensors[] = {
 static const liana__safetensors_entry metadata[] = {{"format", "liana"}, {"epoch", "3"}};
 static const liana__safetensors_contents contents = {tensors, 4, metadata, 2};
 
-/* What the format's description says the file above must be, written by hand; the CRC-32 is Python's zlib.crc32 of
- * these bytes. */
+/* The bytes of the file above by the format's description, written by hand; the CRC-32 is Python's zlib.crc32 of these
+ * bytes. */
 static const char expected_header[] =
     "{\"__metadata__\":{\"format\":\"liana\",\"epoch\":\"3\"},"
     "\"dense/kernel\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
@@ -240,7 +240,8 @@ static void test_bad_prefixes_are_named(void **state)
     assert_fails(liana__safetensors_open(liana__test_path("none"), &file, &error), LIANA_NOT_FOUND, &error, "none");
 }
 
-/* Thousands of damaged copies: each opens or fails with a message, and what opens can be read to its last byte. */
+/* Thousands of damaged copies: each opens or fails with a message, and files that open can be read to their last
+ * byte. */
 static void test_damaged_files_never_crash(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
 /* TFRecord files: records, checksums and damage. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "base/crc32c.h"
@@ -24,7 +25,7 @@ static liana__tfrecord *open_file(const char *path)
 static liana_status open_bytes(const void *bytes, size_t size, liana__error *error)
 {
     liana__tfrecord *file;
-    liana_status status = liana__tfrecord_open_bytes("bytes.tfrec", bytes, size, NULL, &file, error);
+    liana_status status = liana__tfrecord_open(liana__test_write("bytes.tfrec", bytes, size), NULL, &file, error);
     liana__tfrecord_close(file);
     return status;
 }
@@ -36,12 +37,13 @@ static const char *write_three(const char *name, bool compress)
     static const uint8_t zeros[40056];
     const char *path = liana__test_path(name);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, compress, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, "", 0, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, "one", 3, &error), &error);
     assert_ok(liana__tfrecord_writer_add(&writer, zeros, sizeof zeros, &error), &error);
     assert_int_equal(writer.count, 3);
     assert_ok(liana__tfrecord_writer_commit(&writer, true, &error), &error);
+    if (compress) liana__test_gzip(path);
     return path;
 }
 
@@ -108,7 +110,7 @@ static void test_lengths_that_look_like_compression(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const char *path = liana__test_path("long.tfrec");
         liana__tfrecord_writer writer;
-        assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+        assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
         assert_ok(liana__tfrecord_writer_add(&writer, data, lengths[i], &error), &error);
         assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
         liana__tfrecord *file = open_file(path);
@@ -186,7 +188,7 @@ static void test_wrong_checksums(void **state)
     snprintf(said, sizeof said, "0x%08x", checksum);
     snprintf(found, sizeof found, "0x%08x", liana__crc32c_mask(liana__crc32c(bytes + 28, 3)));
     liana__tfrecord *file;
-    assert_ok(liana__tfrecord_open_bytes("data.tfrec", (uint8_t *)bytes, size, NULL, &file, &error), &error);
+    assert_ok(liana__tfrecord_open(liana__test_write("data.tfrec", bytes, size), NULL, &file, &error), &error);
     const uint8_t *data;
     size_t data_size;
     assert_ok(liana__tfrecord_get(file, 0, &data, &data_size, &error), &error);
@@ -202,6 +204,7 @@ static void test_absurd_length(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     static const uint64_t lengths[] = {UINT64_C(1) << 60, UINT64_MAX, UINT64_MAX - 15, 5};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         uint8_t bytes[20] = {0};
@@ -219,6 +222,7 @@ static void test_not_a_tfrecord(void **state)
 {
     (void)state;
     liana__error error = {0};
+    liana__test_folder();
     static const struct {
         const char *bytes;
         size_t size;
@@ -304,16 +308,14 @@ static void test_writer_leaves_nothing_behind(void **state)
     liana__error error = {0};
     liana__test_folder();
     liana__tfrecord_writer writer;
-    assert_fails(liana__tfrecord_writer_begin(&writer, liana__test_path("no/a.tfrec"), false, &error), LIANA_NOT_FOUND,
-                 &error, "no/a.tfrec");
+    assert_fails(liana__tfrecord_writer_begin(&writer, liana__test_path("no/a.tfrec"), &error), LIANA_NOT_FOUND, &error,
+                 "no/a.tfrec");
     liana__tfrecord_writer_abandon(&writer);
-    for (int compress = 0; compress < 2; compress++) {
-        assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("a.tfrec"), compress, &error), &error);
-        assert_ok(liana__tfrecord_writer_add(&writer, "x", 1, &error), &error);
-        liana__tfrecord_writer_abandon(&writer);
-        assert_false(liana__file_exists(liana__test_path("a.tfrec")));
-        assert_false(liana__file_exists(liana__test_path("a.tfrec.tmp")));
-    }
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("a.tfrec"), &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, "x", 1, &error), &error);
+    liana__tfrecord_writer_abandon(&writer);
+    assert_false(liana__file_exists(liana__test_path("a.tfrec")));
+    assert_false(liana__file_exists(liana__test_path("a.tfrec.tmp")));
 }
 
 typedef struct shared_reads {
@@ -339,7 +341,7 @@ static void test_several_threads_read(void **state)
     const char *path = liana__test_path("many.tfrec");
     static const uint8_t zeros[200];
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (size_t i = 0; i < 200; i++) assert_ok(liana__tfrecord_writer_add(&writer, zeros, i, &error), &error);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     static shared_reads reads;
@@ -356,7 +358,7 @@ static void test_several_threads_read(void **state)
     liana__tfrecord_close(file);
 }
 
-/* What a separate reader in Python counts in files that TensorFlow wrote: every checksum is verified on the way. */
+/* The counts of a separate reader in Python for files that TensorFlow wrote: every checksum is verified on the way. */
 typedef struct tally {
     size_t records;
     size_t record_bytes;

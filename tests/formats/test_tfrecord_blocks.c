@@ -3,7 +3,6 @@
 
 #include "formats/gzip_index.h"
 #include "formats/tfrecord.h"
-#include "formats/tfrecord_blocks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static char *plain_bytes(size_t *size)
     liana__tfrecord_writer writer;
     char *data;
     const char *path = liana__test_path("plain.tfrec");
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = 0; i < NUM_RECORDS; i++) {
         size_t length = record_bytes(i, bytes);
         assert_ok(liana__tfrecord_writer_add(&writer, bytes, length, &error), &error);
@@ -66,13 +65,13 @@ static const char *write_zlib(const char *name, const char *data, size_t size)
     return path;
 }
 
-static void check_record(const liana__tfrecord_blocks *file, int record, liana__block **held)
+static void check_record(const liana__tfrecord *file, int record, liana__tfrecord_reader *reader)
 {
     static _Thread_local uint8_t expected[150000];
     liana__error error = {0};
     const uint8_t *bytes;
     size_t size, wanted = record_bytes(record, expected);
-    assert_ok(liana__tfrecord_blocks_get(file, (uint64_t)record, held, &bytes, &size, &error), &error);
+    assert_ok(liana__tfrecord_read(file, (size_t)record, reader, &bytes, &size, &error), &error);
     assert_int_equal(size, wanted);
     if (size) assert_memory_equal(bytes, expected, size);
 }
@@ -80,26 +79,27 @@ static void check_record(const liana__tfrecord_blocks *file, int record, liana__
 static void check_file(const char *path, size_t least_blocks)
 {
     liana__error error = {0};
-    liana__tfrecord_blocks *file;
+    liana__tfrecord *file;
     liana__block_cache *cache = liana__block_cache_create(LIMIT);
-    assert_ok(liana__tfrecord_blocks_open(path, SPAN, cache, &file, &error), &error);
-    assert_int_equal(liana__tfrecord_blocks_count(file), NUM_RECORDS);
-    size_t num_blocks = liana__tfrecord_blocks_num_blocks(file);
+    assert_ok(liana__tfrecord_open(path, &(liana__tfrecord_options){.cache = cache, .block_size = SPAN}, &file, &error),
+              &error);
+    assert_int_equal(liana__tfrecord_count(file), NUM_RECORDS);
+    size_t num_blocks = liana__tfrecord_num_blocks(file);
     assert_compare(num_blocks, >=, least_blocks);
-    assert_int_equal(liana__tfrecord_blocks_first(file, 0), 0);
-    assert_int_equal(liana__tfrecord_blocks_first(file, num_blocks), NUM_RECORDS);
+    assert_int_equal(liana__tfrecord_first(file, 0), 0);
+    assert_int_equal(liana__tfrecord_first(file, num_blocks), NUM_RECORDS);
     for (size_t i = 0; i < num_blocks; i++) {
-        assert_compare(liana__tfrecord_blocks_first(file, i), <, liana__tfrecord_blocks_first(file, i + 1), i);
+        assert_compare(liana__tfrecord_first(file, i), <, liana__tfrecord_first(file, i + 1), i);
     }
-    liana__block *held = NULL;
-    for (int i = 0; i < NUM_RECORDS; i++) check_record(file, i, &held);
-    for (int i = 0; i < NUM_RECORDS; i++) check_record(file, i * 101 % NUM_RECORDS, &held);
+    liana__tfrecord_reader reader = {0};
+    for (int i = 0; i < NUM_RECORDS; i++) check_record(file, i, &reader);
+    for (int i = 0; i < NUM_RECORDS; i++) check_record(file, i * 101 % NUM_RECORDS, &reader);
     const uint8_t *bytes;
     size_t size;
-    assert_fails(liana__tfrecord_blocks_get(file, NUM_RECORDS, &held, &bytes, &size, &error), LIANA_OUT_OF_RANGE,
-                 &error, liana__path_name(path), "300 records");
-    liana__block_release(held);
-    liana__tfrecord_blocks_close(file);
+    assert_fails(liana__tfrecord_read(file, NUM_RECORDS, &reader, &bytes, &size, &error), LIANA_OUT_OF_RANGE, &error,
+                 liana__path_name(path), "300 records");
+    liana__tfrecord_reader_free(&reader);
+    liana__tfrecord_close(file);
     liana__block_cache_destroy(cache);
 }
 
@@ -120,16 +120,16 @@ static void test_records_of_all_kinds_of_streams(void **state)
 }
 
 typedef struct shared_file {
-    const liana__tfrecord_blocks *file;
+    const liana__tfrecord *file;
     int first;
 } shared_file;
 
 static void *read_many(void *argument)
 {
     const shared_file *shared = argument;
-    liana__block *held = NULL;
-    for (int i = 0; i < NUM_RECORDS; i++) check_record(shared->file, (shared->first + i * 7) % NUM_RECORDS, &held);
-    liana__block_release(held);
+    liana__tfrecord_reader reader = {0};
+    for (int i = 0; i < NUM_RECORDS; i++) check_record(shared->file, (shared->first + i * 7) % NUM_RECORDS, &reader);
+    liana__tfrecord_reader_free(&reader);
     return NULL;
 }
 
@@ -142,9 +142,10 @@ static void test_threads_share_blocks(void **state)
     liana__test_folder();
     char *data = plain_bytes(&size);
     liana__block_cache *cache = liana__block_cache_create(LIMIT);
-    liana__tfrecord_blocks *file;
+    liana__tfrecord *file;
     const char *path = write_gzip("a.gz", "wb6", data, size, 1);
-    assert_ok(liana__tfrecord_blocks_open(path, SPAN, cache, &file, &error), &error);
+    assert_ok(liana__tfrecord_open(path, &(liana__tfrecord_options){.cache = cache, .block_size = SPAN}, &file, &error),
+              &error);
     pthread_t threads[THREADS];
     shared_file shared[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -152,17 +153,18 @@ static void test_threads_share_blocks(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, read_many, &shared[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    liana__tfrecord_blocks_close(file);
+    liana__tfrecord_close(file);
     liana__block_cache_destroy(cache);
     free(data);
 }
 
 static liana_status try_open(const char *path, liana__error *error)
 {
-    liana__tfrecord_blocks *file;
+    liana__tfrecord *file;
     liana__block_cache *cache = liana__block_cache_create(LIMIT);
-    liana_status status = liana__tfrecord_blocks_open(path, SPAN, cache, &file, error);
-    liana__tfrecord_blocks_close(file);
+    liana_status status =
+        liana__tfrecord_open(path, &(liana__tfrecord_options){.cache = cache, .block_size = SPAN}, &file, error);
+    liana__tfrecord_close(file);
     liana__block_cache_destroy(cache);
     return status;
 }
@@ -188,7 +190,7 @@ static void test_files_can_be_wrong(void **state)
         packed[at] ^= 4;
     }
     free(packed);
-    /* Whole streams of what is cut off or wrong inside. */
+    /* Whole streams whose contents are cut off or wrong. */
     assert_fails(try_open(write_gzip("b.gz", "wb", data, size - 3, 1), &error), LIANA_DATA_LOSS, &error, "b.gz",
                  "truncated", "record 299");
     size_t last = size;

@@ -1,6 +1,6 @@
-/* Bundles of bad numbers: three files in one input. Each is its size in 2 bytes (little-endian) and its bytes: the report,
- * the graph, and what is left are the tensors. They are read as they are; then with a report that fits the tensors, whose
- * facts and finding are the input's report, and with the graph's header and checksums put right. */
+/* Bundles of bad numbers: three files in one input. Each is its size in 2 bytes (little-endian) and its bytes: the
+ * report, the graph, and the rest are the tensors. They are read as they are; then with a report that fits the tensors,
+ * whose facts and finding are the input's report, and with the graph's header and checksums put right. */
 #include "harness/try/try_graph.h"
 
 #include "base/context.h"
@@ -8,7 +8,6 @@
 #include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +59,7 @@ static bool same_json(const liana__value *a, const liana__value *b)
     return same;
 }
 
-/* An incident that was read is run, reported and written; what is written is read as the same. */
+/* An incident that was read is run, reported and written; the written file reads as the same. */
 static void use(liana_context *context, liana__incident *incident, const char *folder)
 {
     liana__error error = {0};
@@ -97,7 +96,7 @@ static void read_folder(liana_context *context, const char *folder)
     if (status == LIANA_OK) {
         demand(incident.graph && incident.facts && recorded);
         use(context, &incident, folder);
-        /* The report's own finding is printed beside the new one: it may be any map. */
+        /* The report's own finding is printed next to the new one: it may be any map. */
         const liana__incident before = {.facts = incident.facts, .finding = (liana__value *)recorded};
         liana__text text = {0};
         liana__incident_report(&before, &text);

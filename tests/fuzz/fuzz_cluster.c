@@ -1,4 +1,4 @@
-/* Fuzzes what the processes of a cluster tell each other in collective operations, and about deaths and rounds. */
+/* Fuzzes the messages of the processes of a cluster in collective operations, and about deaths and rounds. */
 #include "harness/try/try_cluster.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

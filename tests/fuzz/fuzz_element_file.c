@@ -87,7 +87,7 @@ static void put(const char *path, const void *bytes, size_t size, const void *en
     demand(fclose(file) == 0);
 }
 
-/* What the header of element_file.c says, written a second time. */
+/* The header of element_file.c, written a second time. */
 static void put_right(const char *path, const uint8_t *bytes, size_t size)
 {
     uint64_t number = 0, words[12] = {0, size, liana__crc32c_extend(liana__crc32c(&number, 8), bytes, size)};

@@ -1,4 +1,4 @@
-/* Fuzzes the readers of what comes from other processes of a cluster: frames and greetings. */
+/* Fuzzes the readers of messages from other processes of a cluster: frames and greetings. */
 #include "harness/try/try_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,5 +1,5 @@
-/* Bytes of images of all kinds: decoded or refused with a message, within the limit on pixels, and probed to the same size. A
- * region of a whole image that can be decoded can be as well, with the same pixels. */
+/* Bytes of images of all kinds: decoded or refused with a message, within the limit on pixels, and probed to the same
+ * size. A region of a whole image that can be decoded can be as well, with the same pixels. */
 #include "formats/image.h"
 
 #include <stdlib.h>

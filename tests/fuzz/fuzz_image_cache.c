@@ -1,5 +1,5 @@
 /* The cache of decoded images: whatever bytes its file holds, it is opened or made anew, and each entry that is found
- * is one that a writer wrote. Entries are found in what remains behind a header that is put right. */
+ * is one that a writer wrote. Entries are found in the rest behind a header that is put right. */
 #include "data/cache/decoded_file.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static void read_entries(const char *path)
             const volatile char *id = entry.id;
             for (size_t k = 0; k < entry.id_size; k++) (void)id[k];
         }
-        entry = (liana__decoded_file_entry){pixels, 5, "id", 2};
+        entry = (liana__decoded_file_entry){.pixels = pixels, .label = 5, .id = "id", .id_size = 2};
         demand(liana__decoded_file_write(file, i, &entry, &error) == LIANA_OK);
         demand(liana__decoded_file_find(file, i, &room, &entry) == LIANA__DECODED_FILE_WHOLE && entry.label == 5);
     }

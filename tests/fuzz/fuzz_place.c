@@ -1,4 +1,4 @@
-/* Fuzzes what finds out who a process is in a cluster: the environment, TF_CONFIG, cluster.workers. */
+/* Fuzzes the search for a process's place in a cluster: the environment, TF_CONFIG, cluster.workers. */
 #include "harness/try/try_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* Before the checksum, and up to what it is of (src/backends/pjrt/program_cache.c). */
+/* Before the checksum, and up to its bytes (src/backends/pjrt/program_cache.c). */
 enum { CHECKSUM_AT = 12, CHECKED_FROM = 16, NUM_FUNCTIONS = 97 };
 static char made[] = "a program", kind[] = "a kind of device";
 static const liana__program_source source = {"options", 7, "text", 4};
@@ -98,7 +98,7 @@ static void find_file(const char *folder, char path[600])
     liana__arena_free(&arena);
 }
 
-/* What a writer wrote, up to a place, and then other bytes. */
+/* A writer's bytes, up to a place, and then other bytes. */
 static void damage(const char *path, const uint8_t *bytes, size_t size)
 {
     char *whole, *changed;

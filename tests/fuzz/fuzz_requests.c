@@ -1,4 +1,4 @@
-/* Fuzzes what a server of devices does for a client: requests in any order, with anything in them. */
+/* Fuzzes a server of devices with one client: requests in any order, with anything in them. */
 #include "harness/try/try_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,6 +1,6 @@
-/* Feeds a fuzz target with the files of folders, without a fuzzer: what fuzzing began with and what it found stays
- * tested everywhere.
- *   replay_TARGET FOLDER...  */
+/* Feeds a fuzz target with the files of folders, without a fuzzer: the inputs that fuzzing began with and its findings
+ * stay tested everywhere.
+ *   replay_TARGET FOLDER... */
 #include "base/file.h"
 
 #include <stdio.h>

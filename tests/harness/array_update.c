@@ -106,7 +106,7 @@ void liana__array_update_free(liana__array_update *f)
 
 /* ---- running an update in slices ---- */
 
-/* A run of one step: what its graphs are given. */
+/* A run of one step: the inputs of its graphs. */
 typedef struct step_run {
     liana__array_update *f;
     liana__update_arrays *n;

@@ -9,7 +9,7 @@
 
 enum { LIANA__ARRAY_MAX_WEIGHTS = 24 };
 
-/* By weight of the model: values, what the shards' sums are, and the slots. */
+/* By weight of the model: values, the shards' sums, and the slots. */
 typedef struct liana__update_arrays {
     int64_t sizes[LIANA__ARRAY_MAX_WEIGHTS];
     float *values[LIANA__ARRAY_MAX_WEIGHTS];
@@ -34,7 +34,7 @@ typedef struct liana__array_update {
 /* An update of the model, which it takes. `yaml` as a configuration would give the options. */
 liana__array_update liana__array_update_create(liana_model *model, const liana_optimizer_type *optimizer,
                                                const char *yaml);
-/* Lists what is updated. The struct stays where it is from now on. */
+/* Lists the updated arrays. The struct stays where it is from now on. */
 void liana__array_update_begin(liana__array_update *f);
 void liana__array_update_free(liana__array_update *f);
 

@@ -29,7 +29,7 @@ pid_t liana__test_spawn_as(const char *name, const char *const *words, const cha
 liana__test_result liana__test_wait_as(const char *name, pid_t process);
 
 void liana__test_free_result(liana__test_result *result);
-/* Frees the result after checking its code; prints what the command said if it is another. */
+/* Frees the result after checking its code; prints the command's output if it is another. */
 #define assert_code(result, expected) liana__test_assert_code((result), (expected), __FILE__, __LINE__)
 void liana__test_assert_code(liana__test_result result, int expected, const char *file, int line);
 /* As above, and one message on standard error that contains all the texts (NULL-terminated). */

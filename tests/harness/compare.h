@@ -1,5 +1,5 @@
-/* compare.h - comparisons that print both operands when they do not hold. Where elements of arrays are compared in a loop,
- * the loop's variables follow, and are printed as well: assert_near(got[i][k], expected[i][k], 1e-6, i, k). */
+/* compare.h - comparisons that print both operands when they do not hold. Where elements of arrays are compared in a
+ * loop, the loop's variables follow, and are printed as well: assert_near(got[i][k], expected[i][k], 1e-6, i, k). */
 #ifndef LIANA_TESTS_COMPARE_H
 #define LIANA_TESTS_COMPARE_H
 
@@ -24,7 +24,7 @@
 #define assert_never_says(text, part) liana__test_assert_never_says((text), (part), #text, __FILE__, __LINE__)
 #define assert_begins(text, part) liana__test_assert_begins((text), (part), #text, __FILE__, __LINE__)
 
-/* What a failing comparison says of its operands besides their values. */
+/* The text of a failing comparison about its operands other than their values. */
 typedef struct liana__test_operands {
     const char *left;
     const char *right;

@@ -1,4 +1,4 @@
-/* What all tests share. */
+/* The common code of all tests. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* harness.h - what all tests share. Include it first: cmocka needs its own headers in this order. */
+/* harness.h - the common code of all tests. Include it first: cmocka needs its own headers in this order. */
 #ifndef LIANA_TESTS_HARNESS_H
 #define LIANA_TESTS_HARNESS_H
 
@@ -18,8 +18,8 @@
 
 /* Fails the test with the error's message unless the status is OK. */
 #define assert_ok(status, error) liana__test_assert_ok((status), (error), __FILE__, __LINE__)
-/* Fails the test unless the status is `expected` and the message contains every one of the given texts (NULL ends
- * the list): an error that does not say what was found and expected is a defect. */
+/* Fails the test unless the status is `expected` and the message contains every one of the given texts (NULL ends the
+ * list): an error that does not name the value found and the value expected is a defect. */
 #define assert_fails(status, expected, error, ...)                                                              \
     liana__test_assert_fails((status), (expected), (error), (const char *const[]){__VA_ARGS__, NULL}, __FILE__, \
                              __LINE__)
@@ -28,7 +28,7 @@ void liana__test_assert_ok(liana_status status, const liana__error *error, const
 void liana__test_assert_fails(liana_status status, liana_status expected, const liana__error *error,
                               const char *const *texts, const char *file, int line);
 
-/* The path of a file of the real test data ($LIANA_TEST_DATA, or ../shared/data beside the source tree), in a static
+/* The path of a file of the real test data ($LIANA_TEST_DATA, or ../shared/data next to the source tree), in a static
  * buffer that the next call but three overwrites. If the data is missing, prints "skipped: no data" and skips the
  * running test. */
 const char *liana__test_data(const char *name);

@@ -1,5 +1,5 @@
-/* keras_lists.h - numbers that Keras gave, which a script of tests/samples wrote into a JSON file with keras_lists.py, and
- * that module's formulas of data and weights. */
+/* keras_lists.h - numbers that Keras gave, which a script of tests/samples wrote into a JSON file with keras_lists.py,
+ * and that module's formulas of data and weights. */
 #ifndef LIANA_TESTS_KERAS_LISTS_H
 #define LIANA_TESTS_KERAS_LISTS_H
 

@@ -25,7 +25,7 @@ typedef struct liana__test_manner {
     bool packed;
 } liana__test_manner;
 
-/* The result, to be freed. Scratch memory begins as NaN; what emulated tiles would refuse fails the test. */
+/* The result, to be freed. Scratch memory begins as NaN; a refusal of emulated tiles fails the test. */
 void *liana__test_run_kernel(liana_context *context, const liana__kernel *kernel, const liana__node *node,
                              const liana__test_sources *sources, liana__test_manner how);
 

@@ -1,7 +1,7 @@
 /* One update of a linear model. */
 #include "harness/linear_rows.h"
 
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 enum { ROWS = LIANA__LINEAR_ROWS, FEATURES = LIANA__LINEAR_FEATURES };
 

@@ -1,4 +1,4 @@
-/* Counts who makes examples. */
+/* Counts the makers of examples. */
 #include "harness/made_examples.h"
 
 #include "harness/harness.h"

@@ -1,4 +1,4 @@
-/* mutate.h - damaged copies of good inputs: what a parser must survive (under ASan in `make asan`). */
+/* mutate.h - damaged copies of good inputs, which a parser must survive (under ASan in `make asan`). */
 #ifndef LIANA_TESTS_MUTATE_H
 #define LIANA_TESTS_MUTATE_H
 

@@ -11,10 +11,11 @@ typedef struct liana__number_rows {
     liana_dataset *data; /* x f32 [3], y f32 [], label s64 [] */
     float xs[LIANA__ROWS * LIANA__ROW_WIDTH], ys[LIANA__ROWS];
     int64_t labels[LIANA__ROWS];
-    /* For the test: models, which are closed with the rest; and which variant of a function or which mistake it makes. */
+    /* For the test: models, which are closed with the rest; and which variant of a function or which mistake it
+     * makes. */
     liana_model *model, *other;
     int what;
-    /* What the line's function gives; NULL: SGD, and no update of its own. */
+    /* The optimizer of the line's function; NULL: SGD, and no update of its own. */
     const char *optimizer;
     void (*update)(liana_update *update, void *params);
 } liana__number_rows;

@@ -11,7 +11,7 @@ const liana__objective *liana__test_objective(const liana_model *model, const ch
 /* With a loss, as YAML; the test fails if the model's outputs do not fit it. */
 const liana__objective *liana__test_objective_of(const liana_model *model, const char *loss, const char *metrics);
 
-/* A batch for a model with one input and one output: its names are what the trainer asks for. `targets` may be NULL. */
+/* A batch for a model with one input and one output: its names are the trainer's. `targets` may be NULL. */
 liana__batch liana__test_batch(const liana__trainer *trainer, int64_t count, const void *inputs, const void *targets,
                                const uint64_t *positions);
 /* A name that lives until the program ends. */

@@ -1,5 +1,5 @@
-/* one_context.h - a context that all tests of a file share. It defines the file's group functions: cmocka_run_group_tests(
- * tests, set_up, tear_down). */
+/* one_context.h - a context that all tests of a file share. It defines the file's group functions:
+ * cmocka_run_group_tests(tests, set_up, tear_down). */
 #ifndef LIANA_TESTS_ONE_CONTEXT_H
 #define LIANA_TESTS_ONE_CONTEXT_H
 

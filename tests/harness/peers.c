@@ -1,4 +1,4 @@
-/* What liana is compared with, where scripts/install-peers.sh has put it. */
+/* The peers of liana, where scripts/install-peers.sh has put them. */
 #include "harness/peers.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ const char *liana__test_peer(const char *name)
     }
     snprintf(mark, sizeof mark, "%s/installed.txt", folder);
     if (access(mark, R_OK) == 0) return folder;
-    /* What scripts/install-peers.sh could not fetch, it says. */
+    /* scripts/install-peers.sh marks packages that it could not fetch. */
     snprintf(mark, sizeof mark, "%s.missing", folder);
     FILE *said = fopen(mark, "r");
     if (said && fgets(reason, sizeof reason, said)) reason[strcspn(reason, "\n")] = '\0';

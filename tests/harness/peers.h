@@ -1,4 +1,4 @@
-/* peers.h - what liana is compared with, where scripts/install-peers.sh has put it; and tests that are skipped. */
+/* peers.h - the peers of liana, where scripts/install-peers.sh has put them; and tests that are skipped. */
 #ifndef LIANA_TESTS_PEERS_H
 #define LIANA_TESTS_PEERS_H
 

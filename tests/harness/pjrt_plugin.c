@@ -20,9 +20,9 @@ bool liana__test_plugin_is_there(void)
     setenv("LIANA_PLUGIN_PATH", folder, 1);
     assert_ok(liana__pjrt_find_plugin("cpu", &arena, &path, &error), &error);
     setenv("COUNTING_PLUGIN_INNER", path, 1);
-    /* What tests compile they count. */
+    /* Tests count the programs that they compile. */
     setenv("LIANA_PROGRAM_CACHE", "", 0);
-    /* Programs of tests run a few times: what LLVM would make faster takes longer than it saves. */
+    /* Programs of tests run a few times: LLVM's optimisations take longer than they save. */
     setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true", 0);
     liana__arena_free(&arena);
     return true;

@@ -27,7 +27,7 @@ void liana__test_server_forget(void);
 /* Writes a file below "served", and its folders. */
 void liana__test_serve(const char *name, const void *bytes, size_t size);
 
-/* The same with what a file on this machine holds. */
+/* The same with the contents of a file on this machine. */
 void liana__test_serve_file(const char *name, const char *path);
 
 /* No credentials, endpoints and caches but those of the test: empties the environment of them, points gs:// and s3://

@@ -1,4 +1,4 @@
-/* run_files.h - how tests name runs of `liana train`, and what they read of them. */
+/* run_files.h - how tests name runs of `liana train`, and read their files. */
 #ifndef LIANA_TESTS_RUN_FILES_H
 #define LIANA_TESTS_RUN_FILES_H
 

@@ -1,4 +1,4 @@
-/* A relay that keeps what it passes on. */
+/* A relay that keeps the bytes that it passes on. */
 #include "harness/tap.h"
 
 #include "harness/harness.h"
@@ -61,7 +61,7 @@ static bool send_all(int to, const char *bytes, size_t size)
     return true;
 }
 
-/* What was received is kept, also if nobody takes it any more. */
+/* Received bytes are kept, also if nobody takes them any more. */
 static bool pass_on(direction *own)
 {
     own->bytes = realloc(own->bytes, own->size + PIECE);

@@ -11,7 +11,7 @@ typedef struct liana__tap liana__tap;
 liana__tap *liana__tap_open(int port);
 /* The port on which it listens. */
 int liana__tap_port(const liana__tap *tap);
-/* Closes all connections. What it has kept can be read from now on. */
+/* Closes all connections. Its kept bytes can be read from now on. */
 void liana__tap_stop(liana__tap *tap);
 /* The number of bytes of all connections, both ways. */
 size_t liana__tap_size(const liana__tap *tap);

@@ -8,7 +8,7 @@
 
 /* The contents of a file in the test's folder, malloc'ed, with a 0 behind them; the test fails if it cannot be read. */
 char *liana__test_read_text(const char *name);
-/* JSON from text; the test fails, and prints the text, if it is none. */
+/* JSON from text; the test fails, and prints the text, if it is not JSON. */
 json_t *liana__test_parse_json(const char *text);
 
 #endif

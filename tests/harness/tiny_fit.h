@@ -36,7 +36,8 @@ typedef struct liana__notebook {
 } liana__notebook;
 void liana__write_note(void *user, const char *note);
 
-/* Rows of numbers: "x" [LIANA__TINY_ROWS, LIANA__TINY_FEATURES], and "y" [LIANA__TINY_ROWS, 1], which is linear in x. */
+/* Rows of numbers: "x" [LIANA__TINY_ROWS, LIANA__TINY_FEATURES], and "y" [LIANA__TINY_ROWS, 1], which is linear in
+ * x. */
 enum { LIANA__TINY_ROWS = 40, LIANA__TINY_FEATURES = 3 };
 liana_dataset *liana__tiny_rows(liana_context *context);
 

@@ -1,4 +1,4 @@
-/* What loops of a test's own have in common. */
+/* The common code of loops of a test's own. */
 #include "harness/tiny_loop.h"
 
 #include <stdlib.h>

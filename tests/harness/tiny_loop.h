@@ -1,4 +1,4 @@
-/* tiny_loop.h - loops of a test's own over small images: what their steps are made of. */
+/* tiny_loop.h - loops of a test's own over small images: the parts of their steps. */
 #ifndef LIANA_TESTS_TINY_LOOP_H
 #define LIANA_TESTS_TINY_LOOP_H
 
@@ -19,7 +19,7 @@ typedef struct liana__tiny_loop {
     int32_t labels[LIANA__LOOP_COUNT];
     /* The test's. */
     const char *optimizer; /* without a rate */
-    const char *forgotten; /* what the loop leaves out; NULL: nothing */
+    const char *forgotten; /* the component that the loop leaves out; NULL: none */
     liana_strategy strategy;
 } liana__tiny_loop;
 

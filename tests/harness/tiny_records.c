@@ -5,6 +5,7 @@
 #include "formats/example.h"
 #include "formats/image.h"
 #include "formats/tfrecord.h"
+#include "harness/gzip_file.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,8 +38,7 @@ void liana__test_tiny_records(const char *name, uint32_t seed, int first, int co
 {
     liana__error error = {0};
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), liana__ends_with(name, ".gz"), &error),
-              &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     liana__example_builder builder = {0};
     for (int i = 0; i < count; i++) {
         liana__test_odd which = {.record = i};
@@ -49,6 +49,7 @@ void liana__test_tiny_records(const char *name, uint32_t seed, int first, int co
     }
     liana__example_builder_free(&builder);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
+    if (liana__ends_with(name, ".gz")) liana__test_gzip(liana__test_path(name));
 }
 
 long liana__test_file_size(const char *path)

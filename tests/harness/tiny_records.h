@@ -26,7 +26,7 @@ long liana__test_record_offset(const char *path, int record);
 void liana__test_flip_bit(const char *path, long offset);
 /* Damages the data of a record, so that their checksum is wrong. */
 void liana__test_damage_record(const char *path, int record);
-/* Cuts a file to so many bytes. */
+/* Cuts a file to this number of bytes. */
 void liana__test_cut(const char *path, long size);
 long liana__test_file_size(const char *path);
 

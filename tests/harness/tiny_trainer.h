@@ -11,7 +11,8 @@
 enum { LIANA__TINY_PIXELS = LIANA__TINY_SIZE * LIANA__TINY_SIZE };
 enum { LIANA__TINY_MAX_BATCH = 64, LIANA__TINY_MAX_REPLICAS = 4 };
 
-/* Models: softmax regression; convolutions without random or batch-dependent layers; batch normalisation and dropout. */
+/* Models: softmax regression; convolutions without random or batch-dependent layers; batch normalisation and
+ * dropout. */
 void liana__tiny_dense(liana_model *model);
 void liana__tiny_plain(liana_model *model);
 void liana__tiny_full(liana_model *model);

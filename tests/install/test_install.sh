@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs a build into a temporary folder and uses it from there, as another program's author would: through
-# pkg-config and through CMake, shared and static; then looks at what the libraries export.
+# Installs a build into a temporary folder and uses it from there, as another program's author would: through pkg-config
+# and through CMake, shared and static; then checks the exports of the libraries.
 #   test_install.sh BUILD_FOLDER VERSION
 set -eu
 build=$1
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# What this test installs is not what `make uninstall` is to remove.
+# `make uninstall` is not to remove the files that this test installs.
 if [ -e "$build/install_manifest.txt" ]; then cp "$build/install_manifest.txt" "$folder/manifest"; fi
 forget_installation() {
     if [ -e "$folder/manifest" ]; then
@@ -44,7 +44,7 @@ readelf -d "$folder/use" | grep -q "NEEDED.*\[libliana.so.${version%.*}\]" || fa
 [ "$(pkg-config --libs liana | sed 's/-L[^ ]*//g' | tr -d ' ')" = -lliana ] ||
     fail "a shared program is told to link more than liana: $(pkg-config --libs liana)"
 
-# What a program needs that links the static library: the others' shared ones, gcc and clang alike.
+# The needs of a program that links the static library: the others' shared ones, gcc and clang alike.
 echo "pkg-config, static"
 use_static() {
     readelf -d "$folder/use" | grep -q 'NEEDED.*libliana' && fail "the program is not static"
@@ -110,7 +110,7 @@ LD_LIBRARY_PATH=$library "$folder/datasets" >"$folder/log" || { cat "$folder/log
 grep -q '^batch of 1: lying$' "$folder/log" || fail "examples/datasets.c: the last batch is not that of number 6"
 awk '/^test accuracy/ { good = $3 > 0.9 } END { exit !good }' "$folder/log" || fail "examples/datasets.c: nothing was learnt"
 
-# Graphs without a model: the line is that of the numbers, and what was saved is a file of another program's format.
+# Graphs without a model: the line is that of the numbers, and the saved file is one of another program's format.
 echo "examples/line.c, examples/values.c"
 cc $strict "$here/../../examples/line.c" -o "$folder/line" $(pkg-config --cflags --libs liana)
 (cd "$folder" && LD_LIBRARY_PATH=$library ./line >"$folder/log") || { cat "$folder/log" && exit 1; }
@@ -123,7 +123,7 @@ grep -qx 'sum of squares 91' "$folder/log" || fail "examples/values.c: the sum o
 grep -qx 'x\[::-1, 1:\]: 5 6 2 3' "$folder/log" || fail "examples/values.c: another part of x"
 grep -qx 'its slope: 0 4 6 0 10 12' "$folder/log" || fail "examples/values.c: another slope"
 
-# Towers on several devices print what one device prints.
+# Towers on several devices print the output of one device.
 echo "examples/towers.c"
 cc $strict "$here/../../examples/towers.c" -o "$folder/towers" $(pkg-config --cflags --libs liana)
 LD_LIBRARY_PATH=$library "$folder/towers" >"$folder/log" || { cat "$folder/log" && exit 1; }
@@ -147,7 +147,7 @@ grep -q '^y = 3\.000 a + -2\.000 b + 1\.000$' "$folder/log" || { cat "$folder/lo
 LD_LIBRARY_PATH=$library "$folder/free_workers" '{name: mirrored, replicas: 3}' | cmp - "$folder/log" ||
     fail "examples/free_workers.c: three devices print something else"
 
-# Loops of a program's own, on the same noise; the picture is of what the first one has learnt from it.
+# Loops of a program's own, on the same noise; the picture is of the first one's weights.
 echo "examples/custom_loop.c, examples/gan.c, examples/class_picture.c"
 for example in custom_loop gan class_picture; do
     cc $strict "$here/../../examples/$example.c" -o "$folder/$example" $(pkg-config --cflags --libs liana) -lm
@@ -169,7 +169,7 @@ awk '/^update 0:/ { first = $7 } /^update 200:/ { last = $7 } END { exit !(first
     { cat "$folder/log" && fail "examples/class_picture.c: the model is not sure"; }
 [ "$(wc -c <"$folder/class.pgm")" = $((13 + 784)) ] || fail "examples/class_picture.c: another picture"
 
-# A model function: it learns the noise, goes on from its checkpoint, and what it exports runs.
+# A model function: it learns the noise, goes on from its checkpoint, and its export runs.
 echo "examples/estimator.c"
 cc $strict "$here/../../examples/estimator.c" -o "$folder/estimator" $(pkg-config --cflags --libs liana)
 (cd "$folder/digits" && LD_LIBRARY_PATH=$library ../estimator 40 >"$folder/log" &&
@@ -241,7 +241,7 @@ if [ -s "$folder/mutable" ]; then
     cat "$folder/mutable"
     fail "libliana.a has these mutable globals"
 fi
-# What the headers promise is there.
+# All functions of the headers are there.
 cat "$there"/include/liana/*.h | grep -oE '\bLIANA_API [^;{]*' | grep -oE '\bliana_[a-z0-9_]+\(' | sed 's/(//' |
     sort -u >"$folder/promised"
 sort -u "$folder/exported" | comm -23 "$folder/promised" - >"$folder/absent"

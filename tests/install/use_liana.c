@@ -1,4 +1,4 @@
-/* A program outside of liana's tree: what it includes and links comes from an installed copy. */
+/* A program outside of liana's tree: its headers and libraries come from an installed copy. */
 #include <liana/context.h>
 #include <liana/status.h>
 

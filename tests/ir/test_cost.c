@@ -1,4 +1,4 @@
-/* What ops say that they cost, against numbers worked out by hand. */
+/* The declared costs of ops, against numbers worked out by hand. */
 #include "harness/harness.h"
 
 #include "ir/graph.h"

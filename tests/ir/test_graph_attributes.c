@@ -20,7 +20,7 @@ static const liana__samples *const all_samples[] = {
 };
 enum { NUM_OPS = sizeof all_samples / sizeof *all_samples };
 
-/* One sample's node, and what became of it under other attributes. */
+/* One sample's node, and its results under other attributes. */
 typedef struct trial {
     const liana__samples *op;
     liana__sample sample;

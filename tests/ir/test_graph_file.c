@@ -1,5 +1,5 @@
-/* The bytes of serialised graphs: what they are, and that damaged, hostile and newer ones are refused with an error
- * that names what was found. */
+/* The bytes of serialised graphs: their layout, and that damaged, hostile and newer ones are refused with an error that
+ * names the finding. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -21,7 +21,7 @@ static liana__error error;
 
 enum { NUM_TEXTS = 33, MOST_BYTES = 8192 };
 
-/* What a case may spoil. */
+/* The values that a case may spoil. */
 typedef struct example {
     uint32_t version, num_texts, first_text_size;
     uint32_t flags, first_gradient, num_nodes, num_outputs, num_assignments;
@@ -282,7 +282,7 @@ static void test_bytes_are_those_of_the_layout(void **state)
     liana_graph_destroy(graph);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static liana_status read_bytes(const void *data, size_t size)
 {

@@ -120,7 +120,7 @@ static void assert_same_graph(const liana_graph *a, const liana_graph *b)
     }
 }
 
-/* What comes back, which is the same in every respect, as are its bytes and its text. */
+/* The graph that comes back, which is the same in every respect, as are its bytes and its text. */
 static liana_graph *round_trip(const liana_graph *graph)
 {
     uint8_t *bytes, *again;

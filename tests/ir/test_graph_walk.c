@@ -208,7 +208,7 @@ static void test_errors_use_names(void **state)
     assert_fails(liana_graph_status(graph), LIANA_INVALID_ARGUMENT, &context->error, "of relu 'hidden', abs");
     liana_graph_destroy(graph);
 
-    /* Gradients of what has none, and through what has none. */
+    /* Gradients of ops that have none, and through those. */
     graph = new_graph();
     liana_tensor labels = liana_graph_input(graph, "labels", LIANA_S32, liana_shape_of(2)), d;
     x = liana_graph_input(graph, "image", LIANA_F32, liana_shape_of(2));

@@ -1,4 +1,4 @@
-/* The emulated tiles, on which kernels for AMX are tested: they report what a processor would not do, and round as it
+/* The emulated tiles, on which kernels for AMX are tested: they report faults of a processor, and round as it
  * rounds. */
 #include "harness/emulated/emulated_tiles.h"
 #include "harness/harness.h"
@@ -108,7 +108,7 @@ static void test_arithmetic(void **state)
     const uint16_t ones[] = {ONE, ONE, ONE, ONE};
     /* Even elements, then odd ones, then both: 2^24 and 1 and -2^24 and 1 in order would be 1, and pair by pair 0. */
     assert_compare(dot((const uint16_t[]){TWO_24, ONE, TWO_24 | 0x8000, ONE}, ones, 0), ==, 2);
-    /* The products are added up from 0 and only then to what was there. */
+    /* The products are added up from 0 and only then to the former value. */
     assert_compare(dot((const uint16_t[]){ONE, ONE, 0, 0}, ones, 0x1p24f), ==, 0x1p24f + 2);
     /* Ties go to the even one. */
     assert_compare(dot((const uint16_t[]){ONE, 0, 0, 0}, ones, 0x1p24f), ==, 0x1p24f);

@@ -62,7 +62,7 @@ static float without_denormals(float x)
     return fpclassify(x) == FP_SUBNORMAL ? copysignf(0, x) : x;
 }
 
-/* Runs the kernel as the cpu device does: `outputs` are what it gives where denormals are kept. */
+/* Runs the kernel as the cpu device does: `outputs` are its results where denormals are kept. */
 static void check_flushed(const liana__kernel *kernel, const liana__node *y, const float *inputs, const float *outputs,
                           int64_t count)
 {

@@ -1,4 +1,4 @@
-/* 3x3 convolutions with fewer products: how exact they are, what they do with numbers that are not finite, and that
+/* 3x3 convolutions with fewer products: how exact they are, their results for numbers that are not finite, and that
  * tiles, packed kernels and the place in a batch change no bit. */
 #include "harness/peers.h"
 
@@ -103,7 +103,7 @@ static void test_rounding(void **state)
     }
 }
 
-/* ---- what is not finite ---- */
+/* ---- numbers that are not finite ---- */
 
 static void check_class(const liana__node *node, const char *kernel, const void *got, const void *right, int *odd)
 {
@@ -118,7 +118,8 @@ static void check_class(const liana__node *node, const char *kernel, const void 
     }
 }
 
-/* An infinity, a NaN and a number near the largest in one input: what they do not reach stays finite and right. */
+/* An infinity, a NaN and a number near the largest in one input: results that they do not reach stay finite and
+ * right. */
 static void check_odd_numbers(const problem *p, liana_dtype dtype, liana__conv_pass pass, int input, double value)
 {
     liana_graph *graph = liana__test_new_graph(context);

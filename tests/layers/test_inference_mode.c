@@ -234,7 +234,7 @@ static void test_model_json_both_ways(void **state)
         liana_model_destroy(loaded);
         liana_model_destroy(made[i]);
     }
-    /* What is not said is not written. */
+    /* Facts that are not given are not written. */
     liana_model *plain = make_flat(true);
     done(liana_model_save(plain, liana__test_path("plain")));
     char *text = read_text(liana__test_path("plain/model.json"));
@@ -265,7 +265,7 @@ static liana_status read_json(const char *nodes, int last, liana_model **model, 
     return status;
 }
 
-/* Keras 2 writes what a call was told. Keras 3 writes training: false for each Dropout, and does not follow it. */
+/* Keras 2 writes the arguments of a call. Keras 3 writes training: false for each Dropout, and does not follow it. */
 static void test_what_files_of_keras_say(void **state)
 {
     (void)state;

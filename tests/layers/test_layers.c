@@ -44,7 +44,7 @@ static void assert_shape(liana_layer layer, liana_shape expected)
 
 /* ---- the builders' defaults are the tables' ---- */
 
-/* The options struct that a builder gave when only what is required was said, against the table's own defaults. */
+/* The options struct of a builder with only the required options, against the table's own defaults. */
 static void assert_defaults(liana_layer layer, const char *const *given)
 {
     assert_model_ok();

@@ -252,7 +252,7 @@ static liana_status from_json(liana_model *into, const char *json)
     return liana__model_from_keras(into, value);
 }
 
-/* What is written reads back as the same model: the same JSON, weights and shapes. */
+/* A written model reads back as the same model: the same JSON, weights and shapes. */
 static void assert_round_trip(void)
 {
     assert_model_ok();

@@ -1,5 +1,5 @@
-/* Models with several inputs and outputs, layers that are called several times, and models within models: what they are
- * made of, what is refused, Keras JSON in both directions, and summaries. */
+/* Models with several inputs and outputs, layers that are called several times, and models within models: their parts,
+ * refusals, Keras JSON in both directions, and summaries. */
 #include "harness/harness.h"
 
 #include "formats/json.h"
@@ -92,8 +92,8 @@ static void test_inputs_and_outputs_have_names_dtypes_and_shapes(void **state)
     assert_port(liana__model_output(model, 0), "class", LIANA_F32, liana_shape_of(1, 5));
     assert_port(liana__model_output(model, 1), "score", LIANA_F32, liana_shape_of(1, 1));
     assert_null(liana__model_output(model, 2).name);
-    assert_ok(liana__model_check_probabilities(model, &error), &error);
-    assert_fails(liana__model_check_probabilities_of(model, 1, &error), LIANA_INVALID_CONFIG, &error, "'score'");
+    assert_ok(liana__model_check_probabilities(model, 0, &error), &error);
+    assert_fails(liana__model_check_probabilities(model, 1, &error), LIANA_INVALID_CONFIG, &error, "'score'");
     assert_int_equal(liana_model_info(model).num_inputs, 3);
     liana_port port = liana_model_output(model, 1);
     liana_shape shape = liana_shape_of(-1, 1);
@@ -362,7 +362,7 @@ static liana_status from_json(liana_model *into, const char *json)
     return liana__model_from_keras(into, value);
 }
 
-/* What is written reads back as a model of the same nodes, weights, inputs and outputs, and as the same JSON. */
+/* A written model reads back as a model of the same nodes, weights, inputs and outputs, and as the same JSON. */
 static void assert_round_trip(void)
 {
     assert_whole(model);

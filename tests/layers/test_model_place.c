@@ -33,7 +33,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* `before` is what comes to stand before the message. */
+/* `before` is the text that comes before the message. */
 static void check(const char *message, const char *before)
 {
     char expected[1100];

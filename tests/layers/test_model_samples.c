@@ -1,5 +1,5 @@
 /* Models of Keras 3 (tests/samples/keras_models.h): several inputs and outputs, shared layers, nested models, masks.
- * Read from Keras's JSON, they give Keras's results, as does what liana writes of them. */
+ * Read from Keras's JSON, they give Keras's results, and so does liana's JSON of them. */
 #include "harness/harness.h"
 
 #include "formats/json.h"

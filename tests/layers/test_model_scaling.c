@@ -130,7 +130,7 @@ static void write_text(const char *name, const char *text)
     assert_ok(liana__file_replace(liana__test_path(name), text, strlen(text), &error), &error);
 }
 
-/* What a training and a prediction say, and what the run folder records. */
+/* The messages of a training and a prediction, and the records of the run folder. */
 static void check_run(const char *layer, const char *says, const char *records)
 {
     char config[600], run[600], text[600], folder[700];
@@ -187,7 +187,7 @@ static char *predict_with(const char *run)
     return text;
 }
 
-/* A run folder of before hard_sigmoid became Keras 3's goes on with what it was trained with. */
+/* A run folder of before hard_sigmoid became Keras 3's goes on with the hard_sigmoid of its training. */
 static void test_older_runs_keep_their_hard_sigmoid(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ static void test_efficientnets_second_rescaling(void **state)
 
 /* ---- names of Keras's generations ---- */
 
-/* `head` and `tail` are what each Keras writes around the layers. */
+/* `head` and `tail` are the text of each Keras around the layers. */
 static void read_activation(const char *head, const char *activation, const char *tail)
 {
     liana__text text = {0};
@@ -340,7 +340,7 @@ static void check_activation(bool keras3)
     liana__test_free_arrays(results, model->num_layers);
 }
 
-/* What liana writes means the same when it is read again. */
+/* liana's own JSON has the same meaning when it is read again. */
 static void check_both(bool keras3)
 {
     check_activation(keras3);

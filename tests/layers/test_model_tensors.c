@@ -90,7 +90,7 @@ static void test_shared_weights_get_the_gradients_of_both_calls(void **state)
     liana__test_free_arrays(weights, model->num_weights);
 }
 
-/* A layer by itself gives what it gives in its model, also on another shape that fits. */
+/* A layer by itself gives its result in the model, also on another shape that fits. */
 static void test_a_layer_called_on_tensors(void **state)
 {
     (void)state;

@@ -109,7 +109,7 @@ static void test_models_that_give_probabilities(void **state)
         liana_input(model, .shape = LIANA_INTS(4, 4, 2));
         ends[i]();
         assert_ok(liana_model_status(model), &model->error);
-        assert_ok(liana__model_check_probabilities(model, &error), &error);
+        assert_ok(liana__model_check_probabilities(model, 0, &error), &error);
     }
 }
 
@@ -134,7 +134,7 @@ static void test_models_that_do_not(void **state)
         liana_input(model, .shape = LIANA_INTS(4, 4, 2));
         cases[i].end();
         assert_ok(liana_model_status(model), &model->error);
-        assert_fails(liana__model_check_probabilities(model, &error), LIANA_INVALID_CONFIG, &error,
+        assert_fails(liana__model_check_probabilities(model, 0, &error), LIANA_INVALID_CONFIG, &error,
                      "test_probabilities.c:", cases[i].layer, "not probabilities of classes", cases[i].advice);
     }
 }

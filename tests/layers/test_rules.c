@@ -16,7 +16,7 @@ enum { EXAMPLES = 18, BATCH = 4, UPDATES = 100, SIDE = 6 };
 static const char *const optimizers[][2] = {{"SGD", "{name: SGD, learning_rate: 0.05, momentum: 0.5}"},
                                             {"Adam", "{name: Adam, learning_rate: 0.01}"}};
 
-/* What Keras said. Both sides compute in f32. */
+/* Keras's results. Both sides compute in f32. */
 static liana__keras_lists samples;
 
 static int read_samples(void **state)
@@ -132,7 +132,7 @@ static void train(liana_model *model, const char *name, const char *const optimi
     liana__keras_near(results.loss, &evaluated, 0);
 }
 
-/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: what each computes is
+/* The same bits with 1 to 3 threads, with 2 devices, whole batches and shards of one example: the results of each are
  * compared with Keras, and the threads with each other. */
 static void check_model(const char *name, const liana__value *architecture, const char *const optimizer[2])
 {
@@ -166,7 +166,7 @@ static void test_keras_arithmetic(void **state)
     }
 }
 
-/* What Keras wrote is written again: the same objects for regularizers and constraints. */
+/* Keras's objects are written again: the same for regularizers and constraints. */
 static void compare_rules(const liana__value *theirs, const liana__value *ours, const char *layer, int *count)
 {
     for (size_t i = 0; i < theirs->count; i++) {
@@ -219,7 +219,7 @@ static void test_keras_files_are_written_again(void **state)
     assert_compare(count, >=, 30);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void expect_refused(liana_layer (*add)(liana_model *model, const char *rule), const char *rule,
                            const char *const texts[3])

@@ -1,4 +1,4 @@
-/* Losses and metrics, on both backends, against numbers of PyTorch 1.13 (float64) and what they are by definition. */
+/* Losses and metrics, on both backends, against numbers of PyTorch 1.13 (float64) and their definitions. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -34,7 +34,7 @@ static const liana_loss_type *const of_classes[] = {&liana__loss_sparse_categori
                                                     &liana__loss_categorical_crossentropy};
 enum { NUM_OF_CLASSES = sizeof of_classes / sizeof *of_classes };
 
-/* A batch, and what a loss makes of it. */
+/* A batch, and its loss. */
 typedef struct trial {
     int64_t batch, classes;
     const double *scores; /* [batch, classes]: logits, or probabilities */
@@ -319,17 +319,18 @@ static void test_names(void **state)
 {
     (void)state;
     const char *nearest = NULL;
-    assert_ptr_equal(liana__loss_find(NULL, "categorical_crossentropy", &nearest),
+    assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "categorical_crossentropy", &nearest),
                      &liana__loss_categorical_crossentropy);
-    assert_null(liana__loss_find(NULL, "sparse_categorical_cross_entropy", &nearest));
+    assert_null(liana__part_find(NULL, &liana__loss_kind, "sparse_categorical_cross_entropy", &nearest));
     assert_string_equal(nearest, "sparse_categorical_crossentropy");
-    assert_ptr_equal(liana__loss_find(NULL, "mse", &nearest), &liana__loss_mean_squared_error);
-    assert_ptr_equal(liana__loss_find(NULL, "CategoricalCrossentropy", &nearest),
+    assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "mse", &nearest), &liana__loss_mean_squared_error);
+    assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "CategoricalCrossentropy", &nearest),
                      &liana__loss_categorical_crossentropy);
-    assert_null(liana__loss_find(NULL, "wasserstein", &nearest));
+    assert_null(liana__part_find(NULL, &liana__loss_kind, "wasserstein", &nearest));
     assert_null(nearest);
-    assert_ptr_equal(liana__metric_find(NULL, "top_5_accuracy", &nearest), &liana__metric_top_5_accuracy);
-    assert_null(liana__metric_find(NULL, "acuracy", &nearest));
+    assert_ptr_equal(liana__part_find(NULL, &liana__metric_kind, "top_5_accuracy", &nearest),
+                     &liana__metric_top_5_accuracy);
+    assert_null(liana__part_find(NULL, &liana__metric_kind, "acuracy", &nearest));
     assert_string_equal(nearest, "accuracy");
 }
 

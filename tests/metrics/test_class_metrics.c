@@ -233,8 +233,8 @@ static void test_predictions_of_each_epoch(void **state)
                    2, "train.callbacks", "the folder is empty");
 }
 
-/* Predictions of the training examples: those of `predict` with the same weights, in the order of the data, and not more than
- * once where classes are oversampled. Training does not notice. */
+/* Predictions of the training examples: those of `predict` with the same weights, in the order of the data, and not
+ * more than once where classes are oversampled. Training does not notice. */
 static void test_predictions_of_training_examples(void **state)
 {
     (void)state;
@@ -388,7 +388,7 @@ static void on_values(void *user, const liana_metric_values *values)
            (size_t)(values->rows * values->columns) * sizeof *values->values);
 }
 
-/* What an epoch tells: the last validation is what liana_evaluate measures afterwards. */
+/* The values of an epoch: the last validation equals liana_evaluate afterwards. */
 typedef struct seen_epoch {
     seen_values training, validation;
     double f1; /* the mean, of the training */
@@ -492,7 +492,7 @@ static void test_values_from_c(void **state)
     double sum = 0;
     for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.matrix[i];
     assert_near(sum, 1, 1e-12);
-    /* What does not fit is refused, with the output and the loss. */
+    /* A metric that does not fit is refused, with the output and the loss. */
     const liana_evaluate_options numbers = {.loss = "mse", .output_metrics = {{.name = "f1_score"}}};
     const liana_evaluate_options several = {.loss = "binary_crossentropy", .output_metrics = {{.name = "cohen_kappa"}}};
     const liana_evaluate_options harmonic = {.output_metrics = {{.name = "class_recall", .average = "harmonic"}}};
@@ -510,7 +510,7 @@ static void test_values_from_c(void **state)
     liana_context_destroy(context);
 }
 
-/* ---- what does not fit ---- */
+/* ---- metrics that do not fit ---- */
 
 static void test_metrics_that_do_not_fit(void **state)
 {

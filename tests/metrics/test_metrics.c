@@ -1,4 +1,4 @@
-/* Metrics that are sums: cut into leaves of any sizes, they are what counting one by one gives. */
+/* Metrics that are sums: cut into shards of any sizes, they are equal to counting one by one. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -27,7 +27,7 @@ static int tear_down(void **state)
 
 enum { EXAMPLES = 61, CLASSES = 6 };
 
-/* Predictions, and what is true: a class for each example, and yes or no for each class. */
+/* Predictions, and true answers: a class for each example, and yes or no for each class. */
 typedef struct samples {
     float outputs[EXAMPLES * CLASSES];
     int32_t classes[EXAMPLES];
@@ -57,7 +57,7 @@ static samples draw(void)
     return made;
 }
 
-/* What is measured. */
+/* The measured metric. */
 typedef struct measurement {
     const char *written;
     liana_logits_kind activation;
@@ -100,7 +100,7 @@ static void add_leaf(const measurement *m, liana__device *device, const samples 
 
 enum { MOST_SUMS = 4096 };
 
-/* The metric's sums over all examples, in leaves of `leaf`. */
+/* The metric's sums over all examples, in shards of `leaf`. */
 static void measure(const measurement *m, liana__device *device, const samples *all, int64_t leaf, double *sums,
                     double *value)
 {
@@ -192,7 +192,7 @@ static double divide(double part, double whole)
 
 static const double BETA = 2.5;
 
-/* What 'p', 'r', 'f' or 'b' is of a class: F1 and F-beta from precision and recall, not from the counts. */
+/* The 'p', 'r', 'f' or 'b' of a class: F1 and F-beta from precision and recall, not from the counts. */
 static double score(char kind, counts c)
 {
     double precision = divide(c.right, c.said), recall = divide(c.right, c.truth);
@@ -410,7 +410,7 @@ static void test_confusion_matrix(void **state)
         measure(&m, devices[d], &all, 8, sums, &value);
         assert_memory_equal(sums, expected, sizeof expected);
     }
-    /* One answer of yes or no: the row is the truth, the column what is said. */
+    /* One answer of yes or no: the row is the truth, the column the answer. */
     const measurement binary = {"confusion_matrix", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, false, 1};
     double both[4] = {0};
     for (int i = 0; i < EXAMPLES; i++) both[2 * (all.answers[i] > 0) + (all.outputs[i] > 0.5f)]++;
@@ -420,7 +420,8 @@ static void test_confusion_matrix(void **state)
 
 /* ---- areas ---- */
 
-/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. `label`: among the answers of this number; -1: among all. */
+/* How often a right answer is above a wrong one (Mann and Whitney 1947); a tie counts half. `label`: among the answers
+ * of this number; -1: among all. */
 static double ranked(const samples *all, const measurement *m, int label)
 {
     double above = 0, pairs = 0;
@@ -449,7 +450,7 @@ static void test_area_under_the_roc_curve(void **state)
         {"auc", LIANA_LOGITS_SOFTMAX, LIANA_TARGET_CLASSES, false, CLASSES},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) check(&kinds[i], ranked(&all, &kinds[i], -1));
-    /* The mean over answers of what each is by itself. */
+    /* The mean over answers of the value of each by itself. */
     const measurement each = {"{name: auc, multi_label: true}", LIANA_LOGITS_SIGMOID, LIANA_TARGET_VALUES, true,
                               CLASSES};
     double mean = 0;
@@ -507,7 +508,7 @@ static int formula(char name, int index)
     return (index * 37 + index / 7 * 5 + 11 * name) % 129;
 }
 
-/* `step`: of the answers of an example, only the first of so many. */
+/* `step`: of the answers of an example, only the first `step`. */
 static samples keras_samples(int step)
 {
     samples made;
@@ -547,7 +548,7 @@ static void test_metrics_are_those_of_keras(void **state)
 /* f32 [EXAMPLES] of a metric that is a mean. */
 static void run_elements(const char *name, const samples *all, liana_logits_kind activation, float *each)
 {
-    const liana_metric_type *metric = liana__metric_find(NULL, name, NULL);
+    const liana_metric_type *metric = liana__part_find(NULL, &liana__metric_kind, name, NULL);
     liana__arena arena = {0};
     void *options = liana__arena_allocate(&arena, metric->part.options.size + 1);
     assert_ok(liana__fields_default(&metric->part.options, &arena, options, &context->error), &context->error);

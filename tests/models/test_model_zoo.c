@@ -190,7 +190,7 @@ static liana_status preprocess(liana_scale scale, int64_t channels, const uint8_
     return status;
 }
 
-/* What Keras's preprocess_input(mode=...) is documented to do. */
+/* The documented results of Keras's preprocess_input(mode=...). */
 static void test_preprocessing_of_keras(void **state)
 {
     (void)state;

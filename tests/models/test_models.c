@@ -1,6 +1,7 @@
 /* Architectures: names, shapes and numbers of parameters as keras.applications has them. Their results are compared
  * with tfjs elsewhere (tests/layers/tfjs_compare.js). */
 #include "harness/harness.h"
+#include "harness/hdf5_layers.h"
 
 #include "formats/hdf5.h"
 #include "models/models.h"
@@ -307,7 +308,7 @@ static void assert_every_weight_is_in(const char *file_name)
     for (size_t i = 0; i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
         if (layer->num_weights == 0) continue;
-        const liana__hdf5_layer *found = liana__hdf5_find_layer(file, layer->name);
+        const liana__hdf5_layer *found = liana__test_find_layer(file, layer->name);
         if (!found || found->num_weights != layer->num_weights) fail_msg("layer '%s' is not in the file", layer->name);
         for (size_t k = 0; k < layer->num_weights; k++) {
             const liana__weight *weight = &model->weights[layer->first_weight + k];

@@ -1,6 +1,6 @@
-/* A plugin that compiles for devices that are not there, as libtpu does, and does nothing else. Its topology has an option
- * "mode": good, refuse (an error), loops or barriers (the same, unless the program has one), abort or exit (the end of the
- * process). */
+/* A plugin that compiles for devices that are not there, as libtpu does, and does nothing else. Its topology has an
+ * option "mode": good, refuse (an error), loops or barriers (the same, unless the program has one), abort or exit (the
+ * end of the process). */
 #include "backends/pjrt/interface.h"
 
 #include <stdio.h>

@@ -22,7 +22,7 @@ static struct {
     int kind;
 } live[MAX_OBJECTS];
 static size_t num_live;
-static bool is_computing; /* as far as nobody has asked for what an execution gives */
+static bool is_computing; /* as far as nobody has asked for an execution's results */
 
 /* An error of this plugin's own. */
 typedef struct own_error {
@@ -287,7 +287,8 @@ static bool answer_for_platform(int function, void *args)
     return true;
 }
 
-/* What a compiler says that refuses an op: the op, and the location at the end of its line. NULL: it refuses nothing. */
+/* The message of a compiler that refuses an op: the op, and the location at the end of its line. NULL: it refuses
+ * nothing. */
 static void *refuse(int function, void *args)
 {
     const liana__pjrt_compile_args *compile = args;

@@ -1,5 +1,5 @@
-/* counting_plugin.h - a PJRT plugin for the tests: it hands all calls to a real plugin, counts what is made and freed,
- * looks at what it is given more strictly than a real one, and fails on purpose.
+/* counting_plugin.h - a PJRT plugin for the tests: it hands all calls to a real plugin, counts objects that are made
+ * and freed, checks its arguments more strictly than a real one, and fails on purpose.
  *
  * It reads the environment when a client asks for its table:
  *   COUNTING_PLUGIN_INNER=PATH   the real plugin; without it there is none, and no client can be made
@@ -28,13 +28,13 @@ typedef struct counting_plugin_state {
     size_t bytes_downloaded, bytes_uploaded;
     size_t uploaded_ahead; /* of the uploads: those between an execution and the next download */
 
-    /* What is wrong: an object that is freed twice, used after it was freed, or unknown. "" : nothing. */
+    /* The fault: an object that is freed twice, used after it was freed, or unknown. "" : nothing. */
     char wrong[256];
     /* Makes call number `fails_after` (from 0, counted from now) of a function fail with a code; function -1: none. */
     int fails, fails_after, fails_with;
     const char *fails_saying;
     const char *refuses; /* an op: programs with it are not compiled, and the message names its place; NULL: none */
-    /* What a test makes up: the platform and what its devices call themselves (NULL: those of the plugin behind), and
+    /* Values that a test makes up: the platform and the names of its devices (NULL: those of the plugin behind), and
      * devices of other hosts of its slice. */
     const char *platform, *kind;
     size_t other_devices;

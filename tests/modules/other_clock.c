@@ -1,4 +1,5 @@
-/* A library that a test loads into a process before all others: its clock of the day is LIANA_TEST_CLOCK seconds ahead. */
+/* A library that a test loads into a process before all others: its clock of the day is LIANA_TEST_CLOCK seconds
+ * ahead. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/time.h>

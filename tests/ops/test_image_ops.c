@@ -1,5 +1,5 @@
 /* Convolution, pooling and batch normalisation against PyTorch (tests/samples/torch_ops.h), at the edges of numbers,
- * and what they say when shapes do not fit. */
+ * and their messages when shapes do not fit. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -41,7 +41,7 @@ static liana_tensor filled(liana_graph *graph, liana_dtype dtype, liana_shape sh
     return made;
 }
 
-/* What PyTorch says of one output: whole numbers of 1/unit, or doubles. */
+/* PyTorch's values of one output: whole numbers of 1/unit, or doubles. */
 typedef struct expectation {
     const int16_t *parts;
     const double *values;

@@ -106,7 +106,7 @@ static double central_difference(const liana_graph *graph, const liana__test_val
     return (above - below) / (2 * step);
 }
 
-/* What a channel of a leaf comes to. */
+/* The sums of a channel of a shard. */
 typedef struct sums {
     double count, mean, variance, shares, products;
 } sums;

@@ -1,5 +1,5 @@
 /* Ops against values from elsewhere (PyTorch 1.13 in double, TensorFlow's documentation, hand), on both devices; and
- * what they say when inputs do not fit. */
+ * their messages when inputs do not fit. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"

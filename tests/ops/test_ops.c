@@ -124,7 +124,7 @@ static void test_gradients(void **state)
 
 /* ---- kernels ---- */
 
-enum { GUARD = 256, POISON = 0xFF /* NaN in each float dtype: what is read without being written shows */ };
+enum { GUARD = 256, POISON = 0xFF /* NaN in each float dtype: memory that is read without being written shows */ };
 
 /* A buffer with sentinels around it. */
 static char *guarded(size_t size)
@@ -196,7 +196,7 @@ static void check_in_place(const liana__sample *sample, const liana__kernel *ker
     }
 }
 
-/* Half a unit in the last place of the result for each rounding, and what sums in float lack. */
+/* Half a unit in the last place of the result for each rounding, and the error of sums in float. */
 static double tolerance_of(const liana__sample *sample, const liana__kernel *kernel, liana_dtype dtype)
 {
     double tolerance = sample->tolerance > 0 ? sample->tolerance : 2e-5;
@@ -205,7 +205,7 @@ static double tolerance_of(const liana__sample *sample, const liana__kernel *ker
     return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
 }
 
-/* Kernels give 0 for what the reference keeps below 2^-126: the 1 in the tolerance covers that. */
+/* Kernels give 0 for values that the reference keeps below 2^-126: the 1 in the tolerance covers that. */
 static void compare_results(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                             const char *got, const char *expected)
 {
@@ -219,7 +219,7 @@ static void compare_results(const liana__sample *sample, const liana__kernel *ke
     }
 }
 
-/* One kernel, if it takes the node here, against what the reference gave. */
+/* One kernel, if it takes the node here, against the reference's results. */
 static void check_kernel(const liana__sample *sample, const liana__kernel *kernel, const liana__node *node,
                          const void *const *src, const char *expected)
 {

@@ -56,7 +56,7 @@ static void *options_of(const liana_optimizer_type *optimizer, const char *yaml)
     return options;
 }
 
-/* A run: the variable, its slots and what each update is given. */
+/* A run: the variable, its slots and the inputs of each update. */
 typedef struct run {
     const liana_optimizer_type *optimizer;
     const void *options;
@@ -348,11 +348,11 @@ static void test_find_by_name(void **state)
 {
     (void)state;
     const char *nearest = "unset";
-    assert_ptr_equal(liana__optimizer_find(NULL, "Adam", &nearest), &liana__optimizer_Adam);
-    assert_ptr_equal(liana__optimizer_find(NULL, "sgd", &nearest), &liana__optimizer_SGD);
-    assert_null(liana__optimizer_find(NULL, "Adan", &nearest));
+    assert_ptr_equal(liana__part_find(NULL, &liana__optimizer_kind, "Adam", &nearest), &liana__optimizer_Adam);
+    assert_ptr_equal(liana__part_find(NULL, &liana__optimizer_kind, "sgd", &nearest), &liana__optimizer_SGD);
+    assert_null(liana__part_find(NULL, &liana__optimizer_kind, "Adan", &nearest));
     assert_string_equal(nearest, "Adam");
-    assert_null(liana__optimizer_find(NULL, "Shampoo", &nearest));
+    assert_null(liana__part_find(NULL, &liana__optimizer_kind, "Shampoo", &nearest));
     assert_null(nearest);
 }
 

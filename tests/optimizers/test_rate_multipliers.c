@@ -61,7 +61,7 @@ static int changes(const own_state *own, const char *weight, const char *optimiz
     return count;
 }
 
-/* A step with multipliers is so many times the step without. */
+/* A step with multipliers is that many times the step without. */
 static void check_factor(const own_state *own, const char *weight, const char *name, const char *multipliers,
                          double factor)
 {

@@ -1,4 +1,4 @@
-/* Schedules with checks and lengths of their own, and what all schedules have: against values of Keras 3.15
+/* Schedules with checks and lengths of their own, and the common options of all schedules: against values of Keras 3.15
  * (InverseTimeDecay, CosineDecayRestarts, PiecewiseConstantDecay) and PyTorch 1.13 (OneCycle is its OneCycleLR). */
 #include "harness/harness.h"
 

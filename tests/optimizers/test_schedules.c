@@ -21,7 +21,7 @@ static run start(const char *name, const char *yaml)
     liana__arena arena = {0};
     liana__value *map = NULL;
     const char *nearest = NULL;
-    const liana_schedule_type *schedule = liana__schedule_find(NULL, name, &nearest);
+    const liana_schedule_type *schedule = liana__part_find(NULL, &liana__schedule_kind, name, &nearest);
     assert_non_null(schedule);
     void *options = calloc(1, schedule->part.options.size);
     assert_non_null(options);
@@ -110,7 +110,7 @@ static void test_initial_rate_is_the_options_or_the_optimizers(void **state)
     r = start("CosineDecay", "{initial_learning_rate: 0.5, decay_steps: 10}");
     assert_rate(&r, 5, 0.25);
     free(r.options);
-    /* What is given counts, also where it is 0; what is not, is the optimizer's. */
+    /* A given value counts, also where it is 0; a missing one is the optimizer's. */
     r = start("Constant", "{initial_learning_rate: 0}");
     assert_rate(&r, 3, 0);
     free(r.options);
@@ -224,8 +224,8 @@ static void test_edges(void **state)
     }
 }
 
-/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their own
- * need options, or rise: test_schedule_kinds.c. */
+/* Whatever the schedule, rates stay between 0 and the initial one and fall, cycles apart. Those with checks of their
+ * own need options, or rise: test_schedule_kinds.c. */
 static void test_decays_fall(void **state)
 {
     (void)state;
@@ -247,10 +247,11 @@ static void test_names_and_options(void **state)
 {
     (void)state;
     const char *nearest = NULL;
-    assert_ptr_equal(liana__schedule_find(NULL, "cosinedecay", &nearest), &liana__schedule_CosineDecay);
-    assert_null(liana__schedule_find(NULL, "CosineDecai", &nearest));
+    assert_ptr_equal(liana__part_find(NULL, &liana__schedule_kind, "cosinedecay", &nearest),
+                     &liana__schedule_CosineDecay);
+    assert_null(liana__part_find(NULL, &liana__schedule_kind, "CosineDecai", &nearest));
     assert_string_equal(nearest, "CosineDecay");
-    assert_null(liana__schedule_find(NULL, "Triangle", &nearest));
+    assert_null(liana__part_find(NULL, &liana__schedule_kind, "Triangle", &nearest));
     assert_null(nearest);
 
     liana__error error = {0};

@@ -1,5 +1,5 @@
-/* What is around every optimizer, and what Keras does not have: LARS and the hypergradient against second formulas in
- * double, over 100 updates, with the same bits in 1, 2, 3 and 7 slices; and options that cannot be. */
+/* The common options of every optimizer, and optimizers that Keras does not have: LARS and the hypergradient against
+ * second formulas in double, over 100 updates, with the same bits in 1, 2, 3 and 7 slices; and impossible options. */
 #include "harness/harness.h"
 
 #include "base/random.h"

@@ -1,4 +1,4 @@
-/* fuse_epilogue: what follows a convolution becomes part of it, to the same results, where that is right. */
+/* fuse_epilogue: the ops behind a convolution become part of it, to the same results, where that is right. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 typedef enum activation { LINEAR, RELU, RELU6, SWISH } activation;
 
-/* A convolution and what follows it. */
+/* A convolution and the ops behind it. */
 typedef struct problem {
     int64_t window, stride;
     bool depthwise, bias, residual;
@@ -107,8 +107,8 @@ static liana_graph *after_passes(const liana_graph *graph)
     return result;
 }
 
-/* The plain loops on the graph as it was built give the last output what the fast ones give on the rewritten one, and
- * unless the dtype is bf16, what these give without the pass. The greatest difference, relative to 1 + |value|. */
+/* The plain loops on the graph as it was built give the last output of the fast ones on the rewritten graph, and unless
+ * the dtype is bf16, also theirs without the pass. The greatest difference, relative to 1 + |value|. */
 static double worst_difference(const liana_graph *graph)
 {
     liana__test_value inputs[16], expected[2], got[2];

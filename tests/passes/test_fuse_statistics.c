@@ -1,4 +1,4 @@
-/* fuse_statistics: convolutions give the batch statistics of what they compute, right wherever that lies, and networks
+/* fuse_statistics: convolutions give the batch statistics of their results, right for results anywhere, and networks
  * train as they do without. */
 #include "harness/harness.h"
 
@@ -276,7 +276,7 @@ static int count_given(const liana_graph *graph)
     return count;
 }
 
-/* The largest difference of an output, beside the largest of its elements. */
+/* The largest difference of an output, against the largest of its elements. */
 static double difference(const liana__test_value *a, const liana__test_value *b)
 {
     double worst = 0, largest = 0;
@@ -299,7 +299,7 @@ static void run_network(const liana_graph *graph, const char *skipped, liana__te
     liana__test_free_values(inputs, graph->num_inputs);
 }
 
-/* The statistics differ in their last bits; what is rounded to bf16 behind them falls to the other side now and then.
+/* The statistics differ in their last bits; values rounded to bf16 behind them fall to the other side now and then.
  */
 static void check_network(bool mixed, double most)
 {

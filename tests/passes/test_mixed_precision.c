@@ -1,4 +1,4 @@
-/* Mixed precision: what becomes bf16 and what does not, and how far results lie from those in f32. */
+/* Mixed precision: the ops that become bf16 and those that do not, and how far results lie from those in f32. */
 #include "harness/harness.h"
 
 #include "harness/objective.h"
@@ -264,7 +264,7 @@ static void test_gradients_of_shared_weights_are_added_wide(void **state)
     liana_graph_destroy(plain);
 }
 
-/* An exponential between bf16 tensors is computed in f32, and so is what is left of the difference from 1 (ELU). */
+/* An exponential between bf16 tensors is computed in f32, and so is the rest of the difference from 1 (ELU). */
 static void test_sensitive_ops_stay_wide(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_sensitive_ops_stay_wide(void **state)
     liana_graph_destroy(plain);
 }
 
-/* A batch normalisation that only f32 ops read is computed in f32, its statistics from what the convolution gave. */
+/* A batch normalisation that only f32 ops read is computed in f32, its statistics from the convolution's results. */
 static void test_a_normalisation_before_a_softmax(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void round_weights(float **weights, const liana_model *model)
     }
 }
 
-/* What one output of three graphs says. */
+/* One output of three graphs. */
 static void compare_gradients(const liana__output *output, const float *got, const float *rounded, const float *exact,
                               int *compared)
 {
@@ -384,8 +384,8 @@ static void compare_gradients(const liana__output *output, const float *got, con
 }
 
 /* The loss and the gradients of MobileNetV2 lie about as far from those in f32 as they do when the weights alone are
- * rounded and all else is computed in f32: 50 layers with batch normalisation make much of little on the way to the
- * loss, and the gradient is that of what they made. (The way back adds 2 to 4 percent.) */
+ * rounded and all else is computed in f32: 50 layers with batch normalisation magnify small differences on the way to
+ * the loss, and the gradient is that of their results. (The way back adds 2 to 4 percent.) */
 static void test_gradients_of_a_model_are_near_those_in_f32(void **state)
 {
     (void)state;

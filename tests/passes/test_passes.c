@@ -1,4 +1,4 @@
-/* Passes: graphs before and after give the same results, and what is meant to vanish does. */
+/* Passes: graphs before and after give the same results, and nodes that are meant to vanish do. */
 #include "harness/harness.h"
 
 #include "harness/one_reference.h"
@@ -124,7 +124,7 @@ static void test_borders_that_are_no_padding_stay(void **state)
     }
 }
 
-/* What stands between a convolution and its pooling, and what keeps them apart. */
+/* The ops between a convolution and its pooling, and the ops that keep them apart. */
 typedef struct pooled_problem {
     const char *name;
     int64_t channels, kernel, stride, padding, pool[2], pool_stride;
@@ -247,7 +247,7 @@ static liana_graph *norms_in_training(liana_tensor (*last)(liana_location here, 
     return graph;
 }
 
-/* What is behind a residual passes its gradient to both, so that it is written out. */
+/* The gradient behind a residual goes to both, so that it is written out. */
 static void test_norms_and_activations_are_fused_forward_and_backward(void **state)
 {
     (void)state;
@@ -280,7 +280,8 @@ static void test_what_swish_reads_is_kept_in_training(void **state)
     liana_graph_destroy(after);
 }
 
-/* Without a residual nothing but the normalisation reads what swish lets pass: what it saw is never written. */
+/* Without a residual nothing but the normalisation reads the values that swish lets pass: its input is never
+ * written. */
 static void test_swish_behind_a_norm_is_fused_in_training(void **state)
 {
     (void)state;
@@ -304,7 +305,7 @@ static void test_swish_behind_a_norm_is_fused_in_training(void **state)
     liana_graph_destroy(after);
 }
 
-/* What else is read of a normalisation is computed once, as before; its gradient can do without. */
+/* A normalisation with another reader is computed once, as before; its gradient can do without. */
 static void test_a_norm_that_is_read_twice_stays(void **state)
 {
     (void)state;

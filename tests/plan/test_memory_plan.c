@@ -1,6 +1,6 @@
-/* Schedules and memory plans of random graphs: what each tensor's memory holds is followed step by step, and slice by
- * slice, without the planner's own notion of lifetimes; and the CPU backend gives the same bits with shared memory as
- * without, and what the reference backend gives. */
+/* Schedules and memory plans of random graphs: the contents of each tensor's memory are followed step by step, and
+ * slice by slice, without the planner's own notion of lifetimes; and the CPU backend gives the same bits with shared
+ * memory as without, and the reference backend's results. */
 #include "harness/harness.h"
 
 #include "harness/graph_run.h"
@@ -44,7 +44,7 @@ typedef struct maker {
     liana__philox_key key;
     uint32_t num_draws;
     int64_t rows, columns;
-    bool smooth; /* only ops whose gradient is continuous: then rounding cannot change what a gradient is */
+    bool smooth; /* only ops whose gradient is continuous: then rounding cannot change the gradient's kind */
     liana_tensor tensors[MAX_TENSORS];
     size_t count;
 } maker;
@@ -225,8 +225,8 @@ static liana_graph *random_graph(uint32_t number)
 
 /* ---- what memory holds ---- */
 
-/* Each byte of the workspace and of the buffers holds a token: which byte of which node's value it is, aliases counting
- * as what they are of. What is not yet summed up or merged has the number of slices that are in it. */
+/* Each byte of the workspace and of the buffers holds a token: a byte of a node's value; aliases count as their source.
+ * A value that is not yet summed up or merged has the number of slices that are in it. */
 typedef uint64_t token;
 
 static token make_token(uint32_t id, size_t slices, size_t cell)
@@ -351,7 +351,7 @@ static void assert_cells(span at, uint32_t id, size_t slices)
     for (size_t i = 0; i < at.count; i++) assert_int_equal(at.at[i], make_token(id, slices, at.first + i));
 }
 
-/* The part of a sum or a merger, and what is made of it, as the backend does it. */
+/* The part of a sum or a merger, and the result of it, as the backend does it. */
 static void combine(memory *held, const moment *now, const liana__parts *parts)
 {
     uint32_t id = now->node->id;
@@ -529,7 +529,8 @@ static void test_memory_holds_what_is_read(void **state)
     assert_compare(internal, >, NUM_GRAPHS);
 }
 
-/* What is read whole by one slice after the other must not be overwritten by rows: neither a tensor nor a variable. */
+/* A tensor that is read whole by one slice after the other must not be overwritten by rows: neither a tensor nor a
+ * variable. */
 static void follow_product(bool of_variable)
 {
     liana_graph *graph;
@@ -583,7 +584,7 @@ static liana__buffer *make_buffer(liana__device *device, const liana__node *node
     return buffer;
 }
 
-/* Appends what a buffer holds. */
+/* Appends the contents of a buffer. */
 static void read_floats(const liana__buffer *buffer, float *results, size_t *count)
 {
     liana__error error = {0};
@@ -665,7 +666,7 @@ static void test_results_do_not_depend_on_the_plan(void **state)
     }
 }
 
-/* What two executions give together is what each gives, added up. */
+/* The common result of two executions is the sum of each one's. */
 static void test_two_executions_give_one_sum(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void finish(network *net, liana_tensor x)
     assert_ok(liana_graph_status(net->graph), &context->error);
 }
 
-/* A dense block, as in a DenseNet: each layer reads what all before it gave, one after the other in channels. */
+/* A dense block, as in a DenseNet: each layer reads the results of all before it, one after the other in channels. */
 static void build_dense_block(network *net, int layers)
 {
     *net = (network){0};
@@ -214,7 +214,7 @@ static void test_concatenations_are_made_again_of_their_pieces(void **state)
     liana_graph_destroy(net.graph);
 }
 
-/* Two tensors side by side are as large as what they make: nothing is gained by keeping them instead. */
+/* Two tensors side by side are as large as their concatenation: nothing is gained by keeping them instead. */
 static void test_a_lone_concatenation_is_kept(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What is not kept from the forward to the backward part in any case, whatever memory there is: large kernels in bf16,
+/* Tensors that are not kept from the forward to the backward part in any case, with any memory: large kernels in bf16,
  * which are rounded once more, and results that are large for little work (recompute_light). */
 #include "harness/harness.h"
 

@@ -1,4 +1,4 @@
-/* train.recompute: the same bits with less memory, what is said of it, what is recorded, and what a resume keeps.
+/* train.recompute: the same bits with less memory, its messages, its records, and the choice that a resume keeps.
  * (tests/plan/test_memory_plan.c follows the memory of random graphs whose segments run twice.) */
 #include "harness/command_run.h"
 #include "harness/objective.h"
@@ -219,7 +219,7 @@ static void assert_printed(liana__test_result got, const char *words)
     assert_code(got, 0);
 }
 
-/* What it costs is in a line of the profile, and there is no such line where it costs nothing. */
+/* Its cost is in a line of the profile, and there is no such line where it costs nothing. */
 static void profile_shows(const char *least)
 {
     static const char line[] = "are for recomputation";

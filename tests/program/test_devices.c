@@ -22,7 +22,7 @@ static liana_device_list *make_list(const char *name)
     return list;
 }
 
-/* ---- what the command prints ---- */
+/* ---- the command's output ---- */
 
 static void assert_text(const json_t *event, const char *key, const char *text)
 {
@@ -175,7 +175,7 @@ static void test_a_server(void **state)
     liana__test_stop_server(server);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_what_is_refused(void **state)
 {
@@ -196,7 +196,7 @@ static void test_what_is_refused(void **state)
     liana_device_list_destroy(NULL);
 }
 
-/* What other libraries call devices is answered with liana's name. */
+/* Other libraries' names of devices are answered with liana's name. */
 static void test_names_of_others(void **state)
 {
     (void)state;

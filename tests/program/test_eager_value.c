@@ -1,4 +1,5 @@
-/* Values of expressions at once: against plain arithmetic and against programs; what is computed once; errors. */
+/* Values of expressions at once: against plain arithmetic and against programs; values that are computed once;
+ * errors. */
 #include "harness/harness.h"
 #include "harness/one_context.h"
 
@@ -82,7 +83,7 @@ static void test_values_are_those_of_a_program(void **state)
     liana_graph_destroy(graph);
 }
 
-/* What is known is not computed again: its memory stays, and only new nodes get some. */
+/* Known values are not computed again: their memory stays, and only new nodes get some. */
 static void test_values_are_kept(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and each kind of mistake. */
+/* Programs in public, on every device, also one of another process: sets of results, assignments, variables, files, and
+ * each kind of mistake. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -111,7 +112,7 @@ static void assert_variable(const liana_variables *variables, const char *name, 
     assert_row(got, a, b, c);
 }
 
-/* Any results in any order; what they do not need is neither fed nor initialised. */
+/* Any results in any order; nodes that they do not need are neither fed nor initialised. */
 static void test_any_set_of_results(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void test_assignments_are_asked_for(void **state)
     }
 }
 
-/* What is only assigned to needs no value before, and has one afterwards. */
+/* A variable that is only assigned to needs no value before, and has one afterwards. */
 static void test_assigning_gives_a_value(void **state)
 {
     (void)state;
@@ -257,7 +258,7 @@ static void test_variables_are_listed_and_shared(void **state)
         assert_false(liana_variables_info(f.variables, 2, &info));
         assert_null(info.name);
         assert_false(liana_variables_find(f.variables, "none", &info));
-        /* Another graph reads what this one writes. */
+        /* Another graph reads the values that this one writes. */
         assert_ok(liana_variables_write(f.variables, "w", numbers, sizeof numbers), &context->error);
         liana_graph *graph;
         liana_program *reader;

@@ -139,7 +139,7 @@ static void test_the_end(void **state)
     assert_null(liana_server_address(NULL));
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(liana_server_options options, liana_status expected, const char *text, const char *more)
 {

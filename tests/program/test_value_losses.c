@@ -33,7 +33,7 @@ enum { BATCH = 4, STEPS = 3, VALUES = 5, ROWS = BATCH * STEPS, SIZE = ROWS * VAL
 /* A loss of one row, written down again. */
 typedef double (*formula)(const double *x, const double *target, double option);
 
-/* What is tried: with options as they are written, on numbers or on what a softmax or sigmoid makes of them. */
+/* The tried loss: with options as they are written, on numbers or on a softmax or sigmoid of them. */
 typedef struct trial {
     const char *written;
     formula expected;
@@ -133,7 +133,7 @@ static liana__test_value value_of(const double *numbers, liana_dtype dtype)
     return value;
 }
 
-/* What the loss is of: the numbers, or probabilities that its activation makes of them. */
+/* The loss's output: the numbers, or its activation's probabilities of them. */
 static liana_tensor output_of(const trial *t, const liana_loss_type *loss, liana_tensor x)
 {
     (void)t;

@@ -1,11 +1,11 @@
-/* Every public function with NULL for each of its pointers in turn: none may crash, and what must be given is named.
+/* Every public function with NULL for each of its pointers in turn: none may crash, and missing arguments are named.
  *
  * The calls are written from the headers by null_arguments/generate.sh, so a new function is covered at once. Each runs
  * in a process of its own. null_arguments/may_be_null.txt lists the parameters that may be NULL. */
 #include "harness/tiny_fit.h"
 
 #include "base/context.h"
-#include "train/training/kept_values.h"
+#include "train/training/training_state.h"
 
 #include <liana/liana.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 enum { COUNT = 8, SECONDS = 120 };
 
-/* What a call came to. */
+/* The result of a call. */
 typedef struct outcome {
     bool has_status;
     liana_status status;
@@ -65,7 +65,7 @@ static void some_function(void)
 
 #include "null_arguments.inc"
 
-/* Whether a call was answered as it should be; says on standard error what was wrong. Runs in the child. */
+/* Whether a call was answered as it should be; prints the fault on standard error. Runs in the child. */
 static bool answered(const null_case *own)
 {
     a.context->error = (liana__error){0};

@@ -1,5 +1,5 @@
-/* Nothing that liana brings can do what a registered part cannot: each built-in part, registered again under another name,
- * is accepted, and gives the same graphs and the same weights. */
+/* A built-in part can do nothing that a registered part cannot: each built-in part, registered again under another
+ * name, is accepted, and gives the same graphs and the same weights. */
 #include "base/file.h"
 #include "harness/tiny_fit.h"
 #include "layers/layer.h"
@@ -28,7 +28,7 @@ static void register_copy(liana_context *context, const liana_part *part)
     memset(((liana_part *)copy)->aliases, 0, sizeof part->aliases);
     liana_status status = liana_register(context, (const liana_part *)copy);
     if (status != LIANA_OK) fail_msg("%s: %s", name, liana_context_message(context));
-    /* What is registered is a copy. */
+    /* A copy is registered. */
     memset(copy, 0xEE, part->size);
     free(copy);
 }
@@ -60,12 +60,12 @@ static void test_every_part_can_be_registered(void **state)
     liana_context *context;
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_compare(register_copies(context), >, 160);
-    assert_non_null(liana__layer_find(context, "copy_of_Dense", NULL));
-    assert_non_null(liana__loss_find(context, "copy_of_huber", NULL));
+    assert_non_null(liana__part_find(context, &liana__layer_kind, "copy_of_Dense", NULL));
+    assert_non_null(liana__part_find(context, &liana__loss_kind, "copy_of_huber", NULL));
     liana_context_destroy(context);
 }
 
-/* ---- what they compute ---- */
+/* ---- their results ---- */
 
 typedef struct fixture {
     liana_context *context;
@@ -226,7 +226,7 @@ static void test_every_optimizer_is_the_same(void **state)
     end(&copies);
 }
 
-/* ---- what only built-in parts could ---- */
+/* ---- abilities that only built-in parts had ---- */
 
 typedef struct step_options {
     double low, high;
@@ -357,7 +357,7 @@ static void test_ids_out_of_range(void **state)
     end(&own);
 }
 
-/* ---- what is looked at ---- */
+/* ---- checks ---- */
 
 typedef struct watcher_options {
     LIANA_LAYER_OPTIONS;
@@ -416,7 +416,8 @@ static liana_status fit_watcher(const fixture *own, const char *name, int64_t we
     return status;
 }
 
-/* A layer that does not say that it reads `training` is never told; averages are of untrainable weights, in their shape. */
+/* A layer that does not say that it reads `training` is never told; averages are of untrainable weights, in their
+ * shape. */
 static void test_layers_are_held_to_what_they_say(void **state)
 {
     (void)state;

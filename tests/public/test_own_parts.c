@@ -1,5 +1,6 @@
-/* Own parts of a program: they do what liana's own of the same formula do, bit for bit where the graph is the same; they
- * are saved, loaded and resumed; and what cannot be registered is refused with names. Plugins: checks/test_plugins.sh. */
+/* Own parts of a program: they have the results of liana's own of the same formula, bit for bit where the graph is the
+ * same; they are saved, loaded and resumed; and parts that cannot be registered are refused with names. Plugins:
+ * checks/test_plugins.sh. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -171,7 +172,7 @@ static const liana_layer_type own_layer = {LIANA_PART(LAYER, liana_layer_type, "
                                                       LIANA_PART_OPTIONS(scaled_options, scaled_rows)),
                                            .reads_training = true, .weights = scaled_weights, .call = scaled_call};
 
-/* Ends after so many epochs in all; counts them in its state. */
+/* Ends after `limit` epochs in all; counts them in its state. */
 typedef struct limit_options {
     int64_t epochs;
 } limit_options;
@@ -286,7 +287,7 @@ static liana_fit_options options_with(const fixture *own, const char *loss, cons
                                .optimizer = optimizer};
 }
 
-/* ---- what they do ---- */
+/* ---- their results ---- */
 
 #define OWN_OPTIMIZER                                                                                              \
     "{name: OwnSGD, momentum: 0.8, learning_rate: {name: OwnDecay, initial_learning_rate: 0.05, decay_rate: 0.5, " \
@@ -374,7 +375,7 @@ static void test_layers_are_trained_saved_and_resumed(void **state)
     assert_int_equal(liana_model_load(other.context, saved, &loaded), LIANA_OK);
     assert_true(liana__same_weights(whole, loaded));
     liana_model_destroy(loaded);
-    /* A context without the parts says what it lacks. */
+    /* A context without the parts names the missing ones. */
     liana_context *plain;
     assert_int_equal(liana_context_create(NULL, &plain), LIANA_OK);
     liana__tiny_refused(plain, liana_model_load(plain, saved, &loaded), LIANA_UNIMPLEMENTED, "'own_uniform'", __FILE__,

@@ -1,5 +1,5 @@
-/* Own activations, regularisers and constraints: they do what liana's of the same formula do, bit for bit; they are
- * saved, loaded and resumed; and what does not fit is refused with names. */
+/* Own activations, regularisers and constraints: they have the results of liana's of the same formula, bit for bit;
+ * they are saved, loaded and resumed; and options that do not fit are refused with names. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -151,7 +151,7 @@ static void end(fixture *own)
     liana_context_destroy(own->context);
 }
 
-/* What a layer's options say. */
+/* The rules of a layer's options. */
 typedef struct rules {
     const char *activation, *kernel, *bias, *results, *kernel_limit, *bias_limit;
 } rules;
@@ -184,7 +184,7 @@ static liana_fit_options options_of(const fixture *own)
                                .optimizer = "{name: SGD, momentum: 0.8, learning_rate: 0.02}"};
 }
 
-/* ---- what they do ---- */
+/* ---- their results ---- */
 
 static void test_the_same_formulas_give_the_same_bits(void **state)
 {
@@ -302,7 +302,7 @@ static void test_they_are_saved_and_resumed(void **state)
     end(&other);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse_model(const fixture *fixed, rules chosen, const char *text)
 {

@@ -1,4 +1,4 @@
-/* What servers answer and what files of credentials say: lists of objects, refusals, INI, Google's JSON. */
+/* Answers of servers and contents of files of credentials: lists of objects, refusals, INI, Google's JSON. */
 #include "harness/harness.h"
 
 #include "remote/aws_credentials.h"
@@ -11,7 +11,8 @@
 
 #define SPAN(text) text, strlen(text)
 
-/* As in the API reference of ListObjectsV2, with what is allowed there: entities, other elements, prefixes. */
+/* As in the API reference of ListObjectsV2, with everything that is allowed there: entities, other elements,
+ * prefixes. */
 static void test_a_list_of_s3(void **state)
 {
     (void)state;

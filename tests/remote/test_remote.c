@@ -1,4 +1,4 @@
-/* Remote files: names, lists, credentials, the cache and what can go wrong, against the server in tests/remote. */
+/* Remote files: names, lists, credentials, the cache and possible failures, against the server in tests/remote. */
 #include "harness/remote_server.h"
 #include "harness/wait_until.h"
 
@@ -18,7 +18,7 @@
 static const liana__remote_options quick = {
     .piece_size = 1000, .connections = 4, .max_attempts = 4, .first_delay = 10, .stall_seconds = 300, .seed = 1};
 
-/* For servers that do not answer. How slow the others are does not matter: what came is not asked for again. */
+/* For servers that do not answer. The speed of the others does not matter: received pieces are not asked for again. */
 static liana__remote_options impatient(int max_attempts)
 {
     liana__remote_options options = quick;
@@ -127,7 +127,7 @@ static void test_each_scheme_fetches_in_pieces(void **state)
         assert_int_equal(pieces, 26 + (i == 0)); /* and for the web, one to ask how long it is */
         assert_int_equal(liana__test_server_requests(paths[i], "bytes=25000-25499 206"), 1);
     }
-    /* What is there is not fetched again, only asked about. */
+    /* Existing files are not fetched again, only asked about. */
     liana__test_server_forget();
     for (int i = 0; i < 3; i++) fetch_large(names[i]);
     assert_int_equal(liana__test_server_requests("", NULL), 3);
@@ -227,7 +227,7 @@ static void test_folders_and_local_names(void **state)
         assert_ok(liana__folder_list(x, &arena, &inside, &error), &error);
         assert_int_equal(inside.count, 1);
     }
-    /* Messages of those who read the files name the URLs. */
+    /* Messages of the files' readers name the URLs. */
     liana__fail(&error, LIANA_DATA_LOSS, "'%s' is bad, and so is '%s'", paths.items[1], paths.items[4]);
     liana__remote_fail_within(remote, &error);
     assert_string_equal(error.message, "'gs://bucket/c' is bad, and so is 's3://bucket/c/x/1.jpg'");
@@ -271,7 +271,7 @@ static void test_servers_without_ranges(void **state)
     assert_int_equal(liana__test_server_requests(" 206", NULL), 0);
 }
 
-/* A process that fetches large.bin piece by piece, killed when so many have come. */
+/* A process that fetches large.bin piece by piece, killed when `pieces` have come. */
 static void fetch_and_be_killed(size_t pieces)
 {
     liana__test_server_fault("enough", (int)pieces);
@@ -299,7 +299,7 @@ static void test_a_fetch_goes_on_where_it_ended(void **state)
     assert_int_equal(count_files("cache/files"), 2);
     assert_int_equal(count_files("cache/views"), 1);
     fetch_large("gs://bucket/large.bin");
-    /* What was under way comes twice. */
+    /* Pieces that were under way come twice. */
     size_t all = liana__test_server_requests("alt=media", " 206");
     assert_compare(all, >=, 26);
     assert_compare(all, <=, 26 + 2);
@@ -307,7 +307,7 @@ static void test_a_fetch_goes_on_where_it_ended(void **state)
     assert_int_equal(count_files("cache/views"), 0);
 }
 
-/* A piece on disk that is not what it was when it came is fetched again. */
+/* A piece on disk that differs from the received one is fetched again. */
 static void test_damaged_pieces_are_fetched_again(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void test_the_least_recently_used_goes(void **state)
     assert_int_equal(liana__test_server_requests("alt=media", NULL), 0);
     assert_ok(try_file(names[1], &options, &error), &error);
     assert_compare(liana__test_server_requests("alt=media", NULL), >, 0);
-    /* One that is in use, by anybody, stays, and what does not fit is said before it is fetched. */
+    /* A file that any process uses stays, and one that does not fit is told before it is fetched. */
     liana__arena arena = {0};
     const char *path, *other;
     liana__remote *user = create(&options), *second = create(&options);
@@ -612,7 +612,7 @@ static void test_caches_that_cannot_be(void **state)
     unsetenv("HOME");
     assert_fails(try_file("gs://bucket/a", NULL, &error), LIANA_INVALID_CONFIG, &error, "LIANA_CACHE", "HOME");
     setenv("XDG_CACHE_HOME", liana__test_path("xdg"), 1);
-    /* Who has no URL makes no folders. */
+    /* A remote without URLs makes no folders. */
     assert_ok(liana__remote_create(NULL, &remote, &error), &error);
     assert_ok(liana__remote_file(remote, "local", &arena, &path, &error), &error);
     assert_string_equal(path, "local");

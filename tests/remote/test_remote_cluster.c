@@ -9,7 +9,7 @@
 
 enum { COUNT = 90, NUM_PROCESSES = 3, MAX_WORDS = 16 };
 
-/* What the others have instead of credentials. */
+/* The others' values instead of credentials. */
 static const char *const NONE[] = {"AWS_ACCESS_KEY_ID=nobody", "AWS_SECRET_ACCESS_KEY=nothing",
                                    "GOOGLE_OAUTH_ACCESS_TOKEN=none", NULL};
 
@@ -66,7 +66,7 @@ static void test_runs_of_several_processes_in_buckets(void **state)
         assert_refused(run_in_processes(
                            (const char *const[]){"train", config, "--out", url, "train.microbatch=4", NULL}),
                        2, "already holds a run");
-        /* Goes on, and chooses what the run has chosen: here the size of shards is only in its configuration. */
+        /* Goes on, and keeps the run's choices: here the size of shards is only in its configuration. */
         liana__test_result got = run_in_processes((const char *const[]){"train", config, "--out", url, "--resume",
                                                                         "train.epochs=2", "train.microbatch=4", NULL});
         assert_says(got.out, "resumed from '");

@@ -1,5 +1,5 @@
-/* Estimators whose model_dir and exports are in buckets: what was begun on one machine goes on on another, with the bits
- * of an estimator that works in a local folder. */
+/* Estimators whose model_dir and exports are in buckets: a training begun on one machine goes on on another, with the
+ * bits of an estimator that works in a local folder. */
 #include "harness/remote_server.h"
 #include "harness/tiny_fit.h"
 

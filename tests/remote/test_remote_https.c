@@ -227,7 +227,7 @@ static void test_passwords_of_netrc(void **state)
     assert_read(https("/locked"), "secret", 6);
 }
 
-/* ---- who we are ---- */
+/* ---- identities ---- */
 
 static int start_server(void **state)
 {
@@ -296,7 +296,7 @@ static void test_a_service_account(void **state)
     size_t size;
     write_robot(liana__test_path("robot.pem"));
     assert_read("gs://bucket/file", "12345", 5);
-    /* Who only reads has a token for reading; who writes asks for one that may. */
+    /* A reader has a token for reading; a writer asks for one that may write. */
     assert_ok(liana__store_replace("gs://bucket/written", "67", 2, &error), &error);
     assert_read("gs://bucket/written", "67", 2);
     /* Another key: refused, and the message shows nothing of it. */

@@ -34,7 +34,7 @@ static void check_record(const liana__source *source, uint64_t index, int64_t la
     liana__source_scratch_destroy(source, scratch);
 }
 
-/* Rows may be URLs of any kind, beside paths; names in a list on a server count from the folder of the list. */
+/* Rows may be URLs of any kind, and paths; names in a list on a server count from the folder of the list. */
 static void test_rows_of_a_list(void **state)
 {
     (void)state;
@@ -249,7 +249,8 @@ static void test_models_and_checkpoints(void **state)
     liana_context_destroy(context);
 }
 
-/* A URL that is signed is told by what stays when it is signed anew; what signs it is in no file and in no message. */
+/* A signed URL is identified by the part that stays when it is signed anew; the signature is in no file and in no
+ * message. */
 static void test_signed_urls(void **state)
 {
     (void)state;

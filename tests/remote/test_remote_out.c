@@ -1,5 +1,5 @@
-/* Results in buckets, from the command's side and in C: what is there is what a local run writes, also after the run was
- * killed, refused or cut off. */
+/* Results in buckets, from the command's side and in C: the files there are those of a local run, also after the run
+ * was killed, refused or cut off. */
 #include "harness/command_run.h"
 #include "harness/peers.h"
 #include "harness/remote_server.h"
@@ -169,7 +169,7 @@ static void test_pictures(void **state)
     assert_int_equal(count_left(liana__test_path("cache")), 0);
 }
 
-/* Single files: what to leave out, and a trace. */
+/* Single files: records to leave out, and a trace. */
 static void test_lists_and_traces(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void test_killed_runs(void **state)
         snprintf(url, sizeof url, "%s://bucket/run-%zu", i % 3 == 2 ? "gs" : "s3", i);
         snprintf(served, sizeof served, "served/run-%zu", i);
         run_until_killed(config, url, sent[i]);
-        /* On this machine, which has what was not sent; or on another. */
+        /* On this machine, which has the files that were not sent; or on another. */
         bool other = i % 2;
         snprintf(cache, sizeof cache, "%s", liana__test_path(other ? "cache-of-another" : "cache"));
         setenv("LIANA_CACHE", cache, 1);
@@ -260,7 +260,7 @@ static void test_a_bucket_that_refuses_later(void **state)
     assert_says(got.err, "--resume sends it");
     assert_code(got, 1);
     assert_int_equal(count_left(liana__test_path("cache")), 1);
-    /* What was kept is not overwritten by mistake, and is sent by a resume. */
+    /* Kept files are not overwritten by mistake, and are sent by a resume. */
     liana__test_server_fault("none", 0);
     got = liana__test_command("train", config, "--out", "s3://bucket/run");
     if (!strstr(got.err, "were not sent")) assert_says(got.err, "already holds a run");

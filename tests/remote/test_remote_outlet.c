@@ -1,4 +1,4 @@
-/* Folders that are sent to buckets by a thread: what is sent, in which order, and what a failure leaves. */
+/* Folders that are sent to buckets by a thread: the sent files, their order, and the remains of a failure. */
 #include "harness/remote_server.h"
 #include "harness/wait_until.h"
 
@@ -124,7 +124,7 @@ static void test_what_is_sent(void **state)
     assert_order("PUT", "step-2/state.json", "step-1/variables");
     assert_order("PUT", "step-1/variables", "step-1/state.json");
 
-    /* Only what is new is sent again. What was removed here is removed there, and first what made it valid. */
+    /* Only new files are sent again. A file removed here is removed there, and first the file that made it valid. */
     liana__test_server_forget();
     write_file(outlet, "config.yaml", "new", 3);
     write_file(outlet, "steps/step-3/state.json", "8", 1);
@@ -161,7 +161,7 @@ static void test_what_an_earlier_run_left_there(void **state)
     write_file(outlet, "new", "5", 1);
     liana__test_server_forget();
     flush_outlet(outlet);
-    /* What was fetched is not sent; what was adopted is removed; what nobody knows stays. */
+    /* Fetched files are not sent; adopted ones are removed; unknown ones stay. */
     assert_int_equal(liana__test_server_requests("POST /upload/", NULL), 1);
     assert_false(is_served("served/run/old"));
     assert_served("served/run/strange", "4");

@@ -1,4 +1,4 @@
-/* Objects that are written: that they are whole, what is repeated and what is refused, against tests/remote. */
+/* Objects that are written: that they are whole, repetitions and refusals, against tests/remote. */
 #include "harness/remote_server.h"
 
 #include "base/file.h"
@@ -145,7 +145,7 @@ static void test_lists_and_removal(void **state)
     liana__arena_free(&arena);
 }
 
-/* ---- what goes wrong and is repeated ---- */
+/* ---- failures that are repeated ---- */
 
 static void test_failures_on_the_way(void **state)
 {
@@ -173,7 +173,7 @@ static void test_failures_on_the_way(void **state)
         assert_ok(put(&KINDS[1], &error), &error);
         assert_served(KINDS[1].served, bytes, KINDS[1].size);
     }
-    /* After a chunk was lost, the server is asked what it has, and nothing that it has is sent again. */
+    /* After a chunk was lost, the server is asked for its bytes, and none that it has is sent again. */
     liana__error error = {0};
     liana__test_server_forget();
     liana__test_server_fault("put-late", 1);
@@ -182,7 +182,7 @@ static void test_failures_on_the_way(void **state)
     assert_int_equal(liana__test_server_requests("PUT /session/", "bytes 0-262143/530000 308"), 1);
 }
 
-/* ---- what is given up ---- */
+/* ---- failures that are given up ---- */
 
 static void test_failures_that_stay(void **state)
 {
@@ -315,7 +315,7 @@ static void test_files(void **state)
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     assert_compare(descriptor, >=, 0);
     assert_ok(liana__remote_create(&quick, &remote, &error), &error);
-    /* The file is gone from its folder: what was opened is sent. */
+    /* The file is gone from its folder: the opened one is sent. */
     unlink(path);
     assert_ok(liana__store_file(remote, "s3://bucket/from-file", descriptor, path, &error), &error);
     assert_ok(liana__store_file(remote, "gs://bucket/from-file-too", descriptor, path, &error), &error);

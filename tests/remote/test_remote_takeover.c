@@ -1,5 +1,5 @@
-/* Run folders in buckets, whose chief dies or is halted: another process goes on writing there, and what is there in the
- * end is what a local run of one process writes. */
+/* Run folders in buckets, whose chief dies or is halted: another process goes on writing there, and the files there in
+ * the end are those of a local run of one process. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
 #include "harness/remote_server.h"

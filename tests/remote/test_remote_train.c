@@ -43,7 +43,7 @@ static void test_training_from_buckets(void **state)
     assert_says(got.out, "remote files: 2 of 2");
     assert_code(got, 0);
     assert_same_model("gs", "local");
-    /* The configuration from there as well: what it names lies beside it. */
+    /* The configuration from there as well: its files lie next to it. */
     assert_code(liana__test_command("train", "s3://bucket/data/config.yaml", "--out", liana__test_path("s3")), 0);
     assert_same_model("s3", "local");
     /* Code that it names does not run unasked. */
@@ -54,7 +54,7 @@ static void test_training_from_buckets(void **state)
         assert_refused(liana__test_command("train", "s3://bucket/data/code.yaml", "--out", liana__test_path("none")), 2,
                        "the plugin '/none.so' is not loaded", "--allow-plugins");
     }
-    /* What the run folder says is where the data came from, and who asked is not in it. */
+    /* The run folder records the data's place without the signature. */
     char *text;
     size_t size;
     liana__error error = {0};

@@ -1,4 +1,4 @@
-/* Warm starts from URLs: what they find is what the same files on this machine give, and damage is found there too. */
+/* Warm starts from URLs: their findings are those of the same files on this machine, and damage is found there too. */
 #include "harness/remote_server.h"
 #include "harness/tiny_fit.h"
 
@@ -122,7 +122,7 @@ static void test_damage_is_found(void **state)
     liana_context_destroy(context);
 }
 
-/* A checkpoint of TensorFlow: the index, its name, and a SavedModel; with the files of data that the index speaks of. */
+/* A checkpoint of TensorFlow: its index, its name, and a SavedModel; with the files of data. */
 static void test_checkpoints_of_tensorflow(void **state)
 {
     (void)state;

@@ -3,7 +3,6 @@
 #include "harness/harness.h"
 
 #include "report/canvas.h"
-#include "report/fonts.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
-/* liana profile: it counts every node that runs, changes no bit of what is trained, and leaves a trace that a viewer
- * can read. */
+/* liana profile: it counts every node that runs, changes no bit of the training, and leaves a trace that a viewer can
+ * read. */
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
 
 #include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/file.h"
-#include "report/profile_report.h"
+#include "report/reports.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -251,8 +251,8 @@ static void test_roofline(void **state)
     assert_near(liana__roofline_memory_seconds(&made, 1e6), 1e6 * 2 / (1e9 / 32), 1e-12);
 }
 
-/* In mixed precision the same convolutions move fewer bytes and are held against the units for bf16; what is computed
- * in f32 is not. */
+/* In mixed precision the same convolutions move fewer bytes and are held against the units for bf16; ops computed in
+ * f32 are not. */
 static void test_bf16_is_held_against_its_own_roof(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_bf16_is_held_against_its_own_roof(void **state)
     close_run(&mixed);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 /* Rows made by hand: two passes of a convolution are one family, and the shares are of two workers' 10 seconds. */
 static void test_verdict(void **state)

@@ -3,10 +3,8 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "report/axis.h"
-#include "report/class_matrix.h"
-#include "report/curves.h"
-#include "report/grid.h"
+#include "report/canvas.h"
+#include "report/pictures.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -218,7 +216,7 @@ static int64_t right_end(const liana__image *image, int64_t rows)
     return -1;
 }
 
-/* Titles of small pictures are as long as those of large ones: they are not cut at what is below them. */
+/* Titles of small pictures are as long as those of large ones: they are not cut at the plots below them. */
 static void test_titles_of_small_pictures_fit(void **state)
 {
     (void)state;
@@ -254,7 +252,7 @@ static void test_titles_of_small_pictures_fit(void **state)
     assert_compare(ends[1][0], ==, ends[1][1]);
 }
 
-/* Decisions lie where they were made, at what they measured. */
+/* Decisions lie where they were made, at their measured values. */
 static void test_decisions_are_drawn(void **state)
 {
     (void)state;

@@ -103,7 +103,7 @@ static void test_refuses_what_is_no_run(void **state)
     assert_refused(liana__test_command("report", run), 1, "run/history.json", "at least one epoch");
     write_history("[");
     assert_refused(liana__test_command("report", run), 1, "run/history.json");
-    /* What another program wrote there is drawn as far as it goes. */
+    /* Another program's values there are drawn as far as possible. */
     write_history("{\"epochs\": [{\"epoch\": 1, \"loss\": \"low\", \"accuracy\": 0.5}, [3], {\"accuracy\": 1}]}");
     assert_code(liana__test_command("report", run), 0);
     remove(liana__test_path("run/history.json"));

@@ -138,7 +138,7 @@ static const char ORIENTED_JPEG[] =
     "010002110311003f00d3af9eebe84af2da5c21c4dfd83edbf75cfcfcbf6ad6b73793ee7cff0001647fdadf58fde72f2f2f4b"
     "defcde6bb0514515f3e7f409ffd9";
 
-/* What Pillow's ImageOps.exif_transpose makes of it for orientation 1 to 8: height, width, CRC-32 of the RGB pixels. */
+/* Pillow's ImageOps.exif_transpose of it for orientation 1 to 8: height, width, CRC-32 of the RGB pixels. */
 static const struct {
     int height, width;
     uint32_t rgb;

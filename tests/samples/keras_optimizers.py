@@ -126,7 +126,7 @@ def row(case):
     found = run(kind, options, rate)
     lines = [f'    {{"{kind}", "{yaml(options)}", {rate!r}, {{']
     for name, values in zip(list(WEIGHTS) * 2, found):
-        lines.append("        {" + ", ".join(f"{value:.17g}" for value in values) + f"}}, // {name}")
+        lines += [f"        // {name}", "        {" + ", ".join(f"{value:.17g}" for value in values) + "},"]
     return "\n".join(lines + ["    }},"])
 
 

@@ -80,7 +80,7 @@ static const numpy_index numpy_indices[] = {
     {"-1::3, ..., 3:1:-1", {3, {2, 1, 6}}, {3, {1, 1, 2}}, {9, 8}},
 };
 
-/* Positions in a tensor [3, 4, 5]; the text holds what is done in numpy. */
+/* Positions in a tensor [3, 4, 5]; the text is the expression in numpy. */
 typedef struct numpy_gather {
     const char *text;
     liana_shape indices, result;

@@ -76,7 +76,7 @@ class Case:
         return None
 
 
-# What numpy and MLIR hand each other; bf16 and bool travel as dtypes that hold the same numbers.
+# The types that numpy and MLIR hand each other; bf16 and bool travel as dtypes that hold the same numbers.
 TYPES = {'f32': 'f32', 'bf16': 'bf16', 'f64': 'f64', 's32': 'i32', 's64': 'i64', 'u8': 'ui8', 'u32': 'ui32',
          'u64': 'ui64', 'bool': 'i1'}
 CARRIERS = {'bf16': 'f32', 'bool': 'u8'}

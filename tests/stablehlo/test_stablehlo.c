@@ -67,8 +67,9 @@ static double terms_of(const liana_graph *graph)
     return most;
 }
 
-/* As in the tests of kernels: half a unit in the last place for each rounding, and what sums in f32 lack. liana's
- * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a quarter. */
+/* As in the tests of kernels: half a unit in the last place for each rounding, and the error of sums in f32. liana's
+ * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a
+ * quarter. */
 static double tolerance_of(const liana__sample *sample, const liana_graph *graph, liana_dtype dtype)
 {
     if (dtype == LIANA_F64) return 1e-11;
@@ -278,8 +279,8 @@ static void test_recorded_text(void **state)
     liana_graph_destroy(graph);
 }
 
-/* A step with momentum for a matrix and a layer's two vectors; `copy` becomes what the matrix was, and a counter counts. The
- * rate is shared: rate / (1 + counter). */
+/* A step with momentum for a matrix and a layer's two vectors; `copy` becomes the former matrix, and a counter counts.
+ * The rate is shared: rate / (1 + counter). */
 static liana_graph *step_graph(void)
 {
     liana_graph *graph = liana__test_new_graph(context);

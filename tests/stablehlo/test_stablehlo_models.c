@@ -1,5 +1,5 @@
-/* Whole graphs as StableHLO against the reference device: a training leaf of a convolutional network with its gradients,
- * an update with Adam, and a network of the zoo, run by tests/stablehlo/check.py. */
+/* Whole graphs as StableHLO against the reference device: a training shard of a convolutional network with its
+ * gradients, an update with Adam, and a network of the zoo, run by tests/stablehlo/check.py. */
 #include "harness/harness.h"
 
 #include "base/random.h"
@@ -133,7 +133,7 @@ static liana_model *convolutional_model(void)
     return model;
 }
 
-/* The sum of the loss over a leaf, its gradients, and new moving averages. Returns the number of weights. */
+/* The sum of the loss over a shard, its gradients, and new moving averages. Returns the number of weights. */
 static size_t add_leaf(liana_graph *graph, const liana_model *model, liana_dtype dtype, liana_tensor *weights,
                        liana_tensor *gradients)
 {
@@ -175,7 +175,7 @@ static void add_training_leaf(liana__test_cases *cases)
     liana_model_destroy(model);
 }
 
-/* In one program: the leaf, and Adam's update of weights and slots, whose buffers could be donated. */
+/* In one program: the shard, and Adam's update of weights and slots, whose buffers could be donated. */
 static void add_update(liana__test_cases *cases)
 {
     liana_model *model = convolutional_model();

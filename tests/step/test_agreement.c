@@ -1,14 +1,14 @@
-/* What processes of a cluster must have in common: a difference is named, by all of them alike. Processes are threads. */
+/* The common facts of processes of a cluster: a difference is named, by all of them alike. Processes are threads. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 
 #include "base/context.h"
 #include "base/file.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 #include "train/config/config.h"
 #include "train/run/run_internal.h"
-#include "train/training/training_agreement.h"
+#include "train/training/training.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct process {
     const char *config; /* a file */
     const char *override;
     void (*run)(struct process *self, liana_context *context, liana__cluster *cluster);
-    bool same; /* what was found, or whether others must be */
+    bool same; /* this one's finding, or whether others must be equal */
     liana_status status;
     liana__error error;
     char notes[1024];
@@ -133,13 +133,13 @@ static void test_the_first_difference_is_named(void **state)
            "{files: [{name: a, bytes: 2}, {name: b, bytes: 4}]}");
     texts = (const char *const[]){"list[1].size is 5 on the chief, and 6 on process 1", NULL};
     DIFFER(2, "{list: [{size: 4}, {size: 5}]}", "{list: [{size: 4}, {size: 6}]}");
-    /* What one of them does not have at all. */
+    /* A key that one of them does not have at all. */
     texts = (const char *const[]){"b is 2 on the chief, and not there on process 1", NULL};
     DIFFER(2, "{a: 1, b: 2, c: 3}", "{a: 1, c: 3}");
     texts = (const char *const[]){"b is not there on the chief, and 2 on process 1", NULL};
     DIFFER(2, "{a: 1, c: 3}", "{a: 1, b: 2, c: 3}");
     texts = (const char *const[]){"process 1", NULL};
-    DIFFER(2, "{a: 1, b: 2}", "{b: 2, a: 1}"); /* another order is not what one configuration gives */
+    DIFFER(2, "{a: 1, b: 2}", "{b: 2, a: 1}"); /* one configuration has one order */
 }
 
 /* ---- instruction sets ---- */

@@ -1,5 +1,5 @@
-/* Averages of the weights (use_ema): what SwapEMAWeights measures and saves, and what a training ends with that goes back
- * at its end. */
+/* Averages of the weights (use_ema): those that SwapEMAWeights measures and saves, and the weights with which a
+ * training ends that goes back at its end. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -84,7 +84,7 @@ static void test_validations_are_of_the_averages(void **state)
     liana__tiny_fit_close(&own);
 }
 
-/* ---- a run: what is saved ---- */
+/* ---- a run: saved files ---- */
 
 #define SETTINGS                                                                                                      \
     "train.epochs=4", "train.optimizer={name: Adam, learning_rate: 0.05, use_ema: true, ema_momentum: 0.7}",          \
@@ -197,8 +197,8 @@ static void test_a_run_goes_on_with_its_weights(void **state)
 
 /* ---- with annealing ---- */
 
-/* The third update ruins the weights. The control goes back to the state after the second one, and the averages of that
- * state are what the model has: those of a fit that ended there. */
+/* The third update ruins the weights. The control goes back to the state after the second one, and the model has the
+ * averages of that state: those of a fit that ended there. */
 static void test_going_back_at_the_end(void **state)
 {
     (void)state;

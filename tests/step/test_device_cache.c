@@ -1,5 +1,5 @@
-/* data.cache: device. Updates whose examples stay on the device give the same bytes as updates whose examples are sent, and
- * send where they are instead of them. */
+/* data.cache: device. Updates whose examples stay on the device give the same bytes as updates whose examples are sent,
+ * and send where they are instead of them. */
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
@@ -39,7 +39,7 @@ static void check_same_runs(const char *a, const char *b)
     check_same_file(a, b, "validation_predictions.csv");
 }
 
-/* What runs of a test have in common. */
+/* The common options of runs of a test. */
 typedef struct way {
     const char *device, *strategy, *more;
 } way;
@@ -107,7 +107,7 @@ static void test_bad_numbers(void **state)
     assert_true(liana__folder_exists(liana__test_path("four/bad-numbers-5")));
 }
 
-/* A device whose memory is too small for all leaves side by side computes them one after the other. */
+/* A device whose memory is too small for all shards side by side computes them one after the other. */
 static void test_rounds(void **state)
 {
     (void)state;
@@ -168,9 +168,10 @@ static void test_oversampling(void **state)
                         .more = "data.oversample.target_count=40"});
 }
 
-/* ---- what is sent ---- */
+/* ---- sent bytes ---- */
 
-/* Of an update: where its examples are, their positions, which of them are there; learning rate and such, and a count. */
+/* Of an update: where its examples are, their positions, which of them are there; learning rate and such, and a
+ * count. */
 static void check_sent(const char *behind, const char *strategy, size_t num_devices)
 {
     begin();
@@ -206,7 +207,7 @@ static void test_sent_to_two(void **state)
     check_sent("?cpu_device_count=2", "train.strategy=mirrored", 2);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_refused(void **state)
 {

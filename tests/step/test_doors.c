@@ -1,5 +1,5 @@
-/* The doors of the step: a fit, single batches, a step of a program's own, and an estimator. Each does the same updates of one
- * line, and each must be able to do what the others can. Deaths: tests/distribute/cluster/test_deaths.c. */
+/* The doors of the step: a fit, single batches, a step of a program's own, and an estimator. Each does the same updates
+ * of one line, and each must have the abilities of the others. Deaths: tests/distribute/cluster/test_deaths.c. */
 #include "harness/cluster/hub_fit.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
@@ -13,12 +13,12 @@ enum { ROWS = 44, WIDTH = 3, BATCH = 8, SHARD = 4, UPDATES = 6, STOPPED = 2, NUM
 
 static const char optimizer[] = "{name: Adam, learning_rate: 0.05}";
 
-/* What a door is to do: the updates from `first` to before `end`. */
+/* The work of a door: the updates from `first` to before `end`. */
 typedef struct recipe {
     const char *device; /* NULL: "cpu" */
     int64_t steps_per_execution;
     int64_t end;
-    const char *folder; /* for what a later run goes on from; NULL: none */
+    const char *folder; /* for a later run to go on from; NULL: none */
     bool goes_on;
     float bad; /* a value of example 21; 0: it is as the others are */
     liana_on_bad_numbers policy;
@@ -280,7 +280,7 @@ static void run_well(const door *through, const recipe *wanted, result *made)
     assert_int_equal(made->status, LIANA_OK);
 }
 
-/* ---- what each of them can do ---- */
+/* ---- the abilities of each ---- */
 
 /* On the CPU all doors come to the same bits. */
 static void test_the_same_bits(void **state)
@@ -296,7 +296,8 @@ static void test_the_same_bits(void **state)
     }
 }
 
-/* On an accelerator an update is one execution, or several updates are; the weights are those of the CPU up to rounding. */
+/* On an accelerator an update is one execution, or several updates are; the weights are those of the CPU up to
+ * rounding. */
 static void test_whole_updates_and_groups(void **state)
 {
     (void)state;
@@ -370,7 +371,7 @@ static void test_bad_updates_are_left_out(void **state)
     }
 }
 
-/* What ended in the middle of an epoch goes on to the bits of what was never stopped. */
+/* A training that ended in the middle of an epoch goes on to the bits of one that was never stopped. */
 static void test_going_on(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 #include "harness/cluster/free_steps.h"
 #include "harness/cluster/hub_death.h"
 
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 /* `is_first`: nobody else's gradients are taken before. False: it had done all before. */
 static bool run_with_death(const char *strategy, liana__hub_death *dead, bool is_first, size_t workers, size_t servers,
@@ -52,7 +52,7 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
                 for (int s = 0; s < liana__free_shared.num_steps; s++) {
                     const liana_step_outcome *one = &liana__free_shared.outcomes[0][s];
                     assert_int_equal(one->used, 1);
-                    /* The sums of what the dead worker had computed have gone with it. */
+                    /* The sums of the dead worker have gone with it. */
                     const bool known = one->results.num_examples == LIANA__FREE_BATCH;
                     if (!known) {
                         assert_compare(one->results.num_examples, ==, 0, s);

@@ -1,9 +1,9 @@
-/* Steps of one's own whose workers are not in step (give_batch of liana_step_run). Which worker is slow is decided by a hub that holds
- * messages, and not by the clock. */
+/* Steps of one's own whose workers are not in step (give_batch of liana_step_run). Which worker is slow is decided by a
+ * hub that holds messages, and not by the clock. */
 #include "harness/cluster/free_hub.h"
 #include "harness/cluster/free_steps.h"
 
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void test_in_step_it_is_a_loop(void **state)
         assert_string_equal(liana__free_shared.first_sum[0], "loss");
         assert_int_equal(counts->num_done, liana__free_shared.num_steps);
         assert_int_equal(counts->used,
-                         (int64_t)layouts[k].workers * liana__free_shared.num_steps); /* 3 leaves are the fewest */
+                         (int64_t)layouts[k].workers * liana__free_shared.num_steps); /* 3 shards are the fewest */
         assert_int_equal(counts->dropped + counts->skipped + counts->largest_staleness, 0);
         assert_string_equal(liana__free_shared.reason[0], "");
         assert_int_equal(liana__free_shared.position[0],
@@ -134,7 +134,7 @@ static void test_each_gradient_is_used_once(void **state)
     }
 }
 
-/* A device with memory of its own gets what a worker fetches by way of the host, and slots at pauses only. */
+/* A device with memory of its own gets fetched weights by way of the host, and slots at pauses only. */
 static void test_devices_with_memory_of_their_own(void **state)
 {
     (void)state;
@@ -201,8 +201,8 @@ static void test_single_steps_have_the_synchronous_bits(void **state)
 
 /* ---- slow workers ---- */
 
-/* The bound on staleness is reached and held; and the step whose gradients were stale says so. What only the update reads stays
- * with the server: a worker fetches weights and nothing else. */
+/* The bound on staleness is reached and held; and the step whose gradients were stale says so. Variables that only the
+ * update reads stay with the server: a worker fetches weights and nothing else. */
 static void test_a_slow_worker_comes_to_the_bound(void **state)
 {
     (void)state;

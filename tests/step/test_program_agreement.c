@@ -13,7 +13,7 @@
 
 enum { PROCESSES = 3, COUNT = 60, FEATURES = 4, BATCH = 8 };
 
-/* What a process does, which the last one may do otherwise. */
+/* The work of a process, which may differ in the last one. */
 typedef struct recipe {
     int64_t batch_size, microbatch, epochs, units, steps;
     uint64_t seed;
@@ -91,7 +91,7 @@ static void assert_differ(liana_status (*run)(liana_context *context, const reci
     }
 }
 
-/* What the last process does otherwise, and what all say then. Zeros: as the others. */
+/* The difference of the last process, and the message of all then. Zeros: as the others. */
 typedef struct difference {
     recipe change;
     const char *text;
@@ -185,7 +185,7 @@ static void test_fits(void **state)
 
 /* ---- evaluations and predictions ---- */
 
-/* Twice: what has been compiled is kept. */
+/* Twice: compiled programs are kept. */
 static liana_status evaluate(liana_context *context, const recipe *own)
 {
     liana_model *model = make_model(context, own);

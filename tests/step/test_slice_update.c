@@ -270,7 +270,7 @@ static void test_every_optimizer_of_the_library(void **state)
     }
 }
 
-/* What is around every optimizer, alone and together. */
+/* The common options of every optimizer, alone and together. */
 static void test_options_of_every_optimizer(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Steps: a loop of one's own gives the bits of liana_fit, on any number of threads; what steps refuse; models and
+/* Steps: a loop of one's own gives the bits of liana_fit, on any number of threads; refusals of steps; models and
  * variables. */
 #include "harness/tiny_loop.h"
 
@@ -343,7 +343,7 @@ static void test_losses_and_metrics_are_functions(void **state)
     liana_tensor x = liana_graph_constant(graph, LIANA_F32, shape, scores);
     liana_tensor y = liana_graph_constant(graph, LIANA_F32, shape, values);
     liana_tensor label = liana_graph_constant(graph, LIANA_S64, liana_shape_of(2), labels);
-    /* -log softmax: log(e + e^2 + 1) - 0, and 100 for a score of 0 beside one of 100. */
+    /* -log softmax: log(e + e^2 + 1) - 0, and 100 for scores of 0 and 100. */
     double expected = log(exp(1) + exp(2) + 1) + 100;
     assert_near(sum_of(liana_loss_of(x, label, &(liana_loss){.from_logits = true})), expected, 1e-4);
     assert_near(sum_of(liana_loss_of(liana_op_softmax(x), label, NULL)), expected, 1e-4);

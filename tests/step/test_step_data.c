@@ -1,5 +1,5 @@
-/* Steps that take their components and their batches from a dataset: the bits of a loop over arrays; an optimizer by its
- * name; which variables a loss trains; variables of the step's own; what is refused. */
+/* Steps that take their components and their batches from a dataset: the bits of a loop over arrays; an optimizer by
+ * its name; the variables that a loss trains; variables of the step's own; refusals. */
 #include "harness/tiny_loop.h"
 
 #include <math.h>
@@ -228,8 +228,8 @@ static void build_line(liana_shard *shard, void *user)
     liana_shard_gradients(shard, liana_shard_sum(shard, "loss", liana_op_square(error)), NULL, 0);
 }
 
-/* They have their initialisers' values in the first run, and keep what a program has written. The gradient of the mean is
- * 2 (w - 1) mean(height^2). */
+/* They have their initialisers' values in the first run, and keep a program's writes. The gradient of the mean is 2 (w
+ * - 1) mean(height^2). */
 static void test_variables_of_its_own(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void test_variables_of_its_own(void **state)
     liana__tiny_loop_close(&own);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void call_twice(liana_shard *shard, void *model)
 {

@@ -1,4 +1,4 @@
-/* Steps find numbers that are not finite: in scalars, sums and gradients before the update, and in what it gives. */
+/* Steps find numbers that are not finite: in scalars, sums and gradients before the update, and in its results. */
 #include "harness/harness.h"
 
 #include <liana/liana.h>
@@ -112,7 +112,7 @@ static void check_watched(const char *strategy)
     assert_message(&own, "1 of 2 examples of the shard have them, the first is position 2");
     refuse(&own, NAN, 0.01, "line: the sum 'loss' is nan");
     refuse(&own, 3, NAN, "line: the scalar 'rate' is nan");
-    /* What was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
+    /* A batch that was left out leaves nothing behind: the gradient of the mean is -2 * (1 + 4 + 9 + 16) / 4. */
     assert_int_equal(run(&own, 3, 0.01, NULL), LIANA_OK);
     assert_near(weight_of(&own), 2.15F, 1e-6F);
     /* A finite rate with which the update itself overflows. */

@@ -1,5 +1,5 @@
 /* Regularisers and constraints in loops of one's own: a step gives the bits of liana_fit, a program the formulas; and
- * what does not fit is refused. */
+ * rules that do not fit are refused. */
 #include "harness/tiny_loop.h"
 
 #include <math.h>
@@ -197,7 +197,7 @@ static void test_no_penalty_is_zero(void **state)
     liana_context_destroy(own.context);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse_constraint(const fixture *fixed, bool variable, const char *text, liana_status status,
                               const char *message)

@@ -45,7 +45,7 @@ static liana_model *dense_model(liana_context *context)
     return model;
 }
 
-/* What the steps are given; the rate of one of them can be wrong. */
+/* The inputs of the steps; the rate of one of them can be wrong. */
 typedef struct given {
     const liana__tiny_loop *own;
     int64_t wrong; /* -1: none */
@@ -156,7 +156,7 @@ static void test_groups(void **state)
     assert_int_equal(one.executed, STEPS);
     assert_int_equal(two.executed, (STEPS + 1) / 2);
     assert_int_equal(many.executed, 1);
-    assert_compare(parts.executed, >, 2 * STEPS); /* two shards, and what adds and updates */
+    assert_compare(parts.executed, >, 2 * STEPS); /* two shards, and the programs that add and update */
     assert_memory_equal(two.weights, one.weights, sizeof one.weights);
     assert_memory_equal(many.weights, one.weights, sizeof one.weights);
     for (int i = 0; i < STEPS; i++) {
@@ -168,7 +168,7 @@ static void test_groups(void **state)
     liana__test_plugin_is_clean();
 }
 
-/* A number that is not finite ends the group before its update, and is named. What was done before stays. */
+/* A number that is not finite ends the group before its update, and is named. Earlier updates stay. */
 static void test_bad_numbers(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* steps_per_execution: updates in groups give the same bits as one by one, on the CPU and on a plugin, where a group is one
- * execution. */
+/* steps_per_execution: updates in groups give the same bits as one by one, on the CPU and on a plugin, where a group is
+ * one execution. */
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/run_files.h"
@@ -110,8 +110,8 @@ static size_t uploads_ahead(const char *run, const char *count, const char *epoc
     return liana__test_plugin_state()->uploaded_ahead - before;
 }
 
-/* What the next execution reads travels meanwhile: in an epoch of eight updates the inputs of seven; in groups of four
- * those of one. */
+/* The inputs of the next execution travel meanwhile: in an epoch of eight updates the inputs of seven; in groups of
+ * four those of one. */
 static void test_uploads_ahead(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void test_callbacks(void **state)
 
 typedef struct outcome {
     liana_status status;
-    char text[4096]; /* what was told */
+    char text[4096]; /* the messages */
     float kernel[64];
 } outcome;
 

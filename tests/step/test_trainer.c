@@ -1,4 +1,4 @@
-/* One update, in its three parts: what the shards' sums are, what they are divided by, and what a step costs. */
+/* One update, in its three parts: the shards' sums, their divisors, and the cost of a step. */
 #include "harness/peers.h"
 #include "harness/tiny_trainer.h"
 
@@ -157,7 +157,7 @@ static void test_shards_give_the_gradient_of_the_whole(void **state)
     }
 }
 
-/* What evaluation sums is what its outputs say, whatever the shards. */
+/* The sums of an evaluation are those of its outputs, for all shards. */
 static void test_evaluation_sums_its_outputs(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void test_a_step_allocates_nothing(void **state)
 
 #else
 
-/* These take the place of the C library's functions in this program, and note who calls them during a step. */
+/* These take the place of the C library's functions in this program, and note their callers during a step. */
 enum { MAX_FRAMES = 24, MAX_NOTED = 4096 };
 
 static struct {
@@ -431,7 +431,7 @@ static void test_a_step_allocates_nothing(void **state)
     count_allocations(liana__tiny_full, 32, 13, false);
     count_allocations(liana__tiny_full, 32, 13, true);
     count_allocations(liana__tiny_plain, 32, 13, false);
-    /* The count counts what liana asks for. */
+    /* The count counts liana's requests. */
     liana__pool *pool;
     liana__error error = {0};
     atomic_store(&allocations.count, 0);

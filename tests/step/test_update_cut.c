@@ -1,8 +1,8 @@
-/* Updates of a program's own in slices: which variables stay together, and what each slice reads. */
+/* Updates of a program's own in slices: the variables that stay together, and the inputs of each slice. */
 #include "harness/harness.h"
 
 #include "ir/graph.h"
-#include "step/update_cut.h"
+#include "step/user_update.h"
 
 #include <liana/ops.h>
 #include <liana/optimizer.h>
@@ -73,8 +73,8 @@ static bool assigns(const liana_graph *graph, const char *name)
     return false;
 }
 
-/* What all slices together do is the update; a sum is read where its variable is. Returns the largest
- * number of elements that a slice assigns. */
+/* All slices together are the update; a sum is read where its variable is. Returns the largest number of elements that
+ * a slice assigns. */
 static int64_t check_slices(const liana_graph *graph, size_t num_slices, size_t *num_used)
 {
     liana__update_cut cut;
@@ -128,7 +128,7 @@ static void test_variables_by_themselves(void **state)
     liana_graph_destroy(graph);
 }
 
-/* What reads all sums cannot be apart. */
+/* An update that reads all sums cannot be apart. */
 static void test_common_norm(void **state)
 {
     (void)state;

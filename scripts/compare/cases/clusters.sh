@@ -1,4 +1,4 @@
-# Several processes: strategies, transports, deaths. What the processes print comes in any order.
+# Several processes: strategies, transports, deaths. The processes print in any order.
 
 problem() {
     configure problem "epochs: 2, batch_size: 20, microbatch: 4, seed: 4, callbacks: [CSVLogger]${1:+, $1}" "${2:-}"
@@ -76,7 +76,7 @@ case_refused() {
     refused servers liana launch -n 2 --servers 2 problem.yaml --out run
     refused strategy liana launch -n 2 problem.yaml train.strategy=mirrored --out run
     refused wire liana launch -n 2 problem.yaml 'train.strategy={name: multi_worker, wire: float8}' --out run
-    # Who is the first to fail is chance.
+    # The process that fails first is chance.
     for name in servers strategy wire; do
         sed -i 's/^\[rank [0-9]\] //; s/rank [0-9]/rank N/' $name.err
         LC_ALL=C sort -u -o $name.err $name.err
@@ -86,7 +86,7 @@ case_refused() {
 # ---- deaths ----
 
 # die NAME WHICH OPTIONS ...: a training of which one process is killed when the first checkpoint is there. The run
-# folder is compared, and the words that say who died; when it was is not, so nothing else is kept. A training that
+# folder is compared, and the names of the dead. The time of a death is not, so nothing else is kept. A training that
 # was over before is tried again.
 die() {
     name=$1 which=$2

@@ -1,4 +1,4 @@
-# Commands such as those of README.md and docs/: what they print and write.
+# Commands such as those of README.md and docs/: their output and their files.
 
 quick() { configure "$1" "epochs: 2, batch_size: 20, optimizer: {name: Adam, learning_rate: 3.0e-3}"; }
 
@@ -80,7 +80,7 @@ case_plan() {
     say plan liana plan flowers.yaml --workers 4 --bandwidth 25Gb --latency 20us --seconds 0.01
     say devices liana devices
 }
-# Mistakes: what is said about them.
+# Mistakes: the messages.
 case_refused() {
     quick flowers
     refused key liana train flowers.yaml train.epoch=3

@@ -17,7 +17,7 @@ document() {
     blocks "$1"
     [ -n "$(ls block-*.sh)" ]
     for block in block-*.sh; do
-        # Its results depend on who is faster.
+        # Its results depend on the fastest process.
         ! grep -q 'synchronous: false' "$block" || continue
         sh -eu "$block" >"$block.out" 2>"$block.err" </dev/null || echo $? >"$block.code"
     done

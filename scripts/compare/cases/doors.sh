@@ -46,7 +46,7 @@ case_own_update() { build && everywhere own_update 24; }
 case_step() { build && everywhere step; }
 case_many() { build && everywhere many; }
 case_replicas() { build && everywhere replicas; }
-# What the base has trained goes on.
+# A training of the base goes on.
 case_resume() {
     build
     TREE=$BASE_TREE BIN=$BASE_BIN

@@ -1,6 +1,6 @@
 # The examples: configurations, shortened, and programs in C.
 
-# Each example's configuration refers to data beside the tree.
+# Each example's configuration refers to data next to the tree.
 tree() {
     mkdir tree
     cp -r "$TREE/examples" tree/examples

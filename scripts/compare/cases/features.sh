@@ -1,4 +1,4 @@
-# What a training can have, one or a few things at a time: weights, history, predictions, messages of each.
+# The features of a training, one or a few at a time: weights, history, predictions, messages of each.
 
 # train NAME TRAIN [MORE]: trains with these keys of `train`.
 train() {

@@ -1,8 +1,8 @@
-# What the cases use. A case is a function `case_NAME` in a file of this folder; it runs in an empty folder, once with
+# Helpers of the cases. A case is a function `case_NAME` in a file of this folder; it runs in an empty folder, once with
 # each build, and all that it leaves there is compared. Variables: BIN (the build), BASE_BIN (the build of the base),
 # TREE (the source of the build), DRAWN (drawn data, the same for all), SHARED (the test data; may be missing).
 
-# say NAME COMMAND ...: keeps what a command prints, and fails where it fails.
+# say NAME COMMAND ...: keeps the output of a command, and fails where it fails.
 say() {
     name=$1
     shift
@@ -11,7 +11,7 @@ say() {
     [ $code -eq 0 ] || { echo "'$*' ends with $code:"; tail -n 5 "$name.out" "$name.err"; return 1; } >&2
 }
 
-# refused NAME COMMAND ...: a command that must fail. What it prints and its exit code are kept.
+# refused NAME COMMAND ...: a command that must fail. Its output and its exit code are kept.
 refused() {
     name=$1
     shift

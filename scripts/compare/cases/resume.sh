@@ -82,7 +82,7 @@ case_servers() {
     cut_run run 9
     say alone liana train flowers.yaml --resume --out run
 }
-# A signal stops the base somewhere: the end is the same, and what was printed and saved on the way is not compared.
+# A signal stops the base somewhere: the end is the same, and the output and checkpoints before it are not compared.
 case_signal() {
     configure flowers "epochs: 60, batch_size: 8, microbatch: 2, callbacks: [CSVLogger]" "$every"
     for try in 1 2 3 4 5; do

@@ -7,6 +7,7 @@
 #include "backends/make_executable.h"
 #include "base/denormals.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "plan/recompute.h"
 
@@ -52,12 +53,12 @@ static liana_status open_cpu(liana_context *context, const liana__device_request
     return LIANA_OK;
 }
 
-/* What make_steps made. */
+/* Frees the steps and all lists. */
 static void free_steps(liana__cpu_executable *executable)
 {
     atomic_fetch_sub(&executable->base.device->bytes_held, executable->kept.size);
-    liana__cpu_free_steps(executable);
     liana__cpu_kept_free(&executable->kept);
+    liana__cpu_free_steps(executable);
     liana__memory_plan_free(&executable->plan);
 }
 
@@ -66,20 +67,6 @@ static void destroy_executable(liana__executable *base)
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     if (!executable) return;
     free_steps(executable);
-    for (int i = 0; executable->workers && i < liana__cpu_num_workers(base->device); i++) {
-        free(executable->workers[i].values);
-        free(executable->workers[i].sources);
-        free(executable->workers[i].is_first);
-    }
-    free(executable->workers);
-    free(executable->runs);
-    free(executable->phases);
-    free(executable->progress);
-    free(executable->errors);
-    free(executable->externals);
-    free(executable->deliveries);
-    free(executable->early_copies);
-    free(executable->is_early);
     liana__execution_order_free(&executable->schedule);
     liana_graph_destroy(executable->optimized);
     free(executable);
@@ -87,19 +74,18 @@ static void destroy_executable(liana__executable *base)
 
 static liana_status make_workers(liana__cpu_executable *executable, liana__error *error)
 {
-    int count = liana__cpu_num_workers(executable->base.device);
-    executable->workers = calloc((size_t)count, sizeof *executable->workers);
-    executable->runs = calloc((size_t)count, sizeof *executable->runs);
-    executable->errors = calloc((size_t)count, sizeof *executable->errors);
-    bool enough = executable->workers && executable->runs && executable->errors;
-    for (int i = 0; enough && i < count; i++) {
+    const size_t count = (size_t)liana__cpu_num_workers(executable->base.device);
+    liana__arena *arena = &executable->arena;
+    executable->workers = liana__arena_allocate(arena, count * sizeof *executable->workers);
+    executable->runs = liana__arena_allocate(arena, count * sizeof *executable->runs);
+    executable->errors = liana__arena_allocate(arena, count * sizeof *executable->errors);
+    for (size_t i = 0; !arena->failed && i < count; i++) {
         liana__cpu_worker *worker = &executable->workers[i];
-        worker->values = calloc(executable->graph->num_nodes, sizeof *worker->values);
-        worker->sources = calloc(executable->max_inputs + 1, sizeof *worker->sources);
-        worker->is_first = calloc(executable->base.num_outputs + 1, sizeof *worker->is_first);
-        enough = worker->values && worker->sources && worker->is_first;
+        worker->values = liana__arena_allocate(arena, executable->graph->num_nodes * sizeof *worker->values);
+        worker->sources = liana__arena_allocate(arena, (executable->max_inputs + 1) * sizeof *worker->sources);
+        worker->is_first = liana__arena_allocate(arena, (executable->base.num_outputs + 1) * sizeof(bool));
     }
-    if (!enough) return liana__fail_memory(error, "an executable");
+    if (arena->failed) return liana__fail_memory(error, "an executable");
     return liana__cpu_grow_scratch(executable, error);
 }
 
@@ -110,14 +96,13 @@ static void log_segments(const liana__cpu_executable *executable)
     for (size_t i = 0; liana__log_wants(context, LIANA__LOG_EXEC) && i < executable->num_segments; i++) {
         const liana__cpu_segment *segment = &executable->segments[i];
         if (segment->num_slices == 1) continue;
-        liana__text names = {0};
+        LIANA__SCOPED(liana__text) names = {0};
         for (size_t k = segment->first_step; k < segment->end_step; k++) {
             const liana__cpu_step *step = &executable->steps[k];
             liana__text_add(&names, " %s%s%s", step->node->op->name, liana__shape_print(&step->node->shape).text,
                             step->is_given ? " (given)" : "");
         }
         liana__log(context, LIANA__LOG_EXEC, "%zu slices of%s", segment->num_slices, names.data ? names.data : "");
-        liana__text_free(&names);
     }
 }
 
@@ -134,7 +119,7 @@ static liana_status make_steps(liana__cpu_executable *executable, liana__error *
     return status;
 }
 
-/* What a worker's tensors may take under the device's limit; SIZE_MAX: there is none. */
+/* The limit of a worker's tensors under the device's limit; SIZE_MAX: there is none. */
 static size_t workspace_limit(const liana__cpu_executable *executable)
 {
     const liana__device *device = executable->base.device;
@@ -177,7 +162,7 @@ static bool may_recompute_light(const liana__cpu_executable *executable)
            !context->validate && liana__pass_is_on(context, &liana__pass_recompute_light);
 }
 
-/* What the device's limit asks for, and what it costs. `without` is what the workspace would be. */
+/* Recomputes as the device's limit asks for, and finds the cost. `without` is the workspace without it. */
 static liana_status recompute_for_limit(liana__cpu_executable *executable, size_t limit, size_t without,
                                         liana__recomputation *made, liana__error *error)
 {
@@ -194,8 +179,8 @@ static liana_status recompute_for_limit(liana__cpu_executable *executable, size_
     return LIANA_OK;
 }
 
-/* Computes parts of the forward pass a second time: those that cost next to nothing, or what the device's limit asks
- * for. */
+/* Computes parts of the forward pass a second time: those that cost next to nothing, or those that the device's limit
+ * asks for. */
 static liana_status fit_memory(liana__cpu_executable *executable, liana__error *error)
 {
     liana__recomputation made = {.workspace_size = executable->plan.workspace_size};

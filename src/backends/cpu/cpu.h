@@ -36,16 +36,16 @@ typedef struct liana__cpu_source {
 /* A kernel that runs once, or once for each slice of its segment. */
 typedef struct liana__cpu_step {
     const liana__node *whole; /* of the graph */
-    const liana__node *node;  /* what the kernel computes: `whole`, or a slice of it */
+    const liana__node *node;  /* the node of the kernel: `whole`, or a slice of it */
     const liana__kernel *kernel;
     liana__prepared prepared;
     const liana__cpu_source *sources;
     size_t advance;               /* of the result's rows, in bytes */
-    struct liana__cpu_step *sum;  /* NULL, or what adds a slice's result to that of those before it */
+    struct liana__cpu_step *sum;  /* NULL, or the step that adds a slice's result to those before it */
     size_t part_size;             /* bytes between the parts that are merged; 0: none are */
     void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
     bool is_packed_once;          /* an input is packed before the first slice, for all of them, */
-    size_t packed_at;             /* to so many bytes behind a worker's scratch memory */
+    size_t packed_at;             /* to this place in bytes behind a worker's scratch memory */
     struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
     /* NULL, or another step of its segment, later, whose kernel need not run: this one's gives its result too. */
     struct liana__cpu_step *companion;
@@ -72,7 +72,7 @@ typedef struct liana__cpu_segment {
     bool packs;       /* has steps that are packed once */
 } liana__cpu_segment;
 
-/* What a team does between two barriers: the slices of a segment, the tiles of a step, or segments that one worker
+/* A team's work between two barriers: the slices of a segment, the tiles of a step, or segments that one worker
  * runs. */
 typedef struct liana__cpu_phase {
     size_t first_segment, end_segment;
@@ -86,9 +86,9 @@ typedef struct liana__cpu_progress {
     atomic_size_t done;
 } liana__cpu_progress;
 
-/* What one execution at a time needs for itself. */
+/* The memory of one execution at a time. */
 typedef struct liana__cpu_worker {
-    char *workspace;      /* planned tensors, then scratch, then what is packed for the slices of a segment */
+    char *workspace;      /* planned tensors, then scratch, then packed operands for the slices of a segment */
     char *shared;         /* where tensors lie that are not of one slice: another worker's workspace, or the same */
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
@@ -107,7 +107,7 @@ typedef struct liana__cpu_delivery {
     uint32_t node;
     size_t output;
     size_t segment;
-    size_t spare; /* where it is computed, in the workspace, to be added to what is in the output */
+    size_t spare; /* its place in the workspace, if it is then added to the output */
 } liana__cpu_delivery;
 
 /* A copy of the memory plan, to an output, that can be made when a segment has run. */
@@ -116,7 +116,7 @@ typedef struct liana__cpu_early_copy {
     size_t segment;
 } liana__cpu_early_copy;
 
-/* What is made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
+/* A value made of weights alone and kept between executions (kept.c). The mutex is held while it is made again; an
  * execution that has seen it up to date reads it freely, as no variable changes while any execution reads it. */
 typedef struct liana__cpu_kept {
     bool *nodes;        /* by node id: is kept */
@@ -131,11 +131,11 @@ typedef struct liana__cpu_kept {
 
 typedef struct liana__cpu_executable {
     liana__executable base;
-    const liana_graph *graph; /* what runs: `optimized`, or the caller's if no pass was run */
+    const liana_graph *graph; /* the graph that runs: `optimized`, or the caller's if no pass was run */
     liana_graph *optimized;
     liana__execution_order schedule;
     liana__memory_plan plan;
-    liana__arena arena; /* the nodes of slices and what else the steps point to */
+    liana__arena arena; /* of all lists below, and of what the steps point to */
     liana__cpu_step *steps;
     size_t num_steps;
     liana__cpu_segment *segments;
@@ -161,13 +161,13 @@ typedef struct liana__cpu_executable {
     bool shares_work; /* some phase has tasks for several workers */
 } liana__cpu_executable;
 
-/* What a worker does of one execution. */
+/* A worker's side of one execution. */
 typedef struct liana__cpu_run {
     const liana__cpu_executable *executable;
     liana__cpu_worker *worker;
     int worker_index;
     void *scratch;
-    char *packed; /* what the running segment has packed for all its slices; NULL: steps pack for themselves */
+    char *packed; /* operands that the running segment has packed for all its slices; NULL: steps pack for themselves */
     liana__error *error;
 } liana__cpu_run;
 
@@ -194,16 +194,16 @@ liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__c
                                      liana__error *error);
 /* When all segments are made: the inputs that kernels pack. */
 liana_status liana__cpu_keep_weights(liana__cpu_executable *executable, liana__error *error);
-/* Makes what is kept again if a variable has changed. */
+/* Makes kept values again if a variable has changed. */
 liana_status liana__cpu_refresh_kept(const liana__cpu_run *run, liana__buffer *const *variables);
 
 /* Behind nodes that are their input under another shape. */
 const liana__node *liana__cpu_find_source(const liana__node *node);
-/* Chooses what is packed once for all slices of a segment, of what is not kept. */
+/* Chooses the operands that are packed once for all slices of a segment, among those that are not kept. */
 void liana__cpu_plan_packing(liana__cpu_executable *executable);
 /* Lays the packed input of a step out. */
 liana_status liana__cpu_pack_step(const liana__cpu_run *run, const liana__cpu_step *step, void *packed);
-/* What a worker needs beside planned tensors, in bytes. */
+/* A worker's memory in addition to planned tensors, in bytes. */
 size_t liana__cpu_private_size(const liana__cpu_executable *executable);
 
 /* Hears of outputs as they are given, before the execution has ended: on its worker, each at most once. */
@@ -212,7 +212,7 @@ typedef struct liana__output_watch {
     void *user;
 } liana__output_watch;
 
-/* What an execution's buffers are. */
+/* The buffers of an execution. */
 typedef struct liana__cpu_buffers {
     liana__buffer *const *inputs;
     liana__buffer *const *variables;
@@ -225,7 +225,7 @@ liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu
 /* Makes a worker ready to run on its own workspace and on that of the worker `shared`. */
 liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_index, int shared,
                                 const liana__cpu_buffers *given, liana__error *error);
-/* Gives what is left to give, when all has run. */
+/* Delivers the rest, when all has run. */
 void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *given);
 
 /* Computes a tile of a step that has some. */
@@ -233,12 +233,13 @@ liana_status liana__cpu_run_tile(const liana__cpu_run *run, const liana__cpu_ste
 
 /* Runs the steps of a segment for one slice. */
 liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_segment *segment, size_t slice);
-/* For all slices, one after the other, unless what it makes is kept. */
+/* For all slices, one after the other, unless its results are kept. */
 liana_status liana__cpu_run_segment(const liana__cpu_run *run, const liana__cpu_segment *segment);
 
 /* Lists the nodes that lie in the caller's buffers. */
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error);
-/* Lists what can be given while later segments still run: outputs that are computed in place, and copies. */
+/* Lists the outputs that can be delivered while later segments still run: those that are computed in place, and
+ * copies. */
 liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana__error *error);
 liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, liana__error *error);
 

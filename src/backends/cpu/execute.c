@@ -2,8 +2,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/host.h"
 #include "base/denormals.h"
-
-#include <stdlib.h>
+#include "base/scoped.h"
 
 static bool is_external(liana__storage_kind kind)
 {
@@ -13,7 +12,7 @@ static bool is_external(liana__storage_kind kind)
 liana_status liana__cpu_external_values(liana__cpu_executable *executable, liana__error *error)
 {
     size_t count = executable->graph->num_nodes;
-    executable->externals = calloc(count, sizeof *executable->externals);
+    executable->externals = liana__arena_allocate(&executable->arena, count * sizeof *executable->externals);
     if (!executable->externals) return liana__fail_memory(error, "an executable");
     for (uint32_t id = 1; id < count; id++) {
         liana__storage storage = executable->plan.storage[id];
@@ -28,7 +27,8 @@ liana_status liana__cpu_list_deliveries(liana__cpu_executable *executable, liana
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    executable->deliveries = calloc(executable->base.num_outputs + 1, sizeof *executable->deliveries);
+    executable->deliveries =
+        liana__arena_allocate(&executable->arena, (executable->base.num_outputs + 1) * sizeof *executable->deliveries);
     if (!executable->deliveries) return liana__fail_memory(error, "an executable");
     for (size_t segment = 0; segment < executable->num_segments; segment++) {
         for (size_t k = executable->segments[segment].first_step; k < executable->segments[segment].end_step; k++) {
@@ -67,26 +67,25 @@ liana_status liana__cpu_list_early_copies(liana__cpu_executable *executable, lia
 {
     const liana__memory_plan *plan = &executable->plan;
     if (!plan->spares) return LIANA_OK;
-    size_t *segments = find_segments(executable);
-    executable->early_copies = calloc(plan->num_copies + 1, sizeof *executable->early_copies);
-    executable->is_early = calloc(plan->num_copies + 1, sizeof *executable->is_early);
-    const bool enough = segments && executable->early_copies && executable->is_early;
-    for (size_t i = 0; enough && i < plan->num_copies; i++) {
+    LIANA__SCOPED_MEMORY size_t *segments = find_segments(executable);
+    const size_t most = plan->num_copies + 1;
+    executable->early_copies = liana__arena_allocate(&executable->arena, most * sizeof *executable->early_copies);
+    executable->is_early = liana__arena_allocate(&executable->arena, most * sizeof *executable->is_early);
+    if (!segments || executable->arena.failed) return liana__fail_memory(error, "an executable");
+    for (size_t i = 0; i < plan->num_copies; i++) {
         const liana__node *source = liana__cpu_find_source(executable->graph->nodes[plan->copies[i].node]);
         const size_t segment = segments[source->id];
         if (plan->copies[i].target.kind != LIANA__STORAGE_OUTPUT || segment == executable->num_segments) continue;
         executable->is_early[i] = true;
         executable->early_copies[executable->num_early_copies++] = (liana__cpu_early_copy){i, segment};
     }
-    free(segments);
-    if (!enough) return liana__fail_memory(error, "an executable");
     qsort(executable->early_copies, executable->num_early_copies, sizeof *executable->early_copies,
           compare_early_copies);
     return LIANA_OK;
 }
 
 /* Points a worker's table at everything that does not change between executions, unless it does so already. Where
- * several workers share an execution, only what exists for one slice at a time is in their own workspaces. */
+ * several workers share an execution, only tensors of one slice at a time are in their own workspaces. */
 static void fill_fixed_values(const liana__cpu_executable *executable, liana__cpu_worker *worker, char *workspace,
                               char *shared)
 {
@@ -209,7 +208,7 @@ static void choose_place(const liana__cpu_run *run, const liana__cpu_delivery *d
     if (!is_first) worker->values[delivery->node] = worker->workspace + delivery->spare;
 }
 
-/* What the other execution may wait for is told before this one waits for anything. */
+/* Results that the other execution may wait for are told before this one waits for anything. */
 static void deliver(const liana__cpu_run *run, size_t first, size_t end, const liana__cpu_buffers *given,
                     liana_status status)
 {

@@ -1,5 +1,5 @@
-/* What depends on weights alone is computed when they have changed, not in each execution, and once for all workers:
- * casts of weights, and weights laid out as a kernel wants them. */
+/* Values that depend on weights alone are computed when these have changed, not in each execution, and once for all
+ * workers: casts of weights, and weights in the layouts of kernels. */
 #include "backends/cpu/cpu.h"
 
 #include "backends/host.h"
@@ -43,14 +43,12 @@ liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__er
     liana__cpu_kept *kept = &executable->kept;
     const liana_graph *graph = executable->graph;
     size_t most = 2 * executable->schedule.count + 1;
-    kept->nodes = calloc(graph->num_nodes, sizeof *kept->nodes);
-    kept->values = calloc(graph->num_nodes, sizeof *kept->values);
-    kept->versions = calloc(graph->num_variables + 1, sizeof *kept->versions);
-    kept->blocks = calloc(most, sizeof *kept->blocks);
-    if (!kept->nodes || !kept->values || !kept->versions || !kept->blocks ||
-        pthread_mutex_init(&kept->mutex, NULL) != 0) {
-        return liana__fail_memory(error, "an executable");
-    }
+    liana__arena *arena = &executable->arena;
+    kept->nodes = liana__arena_allocate(arena, graph->num_nodes * sizeof *kept->nodes);
+    kept->values = liana__arena_allocate(arena, graph->num_nodes * sizeof *kept->values);
+    kept->versions = liana__arena_allocate(arena, (graph->num_variables + 1) * sizeof *kept->versions);
+    kept->blocks = liana__arena_allocate(arena, most * sizeof *kept->blocks);
+    if (arena->failed || pthread_mutex_init(&kept->mutex, NULL) != 0) return liana__fail_memory(error, "an executable");
     kept->has_mutex = true;
     choose_nodes(executable);
     return LIANA_OK;
@@ -59,10 +57,6 @@ liana_status liana__cpu_kept_create(liana__cpu_executable *executable, liana__er
 void liana__cpu_kept_free(liana__cpu_kept *kept)
 {
     for (size_t i = 0; i < kept->num_blocks; i++) free(kept->blocks[i]);
-    free(kept->blocks);
-    free(kept->versions);
-    free(kept->values);
-    free(kept->nodes);
     if (kept->has_mutex) pthread_mutex_destroy(&kept->mutex);
     *kept = (liana__cpu_kept){0};
 }
@@ -91,8 +85,8 @@ liana_status liana__cpu_keep_segment(liana__cpu_executable *executable, liana__c
 }
 
 /* A step whose kernel packs an input that is there before an execution begins. Where weights are trained they change
- * after a few shards, and laying them out once for each of these (packed.c) takes less than is lost in the noise; what
- * was laid out would be held by the program of each shard size (ResNet50: 90 MiB each in bf16, 180 in f32). */
+ * after a few shards, and laying them out once for each of these (packed.c) takes less time than the noise; the program
+ * of each shard size would hold the layouts (ResNet50: 90 MiB each in bf16, 180 in f32). */
 static liana_status keep_packed(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     const liana__prepared *prepared = &step->prepared;

@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-/* What the workers bind to a program. */
+/* The buffers that the workers bind to a program. */
 typedef struct bindings {
+    liana__arena arena;                               /* of both lists */
     liana__buffer *(*inputs)[LIANA__MAX_LEAF_INPUTS]; /* by worker and input of the graph */
     liana__buffer **rows;                             /* by worker: the output "output"; NULL: there is none */
 } bindings;
@@ -32,8 +33,7 @@ static void release_bindings(void *user, liana__shard_program *program)
         }
         if (bound->rows) liana__host_buffer_destroy(bound->rows[worker]);
     }
-    free(bound->inputs);
-    free(bound->rows);
+    liana__arena_free(&bound->arena);
     free(bound);
 }
 
@@ -50,11 +50,10 @@ static liana_status make_bindings(void *user, liana__shard_program *program, lia
     const liana_graph *graph = program->graph;
     bindings *bound = program->own = calloc(1, sizeof *bound);
     if (!bound) return liana__fail_memory(error, "a shard program");
-    bound->inputs = calloc(workers, sizeof *bound->inputs);
-    if (own->programs.plan.gives_rows) bound->rows = calloc(workers, sizeof *bound->rows);
-    if (!bound->inputs || (own->programs.plan.gives_rows && !bound->rows)) {
-        return liana__fail_memory(error, "a shard program");
-    }
+    liana__arena *arena = &bound->arena;
+    bound->inputs = liana__arena_allocate(arena, workers * sizeof *bound->inputs);
+    if (own->programs.plan.gives_rows) bound->rows = liana__arena_allocate(arena, workers * sizeof *bound->rows);
+    if (arena->failed) return liana__fail_memory(error, "a shard program");
     for (size_t worker = 0; worker < workers; worker++) {
         for (size_t i = 0; i < graph->num_inputs; i++) {
             LIANA_TRY(make_buffer(own, graph->inputs[i], &bound->inputs[worker][i], error));
@@ -132,7 +131,7 @@ static liana_status write_rows(const cpu_replica *own, const liana__shard_progra
     return LIANA_OK;
 }
 
-static liana_status run_shard(void *user, size_t number, int worker, const liana__leaf_target *into,
+static liana_status run_shard(void *user, size_t number, int worker, const liana__shard_target *into,
                               liana__error *error)
 {
     const cpu_replica *own = user;

@@ -7,7 +7,7 @@ static const void *packed_of(const liana__cpu_run *run, const liana__cpu_step *s
     return step->is_packed_once && run->packed ? run->packed + step->packed_at : step->packed;
 }
 
-/* Runs a kernel where `call` says, with what the step has prepared. */
+/* Runs a kernel where `call` says, with the step's prepared values. */
 static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step *step, liana__call call)
 {
     liana__device *device = run->executable->base.device;
@@ -27,7 +27,7 @@ static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step
     return LIANA_OK;
 }
 
-/* Where the result of a slice goes: its rows of the whole result, or what will be added or merged. */
+/* The place of a slice's result: its rows of the whole result, or memory to be added or merged. */
 static char *result_of(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice)
 {
     uint32_t id = step->whole->id;
@@ -88,7 +88,7 @@ liana_status liana__cpu_run_slice(const liana__cpu_run *run, const liana__cpu_se
     return LIANA_OK;
 }
 
-/* What all slices read packed is packed before the first. */
+/* Operands that all slices read packed are packed before the first. */
 static liana_status pack_for_slices(liana__cpu_run *run, const liana__cpu_segment *segment)
 {
     run->packed = (char *)run->scratch + run->executable->scratch_size;

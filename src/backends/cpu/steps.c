@@ -5,8 +5,6 @@
 #include "ops/ops.h"
 #include "passes/pass.h"
 
-#include <stdlib.h>
-
 /* A step's kernel, prepared: the best one, unless it is already chosen. */
 static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
@@ -58,7 +56,7 @@ static const liana__node *make_part_node(liana__arena *arena, const liana__node 
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         inputs[i] = whole->inputs[i];
         if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], cut);
-        /* What a node reads twice is one tensor for its part, too. */
+        /* A tensor that a node reads twice is one tensor for its part, too. */
         for (uint32_t k = 0; k < i; k++) {
             bool same = whole->inputs[k] == whole->inputs[i];
             if (same && liana__parts_is_whole(parts, k) == liana__parts_is_whole(parts, i)) inputs[i] = inputs[k];
@@ -84,7 +82,7 @@ static size_t advance_of(const liana__cpu_executable *executable, const liana__n
     return internal ? 0 : liana__byte_size(node->dtype, &node->shape) / liana__segment_num_slices(segment);
 }
 
-/* What adds up the parts of a step. */
+/* The node that adds up the parts of a step. */
 static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana__arena *arena = &executable->arena;
@@ -142,7 +140,7 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     return prepare(executable, step, error);
 }
 
-/* Lets steps of a sliced segment give what others would have to read again. */
+/* Lets steps of a sliced segment compute results that others would have to read again. */
 static void find_companions(liana__cpu_executable *executable, const liana__cpu_segment *segment)
 {
     for (size_t k = segment->first_step; k < segment->end_step; k++) {
@@ -161,8 +159,9 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
 {
     const bool companions = liana__pass_is_on(executable->base.device->context, &liana__pass_fuse_statistics);
     const liana__execution_order *schedule = &executable->schedule;
-    executable->steps = calloc(schedule->count + 1, sizeof *executable->steps);
-    executable->segments = calloc(schedule->num_segments + 1, sizeof *executable->segments);
+    liana__arena *arena = &executable->arena;
+    executable->steps = liana__arena_allocate(arena, (schedule->count + 1) * sizeof *executable->steps);
+    executable->segments = liana__arena_allocate(arena, (schedule->num_segments + 1) * sizeof *executable->segments);
     if (!executable->steps || !executable->segments) return liana__fail_memory(error, "an executable");
     for (size_t i = 0; i < schedule->num_segments; i++) {
         const liana__segment *segment = &schedule->segments[i];
@@ -187,11 +186,7 @@ liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__err
 void liana__cpu_free_steps(liana__cpu_executable *executable)
 {
     for (size_t i = 0; i < executable->num_steps; i++) liana__cpu_release_step(&executable->steps[i]);
-    free(executable->steps);
-    free(executable->segments);
     liana__arena_free(&executable->arena);
-    executable->steps = NULL;
-    executable->segments = NULL;
     executable->num_steps = executable->num_segments = 0;
     executable->scratch_size = executable->packed_size = 0;
 }

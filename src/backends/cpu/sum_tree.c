@@ -1,6 +1,6 @@
-/* The CPU's sums of leaves. Its workers claim leaves in order; whoever completes the second half of a pair adds the
- * pair. Where the last leaves would leave half of the workers idle or more, all workers compute them together, one leaf
- * after the other. */
+/* The CPU's sums of shards. Its workers claim shards in order; whoever completes the second half of a pair adds the
+ * pair. Where the last shards would leave half of the workers idle or more, all workers compute them together, one
+ * after the other. A shard is a leaf of the tree by which sums are added. */
 #include "backends/cpu/sum_tree.h"
 
 #include "backends/cpu/cpu.h"
@@ -18,23 +18,24 @@
 typedef struct slot {
     liana__buffer **sums;
     atomic_bool in_use;
-    atomic_int *arrivals; /* by sum: of two leaves that write here */
+    atomic_int *arrivals; /* by sum: of two shards that write here */
     atomic_size_t passed; /* strands that were added to another slot */
 } slot;
 
-/* A leaf that is being computed. */
-typedef struct running_leaf {
+/* A shard that is being computed. */
+typedef struct running_shard {
     liana__sum_tree *tree;
     size_t leaf;
     int worker;
     bool *climbed; /* by strand */
     liana_status status;
-} running_leaf;
+} running_shard;
 
 static const size_t TAKEN = SIZE_MAX;
 
 struct liana__sum_tree {
     liana__device *device;
+    liana__arena arena; /* of all lists */
     size_t num_sums;
     size_t max_leaves;
     slot *slots;
@@ -44,7 +45,7 @@ struct liana__sum_tree {
     size_t *slot_of; /* by leaf; the sums of a tree node are in the slot of its first leaf */
     atomic_uchar
         *arrived;  /* by tree node and strand: how many of its children are done; level 0, the leaves, comes first */
-    bool *climbed; /* by worker and strand: of the leaf that it computes */
+    bool *climbed; /* by worker and strand: of the shard that it computes */
     atomic_size_t *slot_of_pair; /* by half the leaf's index: 1 more than its slot, which one of the two claims; 0:
                                   * none has; TAKEN: it is just being claimed */
     bool run_adds;
@@ -53,13 +54,13 @@ struct liana__sum_tree {
     /* The running call. */
     size_t num_leaves;
     size_t first, end;
-    size_t end_alone; /* leaves [first, end_alone) are each computed by one worker */
+    size_t end_alone; /* shards [first, end_alone) are each computed by one worker */
     const liana__sum_watch *watch;
-    liana__run_leaf run;
+    liana__run_shard run;
     void *user;
     liana__error *errors;       /* by worker */
     size_t *failed_leaf;        /* by worker; it fails at most once in a call */
-    atomic_size_t first_failed; /* the least failed leaf so far; SIZE_MAX: none */
+    atomic_size_t first_failed; /* the least failed shard so far; SIZE_MAX: none */
 };
 
 void liana__sum_tree_destroy(liana__sum_tree *own)
@@ -69,17 +70,8 @@ void liana__sum_tree_destroy(liana__sum_tree *own)
         for (size_t k = 0; own->slots[i].sums && k < own->num_sums; k++) {
             liana__host_buffer_destroy(own->slots[i].sums[k]);
         }
-        free(own->slots[i].sums);
-        free(own->slots[i].arrivals);
     }
-    free(own->slots);
-    free(own->slot_of);
-    free(own->arrived);
-    free(own->climbed);
-    free(own->slot_of_pair);
-    free(own->blocks);
-    free(own->errors);
-    free(own->failed_leaf);
+    liana__arena_free(&own->arena);
     free(own);
 }
 
@@ -96,9 +88,9 @@ size_t liana__sum_tree_num_together(const liana__device *device, size_t num_leav
     return 2 * rest <= workers ? rest : 0;
 }
 
-/* Leaves are claimed in order, so a finished subtree waits only for one that holds a running leaf or lies at the
- * frontier: at most `levels` for each. The blocks of a range that is not all leaves stay: at most two of each level.
- * And there are no more than each pair of leaves, or each leaf, needs. */
+/* Shards are claimed in order, so a finished subtree waits only for one that holds a running shard or lies at the
+ * frontier: at most `levels` for each. The blocks of a range that is not all shards stay: at most two of each level.
+ * And there are no more than each pair of shards, or each shard, needs. */
 static size_t slots_needed(const liana__device *device, size_t max_leaves, bool in_pairs, bool of_parts)
 {
     size_t workers = (size_t)liana__cpu_num_workers(device), most = 0;
@@ -114,18 +106,18 @@ static size_t slots_needed(const liana__device *device, size_t max_leaves, bool 
 
 static liana_status make_slots(liana__sum_tree *own, const liana_graph *graph, liana__error *error)
 {
-    own->slots = calloc(own->num_slots, sizeof *own->slots);
-    if (!own->slots) return liana__fail_memory(error, "the sums of the shards");
-    for (size_t i = 0; i < own->num_slots; i++) {
-        own->slots[i].sums = calloc(own->num_sums + 1, sizeof *own->slots[i].sums);
-        own->slots[i].arrivals = calloc(own->num_sums + 1, sizeof *own->slots[i].arrivals);
-        if (!own->slots[i].sums || !own->slots[i].arrivals) return liana__fail_memory(error, "the sums of the shards");
+    own->slots = liana__arena_allocate(&own->arena, own->num_slots * sizeof *own->slots);
+    for (size_t i = 0; own->slots && i < own->num_slots; i++) {
+        slot *each = &own->slots[i];
+        each->sums = liana__arena_allocate(&own->arena, (own->num_sums + 1) * sizeof *each->sums);
+        each->arrivals = liana__arena_allocate(&own->arena, (own->num_sums + 1) * sizeof *each->arrivals);
+        if (own->arena.failed) break;
         for (size_t k = 0; k < own->num_sums; k++) {
             const liana__node *node = graph->outputs[k].node;
-            LIANA_TRY(liana__host_buffer_create(own->device, node->dtype, &node->shape, &own->slots[i].sums[k], error));
+            LIANA_TRY(liana__host_buffer_create(own->device, node->dtype, &node->shape, &each->sums[k], error));
         }
     }
-    return LIANA_OK;
+    return own->arena.failed ? liana__fail_memory(error, "the sums of the shards") : LIANA_OK;
 }
 
 liana_status liana__sum_tree_create(liana__device *device, const liana_graph *graph, size_t num_sums, size_t max_leaves,
@@ -142,16 +134,15 @@ liana_status liana__sum_tree_create(liana__device *device, const liana_graph *gr
     own->num_slots = slots_needed(device, max_leaves, own->run_adds, of_parts);
     own->num_tree_nodes = 2 * max_leaves + 64;
     own->num_strands = own->run_adds ? num_sums : 1;
-    own->slot_of = calloc(max_leaves, sizeof *own->slot_of);
-    own->arrived = calloc(own->num_tree_nodes * own->num_strands, sizeof *own->arrived);
-    own->climbed = calloc(workers * own->num_strands, sizeof *own->climbed);
-    own->slot_of_pair = calloc(max_leaves, sizeof *own->slot_of_pair);
-    own->blocks = calloc(max_leaves, sizeof *own->blocks);
-    own->errors = calloc(workers, sizeof *own->errors);
-    own->failed_leaf = calloc(workers, sizeof *own->failed_leaf);
-    bool enough = own->slot_of && own->arrived && own->climbed && own->slot_of_pair && own->blocks && own->errors &&
-                  own->failed_leaf;
-    liana_status status = enough ? make_slots(own, graph, error) : liana__fail_memory(error, "the sums of the shards");
+    liana__arena *arena = &own->arena;
+    own->slot_of = liana__arena_allocate(arena, max_leaves * sizeof *own->slot_of);
+    own->arrived = liana__arena_allocate(arena, own->num_tree_nodes * own->num_strands * sizeof *own->arrived);
+    own->climbed = liana__arena_allocate(arena, workers * own->num_strands * sizeof *own->climbed);
+    own->slot_of_pair = liana__arena_allocate(arena, max_leaves * sizeof *own->slot_of_pair);
+    own->blocks = liana__arena_allocate(arena, max_leaves * sizeof *own->blocks);
+    own->errors = liana__arena_allocate(arena, workers * sizeof *own->errors);
+    own->failed_leaf = liana__arena_allocate(arena, workers * sizeof *own->failed_leaf);
+    const liana_status status = make_slots(own, graph, error);
     if (status != LIANA_OK) {
         liana__sum_tree_destroy(own);
         return status;
@@ -235,7 +226,7 @@ static void tell(const liana__sum_tree *own, size_t first_leaf, size_t strand)
     own->watch->made(own->watch->user, first_leaf, strand, liana__host_data(held->sums[strand]));
 }
 
-/* Takes a strand of a leaf up the tree as far as it is complete. `kind`: of the event that additions are. */
+/* Takes a strand of a shard up the tree as far as it is complete. `kind`: of the event that additions are. */
 static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int worker, liana__event_kind kind,
                           liana__error *error)
 {
@@ -262,10 +253,10 @@ static liana_status climb(liana__sum_tree *own, size_t leaf, size_t strand, int 
     return LIANA_OK;
 }
 
-/* While the leaf is computed: one of its outputs is there. */
+/* While the shard is computed: one of its outputs is there. */
 static void climb_early(void *user, size_t output)
 {
-    running_leaf *running = user;
+    running_shard *running = user;
     liana__sum_tree *own = running->tree;
     if (output >= own->num_strands || running->status != LIANA_OK) return;
     running->climbed[output] = true;
@@ -273,8 +264,8 @@ static void climb_early(void *user, size_t output)
         climb(own, running->leaf, output, running->worker, LIANA__EVENT_ADD, &own->errors[running->worker]);
 }
 
-/* What has not gone up before. */
-static liana_status climb_rest(const running_leaf *running, liana__error *error)
+/* The sums that have not gone up before. */
+static liana_status climb_rest(const running_shard *running, liana__error *error)
 {
     liana__sum_tree *own = running->tree;
     for (size_t strand = 0; strand < own->num_strands; strand++) {
@@ -294,7 +285,7 @@ static void note_failure(liana__sum_tree *own, size_t leaf, int worker, liana_st
 }
 
 /* By worker `worker`, or by all, of which 0 is the caller. */
-static void compute_leaf(liana__sum_tree *own, size_t leaf, int worker, bool together)
+static void compute_shard(liana__sum_tree *own, size_t leaf, int worker, bool together)
 {
     /* Shards before a failed one still run: one of them may fail too, and is then the first. */
     if (leaf > atomic_load(&own->first_failed)) return;
@@ -303,11 +294,11 @@ static void compute_leaf(liana__sum_tree *own, size_t leaf, int worker, bool tog
     size_t slot_index = shares ? claim_slot_of_pair(own, leaf / 2) : claim_slot(own);
     const slot *taken = &own->slots[slot_index];
     own->slot_of[leaf] = slot_index;
-    running_leaf running = {own, leaf, worker, own->climbed + (size_t)worker * own->num_strands, LIANA_OK};
+    running_shard running = {own, leaf, worker, own->climbed + (size_t)worker * own->num_strands, LIANA_OK};
     memset(running.climbed, 0, own->num_strands * sizeof *running.climbed);
     const liana__output_watch watch = {climb_early, &running};
-    const liana__leaf_target into = {taken->sums, shares ? taken->arrivals : NULL,
-                                     own->run_adds && !together ? &watch : NULL};
+    const liana__shard_target into = {taken->sums, shares ? taken->arrivals : NULL,
+                                      own->run_adds && !together ? &watch : NULL};
     uint64_t begin = clock_if_recorded(own);
     liana_status status = own->run(own->user, leaf, together ? LIANA__ALL_WORKERS : worker, &into, error);
     record(own, LIANA__EVENT_SHARD, begin, leaf, worker);
@@ -320,7 +311,7 @@ static void run_task(void *user, size_t task, int worker)
 {
     liana__sum_tree *own = user;
     const liana__denormals before = liana__denormals_flush();
-    compute_leaf(own, own->first + task, worker, false);
+    compute_shard(own, own->first + task, worker, false);
     liana__denormals_restore(before);
 }
 
@@ -350,15 +341,15 @@ static void run_all(liana__sum_tree *own)
 {
     const liana__denormals before = liana__denormals_flush();
     if (liana__cpu_num_workers(own->device) == 1) {
-        for (size_t leaf = own->first; leaf < own->end; leaf++) compute_leaf(own, leaf, 0, false);
+        for (size_t leaf = own->first; leaf < own->end; leaf++) compute_shard(own, leaf, 0, false);
     } else {
         liana__pool_run(((liana__cpu_device *)own->device)->pool, own->end_alone - own->first, run_task, own);
-        for (size_t leaf = own->end_alone; leaf < own->end; leaf++) compute_leaf(own, leaf, 0, true);
+        for (size_t leaf = own->end_alone; leaf < own->end; leaf++) compute_shard(own, leaf, 0, true);
     }
     liana__denormals_restore(before);
 }
 
-liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *batch, liana__run_leaf run, void *user,
+liana_status liana__sum_tree_run(liana__sum_tree *own, const liana__leaf_batch *batch, liana__run_shard run, void *user,
                                  const liana__leaf_block **blocks, size_t *num_blocks, liana__error *error)
 {
     *num_blocks = 0;

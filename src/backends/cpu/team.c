@@ -1,6 +1,6 @@
-/* All workers in one execution. They go through its phases side by side, claim what there is to do in each, and wait
- * where a phase needs what another worker has not finished. Nobody waits for a worker that has not begun: whoever comes
- * late finds the phases done. Which worker did what leaves no trace in the result. */
+/* All workers in one execution. They go through its phases side by side, claim work in each, and wait where a phase
+ * needs results that another worker has not finished. Nobody waits for a worker that has not begun: a late worker finds
+ * the phases done. The assignment of work to workers leaves no trace in the result. */
 #include "backends/cpu/cpu.h"
 
 #include "base/denormals.h"
@@ -44,8 +44,8 @@ static void wait_for(const team *own, const liana__cpu_phase *phase, liana__cpu_
     pthread_mutex_unlock(&device->mutex);
 }
 
-/* Whoever goes to sleep says so before it looks a last time, and whoever finishes does so before it looks for sleepers:
- * one of them sees the other. */
+/* A worker that goes to sleep says so before it looks a last time, and a worker that finishes does so before it looks
+ * for sleepers: one of them sees the other. */
 static void note_done(const team *own, const liana__cpu_phase *phase, liana__cpu_progress *progress)
 {
     if (atomic_fetch_add(&progress->done, 1) + 1 < phase->num_tasks) return;

@@ -2,9 +2,7 @@
  * shapes: an element of the result is the same sum, whether its tile is one of many or the whole. */
 #include "backends/cpu/cpu.h"
 
-#include <stdlib.h>
-
-/* What a tile that is a node of its own should read and write at least. */
+/* The least bytes that a tile that is a node of its own should read and write. */
 static const double LEAST_TILE_BYTES = 64 << 10;
 
 static double bytes_of(const liana__node *node)
@@ -107,8 +105,8 @@ static liana__cpu_phase phase_at(const liana__cpu_executable *executable, size_t
 static liana_status list_phases(liana__cpu_executable *executable, liana__error *error)
 {
     size_t most = executable->num_segments + 1;
-    executable->phases = calloc(most, sizeof *executable->phases);
-    executable->progress = liana__allocate_aligned(most * sizeof *executable->progress);
+    executable->phases = liana__arena_allocate(&executable->arena, most * sizeof *executable->phases);
+    executable->progress = liana__arena_allocate(&executable->arena, most * sizeof *executable->progress);
     if (!executable->phases || !executable->progress) return liana__fail_memory(error, "an executable");
     for (size_t i = 0; i < executable->num_segments; i++) {
         const liana__cpu_phase phase = phase_at(executable, i);

@@ -3,10 +3,10 @@
 #include "backends/kernel_choice.h"
 #include "base/denormals.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* f32 sums of up to millions of terms differ from sums in double by about this much, relative to the largest. */
 static const double RELATIVE_TOLERANCE = 2e-3;
@@ -14,8 +14,8 @@ static const double RELATIVE_TOLERANCE = 2e-3;
 /* Neighbouring numbers of bf16 lie at most this far apart: two roundings of nearly the same may fall to either side. */
 static const double BF16_STEP = 0x1p-7;
 
-/* Kernels take denormal numbers for zeros and give zeros for them; the reference keeps them. What only moves numbers
- * keeps them too. */
+/* Kernels take denormal numbers for zeros and give zeros for them; the reference keeps them. Ops that only move numbers
+ * keep them too. */
 static double flushed(double value, liana_dtype dtype)
 {
     double least = dtype == LIANA_F64 ? DBL_MIN : FLT_MIN;
@@ -102,23 +102,20 @@ static liana_status validate(const liana__cpu_step *step, const void *const *sou
                              liana__error *error)
 {
     const liana__node *node = step->node;
-    void *expected = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
+    LIANA__SCOPED_MEMORY void *expected = liana__allocate_aligned(liana__byte_size(node->dtype, &node->shape));
     if (!expected) return liana__fail_memory(error, "LIANA_VALIDATE");
-    liana_status status = liana__kernel_run_once(liana__reference_kernel(node), node, sources, expected, error);
-    if (status == LIANA_OK) status = compare(step, sources, result, expected, error);
-    free(expected);
-    return status;
+    LIANA_TRY(liana__kernel_run_once(liana__reference_kernel(node), node, sources, expected, error));
+    return compare(step, sources, result, expected, error);
 }
 
 liana_status liana__cpu_validate_step(const liana__cpu_step *step, const void *const *sources, const void *result,
                                       liana__error *error)
 {
     if (liana__reference_kernel(step->node) == step->kernel) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const liana__denormals before = liana__denormals_keep();
     const void **seen = flush_sources(&arena, step->node, sources);
     liana_status status = seen ? validate(step, seen, result, error) : liana__fail_memory(error, "LIANA_VALIDATE");
     liana__denormals_restore(before);
-    liana__arena_free(&arena);
     return status;
 }

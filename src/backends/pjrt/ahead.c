@@ -6,6 +6,7 @@
 #include "backends/pjrt/discovery.h"
 #include "backends/pjrt/plugin.h"
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child writes into the pipe. */
+/* The child's message in the pipe. */
 typedef struct answer {
     liana_status status;
     liana__pjrt_ahead_program program;
@@ -29,27 +30,21 @@ typedef struct answer {
 static liana_status compile(const liana__pjrt_plugin *plugin, const liana__pjrt_ahead_request *request,
                             const void *topology, void **executable, liana__error *error)
 {
-    liana__text options = {0};
-    int *devices = calloc(request->num_replicas, sizeof *devices);
+    LIANA__SCOPED(liana__text) options = {0};
+    LIANA__SCOPED_MEMORY int *devices = calloc(request->num_replicas, sizeof *devices);
     for (size_t i = 0; devices && i < request->num_replicas; i++) devices[i] = (int)i;
     const liana__pjrt_compile_options wanted = {.num_replicas = request->num_replicas,
                                                 .devices = devices,
                                                 .is_quick = request->is_quick};
     if (devices) liana__pjrt_compile_options_write(&wanted, &options);
     if (!devices || options.failed) return liana__fail_memory(error, "a program");
-    const liana__pjrt_program_text text = {.head = {.struct_size = sizeof text},
-                                           .code = request->text,
-                                           .code_size = request->text_size,
-                                           .format = "mlir",
-                                           .format_size = strlen("mlir")};
+    const liana__pjrt_program_text text = liana__pjrt_stablehlo(request->text, request->text_size);
     liana__pjrt_compile_ahead_args args = {.topology = topology,
                                            .program = &text,
                                            .options = options.data,
                                            .options_size = options.length};
     const liana_status status = liana__pjrt_call(plugin, LIANA__PJRT_COMPILE, &args, error);
     *executable = args.executable;
-    liana__text_free(&options);
-    free(devices);
     return status;
 }
 
@@ -64,11 +59,11 @@ static void add_text(liana__pjrt_topology_args *topology, liana__pjrt_named_valu
                                                                  .value_size = strlen(text)};
 }
 
-/* Of the options of the device's name, and of what describes a GPU. */
+/* Of the options of the device's name, and of the description of a GPU. */
 static liana_status create_topology(const liana__pjrt_plugin *plugin, const liana__pjrt_device_name *name,
                                     const liana__pjrt_ahead_request *request, const void **made, liana__error *error)
 {
-    liana__pjrt_named_value *options = calloc(name->num_options + 2, sizeof *options);
+    LIANA__SCOPED_MEMORY liana__pjrt_named_value *options = calloc(name->num_options + 2, sizeof *options);
     if (!options) return liana__fail_memory(error, "a topology");
     liana__pjrt_topology_args topology = {.name = request->topology,
                                           .name_size = strlen(request->topology),
@@ -81,7 +76,6 @@ static liana_status create_topology(const liana__pjrt_plugin *plugin, const lian
     }
     const liana_status status = liana__pjrt_call(plugin, LIANA__PJRT_TOPOLOGY_CREATE, &topology, error);
     *made = topology.topology;
-    free(options);
     return status;
 }
 
@@ -105,8 +99,8 @@ static liana_status compile_for(const liana__pjrt_plugin *plugin, const liana__p
     return liana__pjrt_optimized_read(plugin, executable, &program->optimized, error);
 }
 
-/* libtpu asks a server of Google's cloud what this machine is, for ever where there is none; it takes a lock that would
- * keep others out; and it says on standard error that it knows no hosts. */
+/* libtpu asks a server of Google's cloud for the kind of this machine, for ever where there is none; it takes a lock
+ * that would keep others out; and it says on standard error that it knows no hosts. */
 static void set_environment(void)
 {
     setenv("TPU_SKIP_MDS_QUERY", "1", 1);
@@ -197,21 +191,17 @@ liana_status liana__pjrt_compile_ahead(const liana__pjrt_ahead_request *request,
                                        liana__error *error)
 {
     const char *path;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__pjrt_device_name name;
-    FILE *log = tmpfile();
-    answer *got = calloc(1, sizeof *got);
-    liana_status status = liana__pjrt_device_name_read(request->device, &arena, &name, error);
-    if (status == LIANA_OK && (!log || !got)) status = liana__fail_memory(error, "a compiler's messages");
-    if (status == LIANA_OK) status = find_path(&name, &arena, &path, error);
-    if (status == LIANA_OK) status = run_child(path, &name, request, fileno(log), got, error);
-    if (status == LIANA_OK) {
-        status = got->status;
-        *program = got->program;
-        if (status != LIANA_OK) *error = got->error;
-    }
-    if (log) fclose(log);
-    free(got);
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED_MEMORY answer *got = calloc(1, sizeof *got);
+    LIANA_TRY(liana__pjrt_device_name_read(request->device, &arena, &name, error));
+    LIANA_TRY(find_path(&name, &arena, &path, error));
+    FILE *log = got ? tmpfile() : NULL;
+    if (!log) return liana__fail_memory(error, "a compiler's messages");
+    const liana_status status = run_child(path, &name, request, fileno(log), got, error);
+    fclose(log);
+    LIANA_TRY(status);
+    *program = got->program;
+    if (got->status != LIANA_OK) *error = got->error;
+    return got->status;
 }

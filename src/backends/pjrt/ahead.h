@@ -1,5 +1,4 @@
-/* ahead.h - compiles a program for devices that need not be there: what a TPU or a GPU would make of it, known
- * without one. */
+/* ahead.h - compiles a program for devices that need not be there: a TPU's or a GPU's program, known without one. */
 #ifndef LIANA_BACKENDS_PJRT_AHEAD_H
 #define LIANA_BACKENDS_PJRT_AHEAD_H
 
@@ -8,7 +7,7 @@
 
 typedef struct liana__pjrt_ahead_request {
     const char *device;   /* as devices are named (device_name.h); options are those of the topology */
-    const char *topology; /* "v5e:2x2"; what a plugin knows is its own business */
+    const char *topology; /* "v5e:2x2"; the valid ones are the plugin's own business */
     const char *target;  /* NULL, or the description of a GPU: XLA's GpuTargetConfig as text; the topology is "1x1x8" */
     size_t num_replicas; /* devices that run the program together; at least 1 */
     const char *text;    /* StableHLO */
@@ -16,7 +15,8 @@ typedef struct liana__pjrt_ahead_request {
     bool is_quick; /* compile_options.h */
 } liana__pjrt_ahead_request;
 
-/* Bytes on a device, as the compiler has planned them, what it has made of the program, and how long it took. */
+/* Bytes on a device, as the compiler has planned them, the compiled program in numbers, and the seconds of
+ * compiling. */
 typedef struct liana__pjrt_ahead_program {
     int64_t code, arguments, results, aliased, temporaries;
     liana__pjrt_optimized optimized;

@@ -29,7 +29,7 @@ static liana_status find_type(liana_dtype dtype, int32_t *type, liana__error *er
     return liana__fail(error, LIANA_UNIMPLEMENTED, "a PJRT device holds no %s", liana_dtype_name(dtype));
 }
 
-/* Says which device it was, and what was to be moved. */
+/* Names the device and the array that was to be moved. */
 static liana_status blame(const liana__pjrt_device *device, const char *what, liana_dtype dtype,
                           const liana_shape *shape, liana__error *error)
 {

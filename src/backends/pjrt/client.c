@@ -2,6 +2,7 @@
 #include "backends/pjrt/client.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,17 +72,12 @@ liana_status liana__pjrt_client_open(liana_context *context, const char *path, c
                                      liana__pjrt_client **out, liana__error *error)
 {
     *out = NULL;
-    char *real = realpath(path, NULL);
+    LIANA__SCOPED_MEMORY char *real = realpath(path, NULL);
     const char *key = liana__arena_format(&context->parts, "%s?%s", real ? real : path, name->option_text);
-    if (!key) {
-        free(real);
-        return liana__fail_memory(error, "a PJRT client");
-    }
+    if (!key) return liana__fail_memory(error, "a PJRT client");
     const liana__registered *known = liana__context_registered(context, KIND, key);
     liana__pjrt_client *client = known ? known->user : NULL;
-    liana_status status = client ? LIANA_OK : make_struct(context, real ? real : path, key, &client, error);
-    free(real);
-    LIANA_TRY(status);
+    if (!client) LIANA_TRY(make_struct(context, real ? real : path, key, &client, error));
     if (!client->handle) LIANA_TRY(create(client, name, error));
     client->users++;
     *out = client;
@@ -90,14 +86,18 @@ liana_status liana__pjrt_client_open(liana_context *context, const char *path, c
 
 liana__pjrt_client *liana__pjrt_client_find(const liana_context *context, const char *path)
 {
-    char *real = realpath(path, NULL);
+    LIANA__SCOPED_MEMORY char *real = realpath(path, NULL);
     liana__pjrt_client *found = NULL;
     for (const liana__registered *entry = context->registered; entry && real; entry = entry->next) {
         liana__pjrt_client *client = strcmp(entry->kind, KIND) == 0 ? entry->user : NULL;
         if (client && client->handle && strcmp(client->plugin.path, real) == 0) found = client;
     }
-    free(real);
     return found;
+}
+
+bool liana__pjrt_is_cpu(const liana__pjrt_client *client)
+{
+    return strcmp(client->platform, "cpu") == 0;
 }
 
 void liana__pjrt_client_close(liana__pjrt_client *client)
@@ -130,8 +130,7 @@ liana_status liana__pjrt_device_describe(const liana__pjrt_client *client, size_
 size_t liana__pjrt_device_room(const liana__pjrt_client *client, size_t number, size_t count)
 {
     liana__pjrt_device_facts facts;
-    liana__error ignored;
-    const bool known = liana__pjrt_device_describe(client, number, &facts, &ignored) == LIANA_OK;
+    const bool known = liana__pjrt_device_describe(client, number, &facts, NULL) == LIANA_OK;
     if (!known || facts.memory <= 0) return liana__machine_memory() / 2 / count;
     return facts.memory > facts.memory_used ? (size_t)(facts.memory - facts.memory_used) : 0;
 }

@@ -1,4 +1,4 @@
-/* client.h - a plugin's client: its devices, what it compiles, what it runs. All devices of a plugin that are opened in
+/* client.h - a plugin's client: its devices, its programs, its executions. All devices of a plugin that are opened in
  * one context with the same options share a client, since a second one would take the devices' memory again. */
 #ifndef LIANA_BACKENDS_PJRT_CLIENT_H
 #define LIANA_BACKENDS_PJRT_CLIENT_H
@@ -29,12 +29,14 @@ typedef struct liana__pjrt_client {
  * UNAVAILABLE and others if the plugin makes none. */
 liana_status liana__pjrt_client_open(liana_context *context, const char *path, const liana__pjrt_device_name *name,
                                      liana__pjrt_client **client, liana__error *error) LIANA_MUST_USE;
-/* One that the context has open, with whatever options; NULL: there is none. It is borrowed. */
+/* Whether its devices are CPUs. */
+bool liana__pjrt_is_cpu(const liana__pjrt_client *client);
+/* One that the context has open, with any options; NULL: there is none. It is borrowed. */
 liana__pjrt_client *liana__pjrt_client_find(const liana_context *context, const char *path);
 /* Closes it with its last user. */
 void liana__pjrt_client_close(liana__pjrt_client *client);
 
-/* What is known about a device. */
+/* Facts about a device. */
 typedef struct liana__pjrt_device_facts {
     char kind[128];              /* "NVIDIA H200" */
     int id;                      /* among the devices of all processes */

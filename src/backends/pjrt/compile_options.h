@@ -19,7 +19,8 @@ typedef struct liana__pjrt_compile_options {
     /* XLA on CPUs writes one loop for results that read the same values, not one for each of them, and one loop for a
      * sum over many elements, not a tree of windows: less to compile, to load and to read. */
     bool fewer_loops;
-    /* XLA on CPUs keeps optimization barriers. By itself it drops them, and then merges what is computed twice. */
+    /* XLA on CPUs keeps optimization barriers. By itself it drops them, and then merges nodes that are computed
+     * twice. */
     bool keeps_barriers;
     /* xla_settings.h. The two above need all of XLA's settings, since options that say one replace them all. NULL: the
      * plugin's own stay. */

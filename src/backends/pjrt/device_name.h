@@ -14,7 +14,7 @@ typedef struct liana__pjrt_device_name {
     size_t number;     /* of the device, from 0 */
     liana__pjrt_named_value *options;
     size_t num_options;
-    const char *option_text; /* what was behind the question mark; "": nothing */
+    const char *option_text; /* the text behind the question mark; "": nothing */
 } liana__pjrt_device_name;
 
 /* Reads a name. `kind` cpu is only meant by pjrt:cpu. A value is an integer, a number with a point, true or false,

@@ -59,7 +59,7 @@ static void try_list(search *own, const char *folders)
     }
 }
 
-/* A folder of the user's: the environment's `name`, or `otherwise` below the home folder; and what follows it. */
+/* A folder of the user's: the environment's `name`, or `otherwise` below the home folder; and the path below it. */
 static void try_own_folder(search *own, const char *name, const char *otherwise, const char *behind)
 {
     const char *folder = name ? getenv(name) : NULL, *home = getenv("HOME");

@@ -13,13 +13,13 @@
  *   - the site-packages of VIRTUAL_ENV, of the user's and of the system's Python;
  *   - /lib and /usr/lib, for tpu.
  *
- * A folder is laid out as Python's packages are. `path` is the arena's. Errors: NOT_FOUND, with what could be
- * installed; UNAVAILABLE if there is no hardware of this kind. */
+ * A folder is laid out as Python's packages are. `path` is the arena's. Errors: NOT_FOUND, with the packages that could
+ * be installed; UNAVAILABLE if there is no hardware of this kind. */
 liana_status liana__pjrt_find_plugin(const char *kind, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether the machine has hardware of this kind, which is looked at without its plugin: a plugin may wait for minutes,
- * or for ever, where there is none. Errors: UNAVAILABLE, with what was looked for. */
+/* Whether the machine has hardware of this kind. It is found without the kind's plugin, which may wait for minutes, or
+ * for ever, where there is none. Errors: UNAVAILABLE, with the hardware that was looked for. */
 liana_status liana__pjrt_find_hardware(const char *kind, liana__error *error) LIANA_MUST_USE;
 
 #endif

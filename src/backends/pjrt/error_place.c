@@ -1,4 +1,4 @@
-/* Finds places of a program in what a plugin says. */
+/* Finds places of a program in a plugin's message. */
 #include "backends/pjrt/error_place.h"
 
 #include <stdio.h>

@@ -83,7 +83,7 @@ enum liana__pjrt_code {
     LIANA__PJRT_UNIMPLEMENTED = 12,
 };
 
-/* What every struct of arguments begins with; liana__pjrt_call sets it. */
+/* The head of every struct of arguments; liana__pjrt_call sets it. */
 typedef struct liana__pjrt_head {
     size_t struct_size;
     void *extensions;
@@ -257,7 +257,7 @@ typedef struct liana__pjrt_execute_options {
     size_t num_tasks;
     int32_t *tasks;
     int64_t *incarnations;
-    void *reserved[16]; /* zeros for what newer interfaces have here */
+    void *reserved[16]; /* zeros for the members of newer interfaces */
 } liana__pjrt_execute_options;
 
 typedef struct liana__pjrt_execute_args {
@@ -272,7 +272,7 @@ typedef struct liana__pjrt_execute_args {
     void *device;           /* of a portable executable; else NULL */
 } liana__pjrt_execute_args;
 
-/* Bytes; what is not known is not set. */
+/* Bytes; unknown ones are not set. */
 typedef struct liana__pjrt_known_bytes {
     int64_t bytes;
     bool is_set;
@@ -300,7 +300,7 @@ typedef struct liana__pjrt_optimized_program_args {
     liana__pjrt_program_text *program;
 } liana__pjrt_optimized_program_args;
 
-/* What a run costs: "flops", "bytes accessed", ... as numbers. The list belongs to the executable. */
+/* The cost of a run: "flops", "bytes accessed", ... as numbers. The list belongs to the executable. */
 typedef struct liana__pjrt_cost_args {
     liana__pjrt_head head;
     void *executable;

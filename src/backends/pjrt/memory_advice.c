@@ -1,4 +1,4 @@
-/* Says what would fit into a device's memory. */
+/* Names a size that would fit into a device's memory. */
 #include "backends/pjrt/memory_advice.h"
 
 #include <stdio.h>

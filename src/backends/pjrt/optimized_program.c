@@ -1,6 +1,7 @@
 /* Counts in programs that XLA has optimised (proto/hlo.proto). */
 #include "backends/pjrt/optimized_program.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "formats/hlo.pb-c.h"
 
@@ -77,7 +78,7 @@ static bool runs_others(const instruction *x)
     return is_one_of(x->opcode, names);
 }
 
-/* What a device does nothing for, or what stands for a step that is counted elsewhere. */
+/* An instruction for which a device does nothing, or that stands for a step counted elsewhere. */
 static bool is_no_step(const char *opcode)
 {
     static const char *const names[] = {"parameter",    "constant",   "tuple",       "get-tuple-element",
@@ -151,7 +152,7 @@ static void count_step(counter *own, const instruction *x)
     counted->copied += padded;
 }
 
-/* Marks what is run from a computation on. */
+/* Marks all that runs from a computation on. */
 static void mark_run(counter *own, int64_t id)
 {
     size_t place;
@@ -189,13 +190,14 @@ liana_status liana__pjrt_optimized_count(const void *bytes, size_t size, liana__
     }
     own.module = parsed->hlo_module;
     own.is_run = calloc(own.module->n_computations + 1, sizeof *own.is_run);
-    if (own.is_run) count_all(&own);
-    own.counted.is_known = true;
-    const liana_status status = own.is_run ? LIANA_OK : liana__fail_memory(error, "an optimised program");
-    if (own.is_run) *counted = own.counted;
+    if (own.is_run) {
+        count_all(&own);
+        own.counted.is_known = true;
+        *counted = own.counted;
+    }
     free(own.is_run);
     liana__hlo__module_with_config__free_unpacked(parsed, NULL);
-    return status;
+    return counted->is_known ? LIANA_OK : liana__fail_memory(error, "an optimised program");
 }
 
 /* ---- asking a plugin ---- */
@@ -203,17 +205,16 @@ liana_status liana__pjrt_optimized_count(const void *bytes, size_t size, liana__
 /* The bytes of the program; NULL if the plugin does not give them in a form that is read here. */
 static char *ask_for_program(const liana__pjrt_plugin *plugin, void *executable, size_t *size)
 {
-    liana__error ignored = {0};
     liana__pjrt_program_text text = {.head = {.struct_size = sizeof text}};
     liana__pjrt_optimized_program_args args = {.executable = executable, .program = &text};
     static const char expected[] = "hlo_with_config";
     if (!liana__pjrt_has(plugin, LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM)) return NULL;
-    if (liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, &args, &ignored) != LIANA_OK) return NULL;
+    if (liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, &args, NULL) != LIANA_OK) return NULL;
     char *bytes = malloc(text.code_size + 1);
     text.code = bytes;
-    const bool is_given =
-        bytes && liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, &args, &ignored) == LIANA_OK &&
-        text.format_size == strlen(expected) && memcmp(text.format, expected, text.format_size) == 0;
+    const bool is_given = bytes &&
+                          liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, &args, NULL) == LIANA_OK &&
+                          text.format_size == strlen(expected) && memcmp(text.format, expected, text.format_size) == 0;
     *size = text.code_size;
     if (is_given) return bytes;
     free(bytes);
@@ -228,10 +229,9 @@ static bool is_named(const liana__pjrt_named_value *value, const char *name)
 
 static void ask_for_cost(const liana__pjrt_plugin *plugin, void *executable, liana__pjrt_optimized *counted)
 {
-    liana__error ignored = {0};
     liana__pjrt_cost_args args = {.executable = executable};
     if (!liana__pjrt_has(plugin, LIANA__PJRT_EXECUTABLE_GET_COST_ANALYSIS)) return;
-    if (liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_GET_COST_ANALYSIS, &args, &ignored) != LIANA_OK) return;
+    if (liana__pjrt_call(plugin, LIANA__PJRT_EXECUTABLE_GET_COST_ANALYSIS, &args, NULL) != LIANA_OK) return;
     for (size_t i = 0; i < args.count; i++) {
         const liana__pjrt_named_value *value = &args.items[i];
         if (is_named(value, "flops")) counted->flops = (double)value->value.number;
@@ -244,9 +244,8 @@ liana_status liana__pjrt_optimized_read(const liana__pjrt_plugin *plugin, void *
 {
     size_t size = 0;
     *counted = (liana__pjrt_optimized){0};
-    char *bytes = ask_for_program(plugin, executable, &size);
+    LIANA__SCOPED_MEMORY char *bytes = ask_for_program(plugin, executable, &size);
     const liana_status status = bytes ? liana__pjrt_optimized_count(bytes, size, counted, error) : LIANA_OK;
-    free(bytes);
     ask_for_cost(plugin, executable, counted);
     return status;
 }

@@ -1,4 +1,4 @@
-/* optimized_program.h - what a compiler has made of a program, counted in the optimised one that a plugin gives. */
+/* optimized_program.h - the steps and bytes of a compiled program, counted in the optimised one that a plugin gives. */
 #ifndef LIANA_BACKENDS_PJRT_OPTIMIZED_PROGRAM_H
 #define LIANA_BACKENDS_PJRT_OPTIMIZED_PROGRAM_H
 
@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Steps of the program are what a device runs one after the other: a fused step counts once, and so does what a loop
- * repeats. Bytes are those of the arrays that steps write. */
+/* Steps of the program are run by a device one after the other: a fused step counts once, and so does the body of a
+ * loop. Bytes are those of the arrays that steps write. */
 typedef struct liana__pjrt_optimized {
     bool is_known; /* the plugin has given the program; else all numbers of it are 0 */
     int64_t steps;
@@ -17,8 +17,8 @@ typedef struct liana__pjrt_optimized {
     int64_t device_sums; /* steps that add over devices */
     int64_t loops;
     double written;      /* bytes with padding, without copies between kinds of memory */
-    double padding;      /* of them what only fills tiles */
-    double copied;       /* of them what copies write */
+    double padding;      /* of them the part that only fills tiles */
+    double copied;       /* of them the part that copies write */
     double device_bytes; /* that are added over devices */
     double flops;        /* of an execution, as the plugin counts them; 0: it does not say */
     double accessed;     /* bytes that are read and written, likewise */
@@ -28,8 +28,8 @@ typedef struct liana__pjrt_optimized {
 liana_status liana__pjrt_optimized_count(const void *bytes, size_t size, liana__pjrt_optimized *counted,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* Asks a plugin for the program of an executable, and for what it costs. Plugins that give neither leave zeros. Errors:
- * OUT_OF_MEMORY; INVALID_DATA if what it gives cannot be read. */
+/* Asks a plugin for the program of an executable, and for its cost. Plugins that give neither leave zeros. Errors:
+ * OUT_OF_MEMORY; INVALID_DATA if the plugin's program cannot be read. */
 liana_status liana__pjrt_optimized_read(const liana__pjrt_plugin *plugin, void *executable,
                                         liana__pjrt_optimized *counted, liana__error *error) LIANA_MUST_USE;
 

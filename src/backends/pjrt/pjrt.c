@@ -13,6 +13,7 @@
 #include "backends/pjrt/whole_update.h"
 #include "backends/shard_loop.h"
 #include "base/crc32c.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "stablehlo/module.h"
 
@@ -64,13 +65,13 @@ static void close_device(liana__device *base)
     free(device);
 }
 
-static liana_status fill_device(liana__pjrt_device *device, const liana__device_request *request, liana__arena *arena,
-                                liana__error *error)
+static liana_status fill_device(liana__pjrt_device *device, const liana__device_request *request, liana__error *error)
 {
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__pjrt_device_name name;
     const char *path;
-    LIANA_TRY(liana__pjrt_device_name_read(request->name, arena, &name, error));
-    LIANA_TRY(find_plugin(&name, arena, &path, error));
+    LIANA_TRY(liana__pjrt_device_name_read(request->name, &arena, &name, error));
+    LIANA_TRY(find_plugin(&name, &arena, &path, error));
     liana_status status = liana__pjrt_client_open(device->base.context, path, &name, &device->client, error);
     if (status != LIANA_OK) return liana__pjrt_explain(name.kind, error);
     return open_number(device, name.number + request->index, request->name, error);
@@ -82,9 +83,7 @@ static liana_status open_device(liana_context *context, const liana__device_requ
     liana__pjrt_device *device = calloc(1, sizeof *device);
     if (!device) return liana__fail_memory(error, "a PJRT device");
     device->base = (liana__device){.backend = &liana__backend_pjrt, .context = context, .num_tracks = 1};
-    liana__arena arena = {0};
-    liana_status status = fill_device(device, request, &arena, error);
-    liana__arena_free(&arena);
+    const liana_status status = fill_device(device, request, error);
     if (status != LIANA_OK) {
         close_device(&device->base);
         return status;
@@ -103,8 +102,8 @@ static size_t count_devices(const liana__device *device)
 typedef struct pjrt_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten;     /* what the graph asked for, or NULL */
-    liana__recomputation again; /* what the device's limit asks for */
+    liana_graph *rewritten;     /* the graph rewritten by passes that it asked for, or NULL */
+    liana__recomputation again; /* the recomputation that the device's limit asks for */
     liana__pjrt_program *program;
     void **arguments; /* the plugin's buffers of one execution */
     void **results;
@@ -122,17 +121,12 @@ static void destroy_executable(liana__executable *base)
     free(executable);
 }
 
-static bool is_cpu(const liana__pjrt_device *device)
-{
-    return strcmp(device->client->platform, "cpu") == 0;
-}
-
 static liana_status print_graph(const pjrt_executable *executable, bool locations, char **text, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__stablehlo_options options = {.donate_variables = true,
                                               .highest_precision = !device->default_products,
-                                              .for_cpus = is_cpu(device),
+                                              .for_cpus = liana__pjrt_is_cpu(device->client),
                                               .locations = locations};
     return liana__stablehlo_print(executable->graph, &options, text, error);
 }
@@ -141,14 +135,14 @@ static liana_status compile_graph(pjrt_executable *executable, bool locations, l
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
     const liana__repeatable *exact = device->is_exact ? liana__repeatable_of(device->client->platform) : NULL;
-    liana__pjrt_compile_options wanted = {.keeps_barriers = executable->again.graph && is_cpu(device)};
+    liana__pjrt_compile_options wanted = {.keeps_barriers =
+                                              executable->again.graph && liana__pjrt_is_cpu(device->client)};
     if (exact) wanted.flags = exact->flags;
     if (exact) wanted.num_flags = exact->num_flags;
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     LIANA_TRY(print_graph(executable, locations, &text, error));
-    liana_status status =
+    const liana_status status =
         liana__pjrt_program_make(device->client, text, strlen(text), &wanted, &executable->program, error);
-    free(text);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling", device->name);
 }
 
@@ -178,7 +172,7 @@ static liana_status make_program(pjrt_executable *executable, liana__error *erro
 
 /* ---- the device's limit ---- */
 
-/* Bytes that an execution needs beside what the device holds. */
+/* Bytes of an execution in addition to the device's buffers. */
 static int64_t needed_by(const pjrt_executable *executable)
 {
     int64_t size = executable->program->temporaries > 0 ? executable->program->temporaries : 0;
@@ -189,7 +183,7 @@ static int64_t needed_by(const pjrt_executable *executable)
     return size;
 }
 
-/* Compiles `whole`, of which so much is computed twice (recompute.h). */
+/* Compiles `whole`, of which a part is computed twice by its level (recompute.h). */
 static liana_status make_level(pjrt_executable *executable, const liana_graph *whole, int level, liana__error *error)
 {
     liana__pjrt_program_drop(executable->program);
@@ -242,11 +236,10 @@ static void count_recomputed(pjrt_executable *executable, const liana_graph *who
 static liana_status make_what_fits(pjrt_executable *executable, const liana_graph *whole, liana__error *error)
 {
     const liana__pjrt_device *device = (const liana__pjrt_device *)executable->base.device;
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     LIANA_TRY(print_graph(executable, false, &text, error));
     const size_t size = strlen(text);
     liana__pjrt_origin origin = {liana__crc32c(text, size), size, device->base.memory_limit, -1, -1};
-    free(text);
     liana__pjrt_origin_find(device->client, &origin);
     LIANA_TRY(find_level(executable, whole, &origin, error));
     liana__pjrt_origin_note(executable->program, &origin);
@@ -294,7 +287,7 @@ static void gather_arguments(pjrt_executable *executable, const liana__execution
     for (size_t i = 0; i < graph->num_variables; i++) *next++ = handle_of(execution->variables[i]);
 }
 
-/* Where the caller finds a result; what is there is donated. */
+/* The place of a result for the caller; a buffer that is there is donated. */
 static liana__buffer **place_of_result(const liana_graph *graph, const liana__execution *execution, size_t index)
 {
     if (index < graph->num_outputs) return &execution->outputs[index];
@@ -332,8 +325,9 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const liana__pjrt_device *device = (const liana__pjrt_device *)base->device;
     LIANA_TRY(liana__check_execution(graph, execution, false, error));
     gather_arguments(executable, execution);
-    liana_status status = liana__pjrt_program_run(executable->program, device->handle, executable->arguments,
-                                                  graph->num_inputs + graph->num_variables, executable->results, error);
+    liana_status status =
+        liana__pjrt_program_run(executable->program, device->handle, &executable->arguments,
+                                graph->num_inputs + graph->num_variables, &executable->results, error);
     if (status == LIANA_OK) return give_results(executable, execution, error);
     device->client->has_failed = true;
     mark_gone(executable, execution);

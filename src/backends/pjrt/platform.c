@@ -19,8 +19,7 @@ int64_t liana__pjrt_describe_memory(const liana__device *device, char *kind, siz
     liana__pjrt_device_facts facts = {.memory = -1};
     if (device->backend == &liana__backend_pjrt) {
         const liana__pjrt_device *own = (const liana__pjrt_device *)device;
-        liana__error ignored;
-        if (liana__pjrt_device_describe(own->client, own->number, &facts, &ignored) != LIANA_OK) facts.memory = -1;
+        if (liana__pjrt_device_describe(own->client, own->number, &facts, NULL) != LIANA_OK) facts.memory = -1;
     }
     snprintf(kind, size, "%s", facts.kind);
     return facts.memory;

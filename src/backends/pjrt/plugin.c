@@ -1,6 +1,8 @@
 /* Loads plugins and calls their functions. */
 #include "backends/pjrt/plugin.h"
 
+#include "base/scoped.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +58,7 @@ static liana_status status_of(const liana__pjrt_plugin *plugin, liana__pjrt_fail
     }
 }
 
-/* Plugins add stack traces and whole programs to what they say; the beginning says what is wrong. */
+/* Plugins add stack traces and whole programs to their messages; the fault is at the beginning. */
 enum { MOST_OF_A_MESSAGE = 1500 };
 
 static liana_status report(const liana__pjrt_plugin *plugin, liana__pjrt_function function,
@@ -89,10 +91,19 @@ void liana__pjrt_destroy(const liana__pjrt_plugin *plugin, liana__pjrt_function 
     if (!object) return;
     liana__pjrt_object_args args = {.object = object};
     liana__pjrt_failure *failure = call(plugin, function, &args, sizeof args);
-    /* PJRT_Error_Destroy returns nothing; what stands in its place is no error. */
+    /* PJRT_Error_Destroy returns nothing; the value in its place is no error. */
     if (failure && function != LIANA__PJRT_ERROR_DESTROY) {
         liana__pjrt_destroy(plugin, LIANA__PJRT_ERROR_DESTROY, failure);
     }
+}
+
+liana__pjrt_program_text liana__pjrt_stablehlo(const char *code, size_t size)
+{
+    return (liana__pjrt_program_text){.head = {.struct_size = sizeof(liana__pjrt_program_text)},
+                                      .code = code,
+                                      .code_size = size,
+                                      .format = "mlir",
+                                      .format_size = strlen("mlir")};
 }
 
 liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, liana__error *error)
@@ -109,13 +120,12 @@ liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, li
 /* By its whole path: the system looks for a name without a folder in its own places, and not where it was meant. */
 static liana_status open_file(const char *path, void **handle, liana__error *error)
 {
-    char *real = realpath(path, NULL);
+    LIANA__SCOPED_MEMORY char *real = realpath(path, NULL);
     if (!real) {
         return liana__fail(error, LIANA_NOT_FOUND, "there is no plugin '%s'; expected the path of a PJRT plugin (.so)",
                            path);
     }
     *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL);
-    free(real);
     if (*handle) return LIANA_OK;
     const char *reason = dlerror();
     return liana__fail(error, LIANA_INVALID_CONFIG,

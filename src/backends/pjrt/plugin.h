@@ -19,7 +19,7 @@ liana_status liana__pjrt_plugin_load(const char *path, liana__pjrt_plugin *plugi
 /* Whether this version of the plugin has the function. */
 bool liana__pjrt_has(const liana__pjrt_plugin *plugin, liana__pjrt_function function);
 
-/* Calls a function with a struct of arguments, whose head is set here. Errors: what the plugin says, with the name of
+/* Calls a function with a struct of arguments, whose head is set here. Errors: the plugin's message, with the name of
  * the function; the status is OUT_OF_MEMORY, UNIMPLEMENTED, NOT_FOUND, INVALID_ARGUMENT or CANCELLED where the plugin
  * says so, else UNAVAILABLE. */
 liana_status liana__pjrt_call_sized(const liana__pjrt_plugin *plugin, liana__pjrt_function function, void *args,
@@ -27,8 +27,11 @@ liana_status liana__pjrt_call_sized(const liana__pjrt_plugin *plugin, liana__pjr
 #define liana__pjrt_call(plugin, function, args, error) \
     liana__pjrt_call_sized((plugin), (function), (args), sizeof *(args), (error))
 
-/* The same for functions that free an object. NULL is left alone; what the plugin says is not looked at. */
+/* The same for functions that free an object. NULL is left alone; the plugin's answer is ignored. */
 void liana__pjrt_destroy(const liana__pjrt_plugin *plugin, liana__pjrt_function function, void *object);
+
+/* A program in StableHLO, which is borrowed. */
+liana__pjrt_program_text liana__pjrt_stablehlo(const char *code, size_t size);
 
 /* Waits for an event and frees it. NULL: nothing to wait for. */
 liana_status liana__pjrt_await(const liana__pjrt_plugin *plugin, void *event, liana__error *error) LIANA_MUST_USE;

@@ -3,73 +3,64 @@
 
 #include "backends/pjrt/program_cache.h"
 #include "backends/pjrt/xla_settings.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- compiling ---- */
 
-/* What the plugin is asked for; what needs its settings, only where these can be read. */
+/* The options for the plugin; those that need its settings only where these can be read. */
 static liana_status write_options(const liana__pjrt_client *client, const liana__pjrt_compile_options *wanted,
                                   liana__text *options, liana__error *error)
 {
     liana__pjrt_compile_options asked = *wanted;
-    liana__text settings = {0};
-    const bool needs_settings = wanted->fewer_loops || wanted->keeps_barriers;
-    liana_status status = needs_settings ? liana__xla_settings_read(client, &settings, error) : LIANA_OK;
+    LIANA__SCOPED(liana__text) settings = {0};
+    if (wanted->fewer_loops || wanted->keeps_barriers) LIANA_TRY(liana__xla_settings_read(client, &settings, error));
     asked.fewer_loops = wanted->fewer_loops && settings.length > 0;
     asked.keeps_barriers = wanted->keeps_barriers && settings.length > 0;
     asked.settings = settings.data;
     asked.settings_size = settings.length;
     liana__pjrt_compile_options_write(&asked, options);
-    liana__text_free(&settings);
-    if (status != LIANA_OK) return status;
     return options->failed ? liana__fail_memory(error, "a program") : LIANA_OK;
 }
 
 static liana_status compile(liana__pjrt_program *program, liana__error *error)
 {
     liana__pjrt_client *client = program->client;
-    liana__text options = {0};
-    liana__pjrt_program_text text = {
-        .head = {.struct_size = sizeof text},
-        .code = program->text,
-        .code_size = program->text_size,
-        .format = "mlir",
-        .format_size = strlen("mlir"),
-    };
-    liana_status status = write_options(client, &program->wanted, &options, error);
+    LIANA__SCOPED(liana__text) options = {0};
+    const liana__pjrt_program_text text = liana__pjrt_stablehlo(program->text, program->text_size);
+    LIANA_TRY(write_options(client, &program->wanted, &options, error));
     liana__pjrt_compile_args args = {.client = client->handle,
                                      .program = &text,
                                      .options = options.data,
                                      .options_size = options.length};
-    if (status == LIANA_OK) status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
-    liana__text_free(&options);
+    LIANA_TRY(liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error));
     program->handle = args.executable;
-    client->num_compiled += status == LIANA_OK;
-    return status;
+    client->num_compiled++;
+    return LIANA_OK;
 }
 
-/* From the disk, or by the plugin's compiler. What is wanted is part of what a file is known by, whatever of it the
- * plugin can do. */
+/* From the disk, or by the plugin's compiler. The wanted options are part of a file's key, whether the plugin can have
+ * them or not. */
 static liana_status call_compiler(liana__pjrt_program *program, liana__error *error)
 {
     liana__pjrt_client *client = program->client;
-    liana__text known_by = {0};
+    LIANA__SCOPED(liana__text) known_by = {0};
     liana__pjrt_compile_options_write(&program->wanted, &known_by);
+    if (known_by.failed) return liana__fail_memory(error, "a program");
     const liana__program_source source = {known_by.data, known_by.length, program->text, program->text_size};
-    liana_status status = known_by.failed ? liana__fail_memory(error, "a program") : LIANA_OK;
-    if (status == LIANA_OK) program->handle = liana__program_cache_read(client, &source);
-    client->num_loaded += program->handle != NULL;
-    if (status == LIANA_OK && !program->handle) {
-        status = compile(program, error);
-        if (status == LIANA_OK) liana__program_cache_write(client, &source, program->handle);
+    program->handle = liana__program_cache_read(client, &source);
+    if (program->handle) {
+        client->num_loaded++;
+        return LIANA_OK;
     }
-    liana__text_free(&known_by);
-    return status;
+    LIANA_TRY(compile(program, error));
+    liana__program_cache_write(client, &source, program->handle);
+    return LIANA_OK;
 }
 
-/* How many results it has, and what it needs. */
+/* The number of its results, and its memory. */
 static liana_status learn(liana__pjrt_program *program, liana__error *error)
 {
     const liana__pjrt_plugin *plugin = &program->client->plugin;
@@ -88,38 +79,32 @@ static liana_status learn(liana__pjrt_program *program, liana__error *error)
 static void free_program(liana__pjrt_program *program)
 {
     liana__pjrt_destroy(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_DESTROY, program->handle);
-    free(program->text);
-    free((void *)program->wanted.devices);
+    liana__arena_free(&program->arena);
     free(program);
 }
 
-/* A program that is not compiled yet. NULL: out of memory. */
-static liana__pjrt_program *copy_text(liana__pjrt_client *client, const char *text, size_t size,
-                                      const liana__pjrt_compile_options *options)
+static liana_status copy_text(liana__pjrt_program *program, const char *text, size_t size,
+                              const liana__pjrt_compile_options *options, liana__error *error)
 {
-    liana__pjrt_program *program = calloc(1, sizeof *program);
-    char *copy = malloc(size + 1);
-    int *devices = options->devices ? malloc(options->num_replicas * sizeof *devices) : NULL;
-    if (!program || !copy || (options->devices && !devices)) {
-        free(program);
-        free(copy);
-        free(devices);
-        return NULL;
-    }
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    if (devices) memcpy(devices, options->devices, options->num_replicas * sizeof *devices);
-    *program = (liana__pjrt_program){.client = client, .text = copy, .text_size = size, .wanted = *options, .users = 1};
-    program->wanted.devices = devices;
-    return program;
+    const size_t bytes = options->num_replicas * sizeof *options->devices;
+    program->text = liana__arena_allocate(&program->arena, size + 1);
+    program->text_size = size;
+    program->wanted = *options;
+    if (options->devices) program->wanted.devices = liana__arena_copy(&program->arena, options->devices, bytes);
+    if (program->arena.failed) return liana__fail_memory(error, "a program");
+    memcpy(program->text, text, size);
+    return LIANA_OK;
 }
 
 static liana_status make(liana__pjrt_client *client, const char *text, size_t size,
                          const liana__pjrt_compile_options *options, liana__pjrt_program **made, liana__error *error)
 {
-    liana__pjrt_program *program = copy_text(client, text, size, options);
+    liana__pjrt_program *program = calloc(1, sizeof *program);
     if (!program) return liana__fail_memory(error, "a program");
-    liana_status status = call_compiler(program, error);
+    program->client = client;
+    program->users = 1;
+    liana_status status = copy_text(program, text, size, options, error);
+    if (status == LIANA_OK) status = call_compiler(program, error);
     if (status == LIANA_OK) status = learn(program, error);
     if (status != LIANA_OK) {
         free_program(program);
@@ -197,33 +182,18 @@ void liana__pjrt_program_drop(liana__pjrt_program *program)
 
 /* ---- running ---- */
 
-liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *device, void *const *arguments,
-                                     size_t num_arguments, void **results, liana__error *error)
+liana_status liana__pjrt_program_run(const liana__pjrt_program *program, void *device, void **const *arguments,
+                                     size_t num_arguments, void **const *results, liana__error *error)
 {
     liana__pjrt_execute_options options = {.head = {.struct_size = sizeof options}};
     liana__pjrt_execute_args args = {
         .executable = program->handle,
         .options = &options,
-        .arguments = &arguments,
-        .num_devices = 1,
-        .num_arguments = num_arguments,
-        .results = &results,
-        .device = device,
-    };
-    return liana__pjrt_call(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, &args, error);
-}
-
-liana_status liana__pjrt_program_run_all(const liana__pjrt_program *program, void *const *const *arguments,
-                                         size_t num_arguments, void **const *results, liana__error *error)
-{
-    liana__pjrt_execute_options options = {.head = {.struct_size = sizeof options}};
-    liana__pjrt_execute_args args = {
-        .executable = program->handle,
-        .options = &options,
-        .arguments = arguments,
-        .num_devices = program->wanted.num_replicas,
+        .arguments = (void *const *const *)arguments,
+        .num_devices = device ? 1 : program->wanted.num_replicas,
         .num_arguments = num_arguments,
         .results = results,
+        .device = device,
     };
     return liana__pjrt_call(&program->client->plugin, LIANA__PJRT_LOADED_EXECUTABLE_EXECUTE, &args, error);
 }

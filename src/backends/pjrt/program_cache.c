@@ -3,6 +3,7 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ const char *liana__program_cache_folder(liana__arena *arena)
     return is_open && chmod(folder, S_IRWXU) != 0 ? NULL : folder;
 }
 
-/* What makes programs of equal texts and options different ones. */
+/* Facts that distinguish programs of equal texts and options. */
 static const char *identity_of(const liana__pjrt_client *client, liana__arena *arena)
 {
     struct stat facts = {0};
@@ -108,21 +109,15 @@ static void *load(const liana__pjrt_client *client, const part *program)
 
 void *liana__program_cache_read(const liana__pjrt_client *client, const liana__program_source *source)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED_MEMORY char *bytes = NULL;
     part parts[NUM_PARTS], program = {0};
     const char *path;
-    char *bytes = NULL;
     size_t size;
-    void *loaded = NULL;
-    const bool can = liana__pjrt_has(&client->plugin, LIANA__PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD) &&
-                     find_parts(client, source, &arena, parts, &path);
-    if (can && liana__file_read(path, SIZE_MAX / 2, &bytes, &size, NULL) == LIANA_OK &&
-        check_file(bytes, size, parts, &program)) {
-        loaded = load(client, &program);
-    }
-    free(bytes);
-    liana__arena_free(&arena);
-    return loaded;
+    if (!liana__pjrt_has(&client->plugin, LIANA__PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD)) return NULL;
+    if (!find_parts(client, source, &arena, parts, &path)) return NULL;
+    if (liana__file_read(path, SIZE_MAX / 2, &bytes, &size, NULL) != LIANA_OK) return NULL;
+    return check_file(bytes, size, parts, &program) ? load(client, &program) : NULL;
 }
 
 /* ---- writing ---- */
@@ -148,7 +143,7 @@ static bool is_program(const char *name)
 
 void liana__program_cache_trim(const char *folder, uint64_t most)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names = {0};
     uint64_t total = 0;
     size_t count = 0;
@@ -166,7 +161,6 @@ void liana__program_cache_trim(const char *folder, uint64_t most)
     for (size_t i = 0; i < count && total > most; i++) {
         if (unlink(files[i].path) == 0) total -= files[i].size;
     }
-    liana__arena_free(&arena);
 }
 
 static void write_parts(const char *path, const part parts[NUM_PARTS])
@@ -206,17 +200,15 @@ bool liana__program_serialize(const liana__pjrt_plugin *plugin, void *loaded, li
 
 void liana__program_cache_write(const liana__pjrt_client *client, const liana__program_source *source, void *executable)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     part parts[NUM_PARTS];
     const char *path;
     liana__pjrt_serialize_args args = {0};
-    if (find_parts(client, source, &arena, parts, &path) &&
-        liana__program_serialize(&client->plugin, executable, &args)) {
-        parts[PROGRAM] = (part){args.bytes, args.size};
-        write_parts(path, parts);
-        const char *folder = liana__path_folder(&arena, path);
-        if (folder) liana__program_cache_trim(folder, LIANA__PROGRAM_CACHE_LIMIT);
-        if (args.release) args.release(args.keeper);
-    }
-    liana__arena_free(&arena);
+    if (!find_parts(client, source, &arena, parts, &path)) return;
+    if (!liana__program_serialize(&client->plugin, executable, &args)) return;
+    parts[PROGRAM] = (part){args.bytes, args.size};
+    write_parts(path, parts);
+    const char *folder = liana__path_folder(&arena, path);
+    if (folder) liana__program_cache_trim(folder, LIANA__PROGRAM_CACHE_LIMIT);
+    if (args.release) args.release(args.keeper);
 }

@@ -1,20 +1,18 @@
 /* Computes parts of the forward pass twice, behind a plugin. */
 #include "backends/pjrt/recompute.h"
 
+#include "base/scoped.h"
 #include "plan/memory_plan.h"
 
-#include <stdlib.h>
-
-/* Of the planned memory, what a level aims at. */
+/* The share of the planned memory that a level aims at. */
 static const double SHARES[LIANA__MOST_RECOMPUTED] = {0.8, 0.6, 0.4, 0};
 
 static liana_status choose(const liana_graph *graph, const liana__execution_order *order, double share,
                            liana__recomputation *made, liana__error *error)
 {
-    liana__memory_plan plan;
+    LIANA__SCOPED(liana__memory_plan) plan = {0};
     LIANA_TRY(liana__memory_plan_make(graph, order, true, NULL, &plan, error));
     const size_t limit = (size_t)(share * (double)plan.workspace_size);
-    liana__memory_plan_free(&plan);
     return liana__recompute(graph, order, NULL, limit, made, error);
 }
 
@@ -22,24 +20,22 @@ liana_status liana__pjrt_recompute(const liana_graph *graph, int level, liana__r
 {
     *made = (liana__recomputation){0};
     if (!graph->first_gradient) return LIANA_OK;
-    liana__execution_order order;
+    LIANA__SCOPED(liana__execution_order) order = {0};
     LIANA_TRY(liana__execution_order_make(graph, LIANA__SLICE_BYTES, &order, error));
-    const liana_status status = choose(graph, &order, SHARES[level - 1], made, error);
-    liana__execution_order_free(&order);
-    if (status == LIANA_OK && made->num_segments == 0) liana__recomputation_free(made);
-    return status;
+    LIANA_TRY(choose(graph, &order, SHARES[level - 1], made, error));
+    if (made->num_segments == 0) liana__recomputation_free(made);
+    return LIANA_OK;
 }
 
 double liana__pjrt_count_flops(const liana_graph *graph)
 {
     double flops = 0;
-    bool *needed = calloc(graph->num_nodes, sizeof *needed);
+    LIANA__SCOPED_MEMORY bool *needed = calloc(graph->num_nodes, sizeof *needed);
     if (needed) liana__graph_mark_needed(graph, needed);
     for (size_t id = 1; needed && id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
         if (needed[id] && !liana__is_leaf(node) && !node->recomputed) flops += liana__node_cost(node).flops;
     }
-    free(needed);
     return flops;
 }
 

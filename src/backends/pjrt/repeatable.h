@@ -1,4 +1,4 @@
-/* repeatable.h - what makes the programs of a plugin give the same bits each time (train.deterministic). */
+/* repeatable.h - settings with which a plugin's programs give the same bits each time (train.deterministic). */
 #ifndef LIANA_BACKENDS_PJRT_REPEATABLE_H
 #define LIANA_BACKENDS_PJRT_REPEATABLE_H
 
@@ -11,7 +11,7 @@ typedef struct liana__repeatable {
     const char *condition; /* of repeatability all the same, for people; or NULL */
 } liana__repeatable;
 
-/* What a platform needs; NULL: nobody knows. No flags: its programs are repeatable as they are. */
+/* The settings of a platform; NULL: unknown. No flags: its programs are repeatable as they are. */
 const liana__repeatable *liana__repeatable_of(const char *platform);
 
 /* Adds a sentence about it. */

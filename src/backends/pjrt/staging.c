@@ -3,7 +3,6 @@
 
 #include "backends/shard_programs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Behind the inputs. */
@@ -19,7 +18,7 @@ static bool is_table(const liana__staging_layout *layout, size_t input)
     return layout->in_table && layout->in_table[input];
 }
 
-static size_t row_size(const liana__node *input)
+size_t liana__staging_row_size(const liana__node *input)
 {
     return liana__byte_size(input->dtype, &input->shape) / (size_t)input->shape.dims[0];
 }
@@ -32,36 +31,26 @@ static size_t num_rows(const liana__staging_layout *layout)
 
 liana_status liana__staging_create(const liana__staging_layout *layout, liana__staging *staging, liana__error *error)
 {
-    const size_t buffers = layout->num_devices * num_buffers(layout);
+    const size_t buffers = layout->num_devices * num_buffers(layout), inputs = layout->leaves->num_inputs;
+    const size_t rows = layout->num_devices * num_rows(layout);
     *staging = (liana__staging){.layout = layout};
-    staging->rows = calloc(layout->leaves->num_inputs + 1, sizeof *staging->rows);
-    staging->scalars = calloc(layout->most_steps * layout->num_scalars + 1, sizeof *staging->scalars);
-    staging->buffers = calloc(buffers, sizeof *staging->buffers);
-    staging->fences = calloc(buffers, sizeof *staging->fences);
-    if (layout->in_table) {
-        staging->records = calloc(layout->num_devices * num_rows(layout), sizeof *staging->records);
-    }
-    bool made = staging->rows && staging->scalars && staging->buffers && staging->fences;
-    made = made && (staging->records || !layout->in_table);
-    for (size_t i = 0; made && i < layout->leaves->num_inputs; i++) {
+    liana__arena *arena = &staging->arena;
+    staging->rows = liana__arena_allocate(arena, (inputs + 1) * sizeof *staging->rows);
+    staging->scalars = liana__arena_allocate(arena, layout->most_steps * layout->num_scalars * sizeof(float));
+    staging->buffers = liana__arena_allocate(arena, buffers * sizeof *staging->buffers);
+    staging->fences = liana__arena_allocate(arena, buffers * sizeof *staging->fences);
+    if (layout->in_table) staging->records = liana__arena_allocate(arena, rows * sizeof *staging->records);
+    for (size_t i = 0; !arena->failed && i < inputs; i++) {
         if (is_table(layout, i)) continue;
-        const size_t size = layout->num_devices * num_rows(layout) * row_size(layout->leaves->inputs[i]);
-        staging->rows[i] = calloc(size, 1);
-        made = staging->rows[i] != NULL;
+        staging->rows[i] = liana__arena_allocate(arena, rows * liana__staging_row_size(layout->leaves->inputs[i]));
     }
-    return made ? LIANA_OK : liana__fail_memory(error, "the batches of an execution");
+    return arena->failed ? liana__fail_memory(error, "the batches of an execution") : LIANA_OK;
 }
 
 void liana__staging_free(liana__staging *staging)
 {
-    liana_status ignored = staging->buffers && staging->fences ? liana__staging_clear(staging, NULL) : LIANA_OK;
-    (void)ignored;
-    for (size_t i = 0; staging->rows && i < staging->layout->leaves->num_inputs; i++) free(staging->rows[i]);
-    free(staging->rows);
-    free(staging->records);
-    free(staging->scalars);
-    free(staging->buffers);
-    free(staging->fences);
+    if (staging->buffers && staging->fences) (void)!liana__staging_clear(staging, NULL);
+    liana__arena_free(&staging->arena);
     *staging = (liana__staging){0};
 }
 
@@ -86,14 +75,14 @@ static void fill_records(int32_t *to, const uint64_t *records, const liana__leaf
     for (int64_t i = 0; i < size; i++) to[i] = (int32_t)(i < leaf->size ? records[leaf->begin + i] : records[0]);
 }
 
-/* One place of a device; a shard of size 0: there is none for it. */
+/* One place of a device; a shard of size 0: it has none. */
 static void fill_place(liana__staging *staging, const liana__leaf_batch *batch, size_t place, const liana__leaf *leaf)
 {
     const liana__staging_layout *layout = staging->layout;
     const size_t first = place * (size_t)layout->size;
     if (staging->records) fill_records(staging->records + first, batch->records, leaf, layout->size);
     for (size_t i = 0; i < layout->leaves->num_inputs; i++) {
-        const size_t bytes = row_size(layout->leaves->inputs[i]);
+        const size_t bytes = liana__staging_row_size(layout->leaves->inputs[i]);
         if (is_table(layout, i)) continue;
         char *to = staging->rows[i] + place * (size_t)layout->size * bytes;
         if (layout->components[i] == LIANA__COMPONENT_PRESENT) {
@@ -138,7 +127,7 @@ static liana_status send_rows_to(liana__staging *staging, size_t device, liana__
         if (is_table(layout, i)) continue;
         liana_shape shape = input->shape;
         shape.dims[0] = (int64_t)num_rows(layout);
-        const char *rows = staging->rows[i] + device * num_rows(layout) * row_size(input);
+        const char *rows = staging->rows[i] + device * num_rows(layout) * liana__staging_row_size(input);
         LIANA_TRY(send(staging, device, i, input->dtype, &shape, rows, error));
     }
     if (!staging->records) return LIANA_OK;

@@ -17,12 +17,16 @@ typedef struct liana__staging_layout {
     liana__device *const *devices;
 } liana__staging_layout;
 
+/* Bytes of a row of an input. */
+size_t liana__staging_row_size(const liana__node *input);
+
 /* Zero-initialise; free it in any case. */
 typedef struct liana__staging {
     const liana__staging_layout *layout;
-    char **rows;      /* by input: [devices, updates, places, size] rows; NULL of one in a table */
-    int32_t *records; /* [devices, updates, places, size]: places in tables; NULL: there are none */
-    float *scalars;   /* [updates, scalars] */
+    liana__arena arena; /* of all below */
+    char **rows;        /* by input: [devices, updates, places, size] rows; NULL of one in a table */
+    int32_t *records;   /* [devices, updates, places, size]: places in tables; NULL: there are none */
+    float *scalars;     /* [updates, scalars] */
     int32_t num_steps;
     bool is_sent;            /* the rows are */
     liana__buffer **buffers; /* [devices, inputs + 3]: inputs, places in tables, scalars, number of updates; or NULL */
@@ -34,7 +38,7 @@ liana_status liana__staging_create(const liana__staging_layout *layout, liana__s
     LIANA_MUST_USE;
 void liana__staging_free(liana__staging *staging);
 
-/* The buffers of a device in the order of a program's arguments; NULL: what is in a table, or not sent. */
+/* The buffers of a device in the order of a program's arguments; NULL: it is in a table, or not sent. */
 liana__buffer *const *liana__staging_buffers(const liana__staging *staging, size_t device, size_t *count);
 
 /* Takes one more update's batch. */

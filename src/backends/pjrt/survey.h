@@ -1,4 +1,4 @@
-/* survey.h - which devices a plugin has, and why there are none. */
+/* survey.h - the devices of a plugin, and the reasons for missing ones. */
 #ifndef LIANA_BACKENDS_PJRT_SURVEY_H
 #define LIANA_BACKENDS_PJRT_SURVEY_H
 
@@ -17,8 +17,8 @@ typedef struct liana__pjrt_survey {
 } liana__pjrt_survey;
 
 /* Looks at the devices that `name` stands for, with its options. Where it has none, a client that the context has open
- * is asked; a GPU's memory is not taken to look at it. All memory is the arena's. Errors: why there are none: those of
- * liana__pjrt_find_hardware, liana__pjrt_find_plugin and liana__pjrt_client_open. */
+ * is asked; a GPU's memory is not taken to look at it. All memory is the arena's. Errors: the reasons for missing
+ * devices: those of liana__pjrt_find_hardware, liana__pjrt_find_plugin and liana__pjrt_client_open. */
 liana_status liana__pjrt_look(liana_context *context, const char *name, liana__arena *arena, liana__pjrt_survey *survey,
                               liana__error *error) LIANA_MUST_USE;
 
@@ -27,7 +27,7 @@ liana_status liana__pjrt_look(liana_context *context, const char *name, liana__a
 liana_status liana__pjrt_list_devices(liana_device_list *list, liana_context *context, const char *name,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Adds what explains that a client cannot be opened: which driver there is, which process has taken the device. `kind`
+/* Adds the reasons why a client cannot be opened: the driver's version, the process that has taken the device. `kind`
  * may be NULL. Returns the status of the error. */
 liana_status liana__pjrt_explain(const char *kind, liana__error *error);
 

@@ -13,8 +13,7 @@ static size_t num_inputs(const liana__tables *tables)
 
 static size_t row_size(const liana__tables *tables, size_t input)
 {
-    const liana__node *node = tables->layout->leaves->inputs[input];
-    return liana__byte_size(node->dtype, &node->shape) / (size_t)node->shape.dims[0];
+    return liana__staging_row_size(tables->layout->leaves->inputs[input]);
 }
 
 static void free_rows(liana__tables *tables)

@@ -1,7 +1,7 @@
 /* The environment of a TPU's library. */
 #include "backends/pjrt/tpu_environment.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 /* Of a slice, of a host's part of it, and of a process's part of a host. */
 static const char *const variables[] = {
@@ -30,9 +30,7 @@ void liana__tpu_environment_print(liana__text *text)
 
 const char *liana__tpu_environment_in(liana__arena *arena)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__tpu_environment_print(&text);
-    const char *copy = text.length ? liana__arena_string(arena, text.data) : NULL;
-    liana__text_free(&text);
-    return copy;
+    return text.length ? liana__arena_string(arena, text.data) : NULL;
 }

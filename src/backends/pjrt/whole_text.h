@@ -14,8 +14,8 @@ typedef struct liana__whole_text {
     char *text;            /* result: StableHLO; the caller frees it */
 } liana__whole_text;
 
-/* Writes the program of updates that liana__pjrt_whole.create would compile for so many devices. The plan needs no
- * variables. Errors: those of building the graphs and of liana__stablehlo_print_whole. */
+/* Writes the program of updates that liana__pjrt_whole.create would compile for this number of devices. The plan needs
+ * no variables. Errors: those of building the graphs and of liana__stablehlo_print_whole. */
 liana_status liana__whole_text_write(const liana__whole_plan *plan, liana__whole_text *text, liana__error *error)
     LIANA_MUST_USE;
 

@@ -10,6 +10,7 @@
 #include "backends/pjrt/tables.h"
 #include "backends/pjrt/whole_graphs.h"
 #include "backends/shard_programs.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 
@@ -19,24 +20,19 @@ _Static_assert((int)LIANA__WHOLE_DONE == (int)LIANA__STEP_DONE &&
                    (int)LIANA__WHOLE_LEFT_OUT == (int)LIANA__STEP_LEFT_OUT,
                "both enums name the same things");
 
-/* A device's part. */
-typedef struct whole_device {
-    liana__pjrt_device *device;
-    liana__buffer **copies; /* by variable of the program; NULL of the first device, which has the plan's */
-    void **arguments, **results;
-} whole_device;
-
 typedef struct whole_update {
     liana__whole_plan plan;
     size_t count;
-    whole_device *devices;
-    liana__device **handles;
+    liana__arena arena; /* of the lists */
+    liana__device **devices;
+    liana__buffer **copies; /* by device, then by variable of the program; NULL of the first, which has the plan's */
+    void ***arguments, ***results; /* by device */
     liana__whole_graphs graphs;
     liana__stablehlo_variables variables;
     size_t *places;     /* of the program's variables in the plan's list */
     uint64_t *versions; /* of the plan's variables, that the other devices' copies are of */
     liana__pjrt_program *program;
-    int64_t all_temporaries; /* what it would need if nothing were computed twice; 0: not more */
+    int64_t all_temporaries; /* its need if nothing were computed twice; 0: not more */
     size_t components[LIANA__MAX_LEAF_INPUTS];
     bool in_table[LIANA__MAX_LEAF_INPUTS];
     liana__tables tables;
@@ -50,14 +46,6 @@ typedef struct whole_update {
 
 /* ---- setting up ---- */
 
-static void free_device(const whole_update *own, whole_device *device)
-{
-    for (size_t i = 0; device->copies && i < own->variables.count; i++) liana__pjrt_buffer_destroy(device->copies[i]);
-    free(device->copies);
-    free(device->arguments);
-    free(device->results);
-}
-
 static void destroy_whole(liana__whole *whole)
 {
     whole_update *own = (whole_update *)whole;
@@ -65,16 +53,19 @@ static void destroy_whole(liana__whole *whole)
     for (int i = 0; i < 2; i++) liana__staging_free(&own->stagings[i]);
     liana__tables_free(&own->tables);
     liana__pjrt_buffer_destroy(own->rows);
-    for (size_t i = 0; own->devices && i < own->count; i++) free_device(own, &own->devices[i]);
+    for (size_t i = 0; own->copies && i < own->count * own->variables.count; i++) {
+        liana__pjrt_buffer_destroy(own->copies[i]);
+    }
     liana__pjrt_program_drop(own->program);
     liana__whole_graphs_free(&own->graphs);
     free(own->variables.items);
-    free(own->devices);
-    free(own->handles);
-    free(own->places);
-    free(own->versions);
-    free(own->downloaded);
+    liana__arena_free(&own->arena);
     free(own);
+}
+
+static liana__pjrt_device *device_of(const whole_update *own, size_t device)
+{
+    return (liana__pjrt_device *)own->devices[device];
 }
 
 static liana_status build_leaves(whole_update *own, int64_t side_by_side, int recomputed, liana__error *error)
@@ -94,7 +85,7 @@ static liana_status build_leaves(whole_update *own, int64_t side_by_side, int re
 static liana_status device_ids(const whole_update *own, int *ids, liana__error *error)
 {
     for (size_t i = 0; i < own->count; i++) {
-        const liana__pjrt_device *device = own->devices[i].device;
+        const liana__pjrt_device *device = device_of(own, i);
         liana__pjrt_device_facts facts;
         LIANA_TRY(liana__pjrt_device_describe(device->client, device->number, &facts, error));
         ids[i] = facts.id;
@@ -104,15 +95,15 @@ static liana_status device_ids(const whole_update *own, int *ids, liana__error *
 
 static bool is_cpu(const whole_update *own)
 {
-    return strcmp(own->devices[0].device->client->platform, "cpu") == 0;
+    return liana__pjrt_is_cpu(device_of(own, 0)->client);
 }
 
 static liana_status compile_text(whole_update *own, const char *text, liana__error *error)
 {
-    const liana__pjrt_device *first = own->devices[0].device;
+    const liana__pjrt_device *first = device_of(own, 0);
     liana__pjrt_compile_options options = {.fewer_loops = is_cpu(own),
                                            .keeps_barriers = is_cpu(own) && own->graphs.again.graph};
-    int *ids = calloc(own->count, sizeof *ids);
+    LIANA__SCOPED_MEMORY int *ids = calloc(own->count, sizeof *ids);
     if (!ids) return liana__fail_memory(error, "the update");
     liana_status status = device_ids(own, ids, error);
     if (own->count > 1) options.devices = ids;
@@ -120,14 +111,13 @@ static liana_status compile_text(whole_update *own, const char *text, liana__err
     if (status == LIANA_OK) {
         status = liana__pjrt_program_make(first->client, text, strlen(text), &options, &own->program, error);
     }
-    free(ids);
     return status == LIANA_OK ? status : liana__fail_within(error, "%s, compiling the update", first->name);
 }
 
 static liana_status print(const whole_update *own, bool locations, char **text, liana__error *error)
 {
     const liana__stablehlo_options options = {.name = "update",
-                                              .highest_precision = !own->devices[0].device->default_products,
+                                              .highest_precision = !device_of(own, 0)->default_products,
                                               .for_cpus = is_cpu(own),
                                               .locations = locations,
                                               .no_locations = !locations};
@@ -139,10 +129,9 @@ static liana_status print(const whole_update *own, bool locations, char **text, 
 static liana_status explain(whole_update *own, liana_status status, liana__error *error)
 {
     liana__error explained = {0};
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     if (print(own, true, &text, &explained) == LIANA_OK) {
         (void)!compile_text(own, text, &explained);
-        free(text);
         liana__pjrt_program_drop(own->program);
         own->program = NULL;
     }
@@ -153,20 +142,17 @@ static liana_status explain(whole_update *own, liana_status status, liana__error
 
 static liana_status compile(whole_update *own, liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     free(own->variables.items);
     LIANA_TRY(liana__stablehlo_whole_variables(&own->graphs.shape, &own->variables, error));
     LIANA_TRY(print(own, false, &text, error));
-    liana_status status = liana__dump_text(own->graphs.shape.leaves->context, "whole-update.mlir", text, error);
-    if (status == LIANA_OK) {
-        status = compile_text(own, text, error);
-        if (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY) status = explain(own, status, error);
-    }
-    free(text);
-    return status;
+    LIANA_TRY(liana__dump_text(own->graphs.shape.leaves->context, "whole-update.mlir", text, error));
+    const liana_status status = compile_text(own, text, error);
+    if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
+    return explain(own, status, error);
 }
 
-/* What the tables leave. */
+/* The memory that the tables leave. */
 static liana_status find_room_for_tables(const whole_update *own, int64_t all, int64_t *room, liana__error *error)
 {
     static const double MIB = 1 << 20;
@@ -177,11 +163,11 @@ static liana_status find_room_for_tables(const whole_update *own, int64_t all, i
                        "data.cache is device, but %s has no room for the data: %lld examples take %.1f MiB on each "
                        "device, and %.1f MiB are free there; set data.cache to memory, or use smaller images or fewer "
                        "examples",
-                       own->devices[0].device->name, (long long)own->plan.table_rows, (double)size / MIB,
+                       device_of(own, 0)->name, (long long)own->plan.table_rows, (double)size / MIB,
                        (double)(all > 0 ? all : 0) / MIB);
 }
 
-/* Compiles so many shards side by side; `recomputed` is the level of recompute.h. `room` is what they may take, of
+/* Compiles `side` shards side by side; `recomputed` is the level of recompute.h. `room` is their limit, of
  * `all_room`. */
 static liana_status compile_leaves(whole_update *own, int64_t side, int recomputed, int64_t all_room, int64_t *room,
                                    liana__error *error)
@@ -191,10 +177,16 @@ static liana_status compile_leaves(whole_update *own, int64_t side, int recomput
     if (own->graphs.shape.in_table) LIANA_TRY(find_room_for_tables(own, all_room, room, error));
     LIANA_TRY(liana__whole_graphs_build_update(&own->graphs, &own->plan, error));
     const liana_status status = compile(own, error);
-    const int64_t limit = liana__pjrt_limit(own->handles[0]);
+    const int64_t limit = liana__pjrt_limit(own->devices[0]);
     if (limit < *room) *room = limit;
     own->layout.places = own->graphs.shape.rounds * side;
     return status;
+}
+
+static liana_status advise(const whole_update *own, liana__error *error)
+{
+    return liana__pjrt_advise(device_of(own, 0), own->layout.size, own->program, own->devices[0]->memory_limit == 0,
+                              error);
 }
 
 static bool fits(const whole_update *own, liana_status status, int64_t room)
@@ -216,17 +208,16 @@ static liana_status compile_recomputed(whole_update *own, int64_t all_room, lian
             least = own->program->temporaries;
         }
     }
-    if (least >= 0) return liana__pjrt_fail_limit(own->handles[0], least, error);
-    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
-                              own->handles[0]->memory_limit == 0, error);
+    if (least >= 0) return liana__pjrt_fail_limit(own->devices[0], least, error);
+    return advise(own, error);
 }
 
-/* As many shards side by side as fit. Compilers for TPUs refuse what does not. */
+/* As many shards side by side as fit. Compilers for TPUs refuse programs that do not fit. */
 static liana_status compile_what_fits(whole_update *own, liana__error *error)
 {
-    const liana__pjrt_device *first = own->devices[0].device;
+    const liana__pjrt_device *first = device_of(own, 0);
     const int64_t all_room = (int64_t)liana__pjrt_device_room(first->client, first->number, own->count);
-    const bool may_recompute = own->handles[0]->memory_limit > 0;
+    const bool may_recompute = own->devices[0]->memory_limit > 0;
     int64_t room, side = own->plan.side_by_side ? liana__whole_places(&own->plan, own->count) : 1;
     liana_status status = compile_leaves(own, side, 0, all_room, &room, error);
     while (side > 1 && (status == LIANA_OUT_OF_MEMORY || (status == LIANA_OK && !fits(own, status, room)))) {
@@ -236,15 +227,14 @@ static liana_status compile_what_fits(whole_update *own, liana__error *error)
     if (fits(own, status, room) || (status != LIANA_OK && status != LIANA_OUT_OF_MEMORY)) return status;
     if (may_recompute) return compile_recomputed(own, all_room, error);
     if (status == LIANA_OK) return status; /* the compiler may be wrong */
-    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
-                              own->handles[0]->memory_limit == 0, error);
+    return advise(own, error);
 }
 
 static liana_status find_places(whole_update *own, liana__error *error)
 {
     const liana__variables *all = own->plan.variables;
-    own->places = calloc(own->variables.count + 1, sizeof *own->places);
-    own->versions = calloc(own->variables.count + 1, sizeof *own->versions);
+    own->places = liana__arena_allocate(&own->arena, (own->variables.count + 1) * sizeof *own->places);
+    own->versions = liana__arena_allocate(&own->arena, (own->variables.count + 1) * sizeof *own->versions);
     if (!own->places || !own->versions) return liana__fail_memory(error, "the update");
     for (size_t i = 0; i < own->variables.count; i++) {
         const liana__node *node = own->variables.items[i].node;
@@ -260,31 +250,26 @@ static liana_status make_lists(whole_update *own, liana__error *error)
 {
     const size_t arguments = own->graphs.shape.leaves->num_inputs + 3 + own->variables.count;
     const size_t results = 1 + own->variables.num_changed;
-    for (size_t i = 0; i < own->count; i++) {
-        whole_device *each = &own->devices[i];
-        each->arguments = calloc(arguments, sizeof *each->arguments);
-        each->results = calloc(results, sizeof *each->results);
-        if (i > 0) each->copies = calloc(own->variables.count + 1, sizeof *each->copies);
-        if (!each->arguments || !each->results || (i > 0 && !each->copies))
-            return liana__fail_memory(error, "the update");
+    const size_t columns = (size_t)liana__stablehlo_whole_columns(&own->graphs.shape);
+    liana__arena *arena = &own->arena;
+    own->copies = liana__arena_allocate(arena, own->count * own->variables.count * sizeof *own->copies);
+    own->arguments = liana__arena_allocate(arena, own->count * sizeof *own->arguments);
+    own->results = liana__arena_allocate(arena, own->count * sizeof *own->results);
+    own->downloaded = liana__arena_allocate(arena, own->plan.most_steps * columns * sizeof *own->downloaded);
+    for (size_t i = 0; !arena->failed && i < own->count; i++) {
+        own->arguments[i] = liana__arena_allocate(arena, arguments * sizeof **own->arguments);
+        own->results[i] = liana__arena_allocate(arena, results * sizeof **own->results);
     }
-    own->downloaded = calloc(own->plan.most_steps * (size_t)liana__stablehlo_whole_columns(&own->graphs.shape),
-                             sizeof *own->downloaded);
-    return own->downloaded ? LIANA_OK : liana__fail_memory(error, "the update");
+    return arena->failed ? liana__fail_memory(error, "the update") : LIANA_OK;
 }
 
 static liana_status set_up(whole_update *own, liana__device *const *devices, liana__error *error)
 {
     LIANA_TRY(liana__whole_graphs_begin(&own->graphs, &own->plan, own->count, error));
-    own->devices = calloc(own->count, sizeof *own->devices);
-    own->handles = calloc(own->count, sizeof(liana__device *));
-    if (!own->devices || !own->handles) return liana__fail_memory(error, "the update");
-    for (size_t i = 0; i < own->count; i++) {
-        own->devices[i].device = (liana__pjrt_device *)devices[i];
-        own->handles[i] = devices[i];
-    }
+    own->devices = liana__arena_copy(&own->arena, devices, own->count * sizeof *own->devices);
+    if (!own->devices) return liana__fail_memory(error, "the update");
     own->layout.components = own->components;
-    own->layout.devices = own->handles;
+    own->layout.devices = own->devices;
     own->tables = (liana__tables){.layout = &own->layout, .num_rows = own->plan.table_rows};
     if (own->plan.table_rows) own->layout.in_table = own->graphs.shape.in_table = own->in_table;
     LIANA_TRY(compile_what_fits(own, error));
@@ -329,22 +314,28 @@ static void memory_whole(const liana__whole *whole, liana__replica_memory *memor
 
 /* ---- the other devices' variables ---- */
 
+/* Where a device has a variable. */
+static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t number)
+{
+    if (device > 0) return &own->copies[device * own->variables.count + number];
+    return &own->plan.variables->items[own->places[number]].buffer;
+}
+
 static liana_status copy_variable(whole_update *own, size_t number, liana__error *error)
 {
     const liana__variable *from = &own->plan.variables->items[own->places[number]];
     const liana__buffer *buffer = from->buffer;
-    void *data = malloc(buffer->size);
+    LIANA__SCOPED_MEMORY void *data = malloc(buffer->size);
     if (!data) return liana__fail_memory(error, "the variables of another device");
-    liana_status status = liana__variable_read(from, data, error);
-    for (size_t i = 1; status == LIANA_OK && i < own->count; i++) {
-        status = liana__pjrt_upload(&own->devices[i].device->base, buffer->dtype, &buffer->shape, data,
-                                    &own->devices[i].copies[number], NULL, error);
+    LIANA_TRY(liana__variable_read(from, data, error));
+    for (size_t i = 1; i < own->count; i++) {
+        LIANA_TRY(liana__pjrt_upload(own->devices[i], buffer->dtype, &buffer->shape, data, buffer_of(own, i, number),
+                                     NULL, error));
     }
-    free(data);
-    return status;
+    return LIANA_OK;
 }
 
-/* Copies what others than this program have changed. */
+/* Copies variables that others than this program have changed. */
 static liana_status copy_variables(whole_update *own, liana__error *error)
 {
     for (size_t i = 0; own->count > 1 && i < own->variables.count; i++) {
@@ -354,13 +345,6 @@ static liana_status copy_variables(whole_update *own, liana__error *error)
         own->versions[i] = version;
     }
     return LIANA_OK;
-}
-
-/* Where a device has a variable. */
-static liana__buffer **buffer_of(const whole_update *own, size_t device, size_t number)
-{
-    if (device > 0) return &own->devices[device].copies[number];
-    return &own->plan.variables->items[own->places[number]].buffer;
 }
 
 /* ---- running ---- */
@@ -390,7 +374,7 @@ static liana_status gather(whole_update *own, size_t device, const liana__stagin
 {
     size_t count;
     liana__buffer *const *sent = liana__staging_buffers(staging, device, &count);
-    void **next = own->devices[device].arguments;
+    void **next = own->arguments[device];
     for (size_t i = 0; i < count; i++) {
         const bool in_table = i < own->layout.leaves->num_inputs && own->in_table[i] && own->graphs.shape.in_table;
         liana__buffer *buffer = in_table ? liana__tables_buffer(&own->tables, device, i) : sent[i];
@@ -408,42 +392,26 @@ static liana_status run(whole_update *own, liana__error *error)
 {
     const size_t num_arguments =
         own->layout.leaves->num_inputs + (own->graphs.shape.in_table ? 3 : 2) + own->variables.count;
-    const whole_device *first = &own->devices[0];
-    if (own->count == 1) {
-        return liana__pjrt_program_run(own->program, first->device->handle, first->arguments, num_arguments,
-                                       first->results, error);
-    }
-    void *const **arguments = calloc(own->count, sizeof(void *const *));
-    void ***results = calloc(own->count, sizeof(void **));
-    liana_status status = arguments && results ? LIANA_OK : liana__fail_memory(error, "the update");
-    for (size_t i = 0; status == LIANA_OK && i < own->count; i++) {
-        arguments[i] = own->devices[i].arguments;
-        results[i] = own->devices[i].results;
-    }
-    if (status == LIANA_OK) {
-        status = liana__pjrt_program_run_all(own->program, arguments, num_arguments, (void **const *)results, error);
-    }
-    free(arguments);
-    free(results);
-    return status;
+    return liana__pjrt_program_run(own->program, own->count == 1 ? device_of(own, 0)->handle : NULL, own->arguments,
+                                   num_arguments, own->results, error);
 }
 
 /* Takes over all results, also on failure. The rows of the first device are kept; those of others are the same. */
 static liana_status take_results(whole_update *own, size_t device, liana__error *error)
 {
-    whole_device *each = &own->devices[device];
+    liana__pjrt_device *each = device_of(own, device);
     const liana_shape shape =
         liana_shape_of((int64_t)own->plan.most_steps, liana__stablehlo_whole_columns(&own->graphs.shape));
     liana__buffer *other = NULL;
-    liana_status status = liana__pjrt_buffer_put(each->device, LIANA_F32, &shape, each->results[0],
+    liana_status status = liana__pjrt_buffer_put(each, LIANA_F32, &shape, own->results[device][0],
                                                  device == 0 ? &own->rows : &other, error);
     liana__pjrt_buffer_destroy(other);
     for (size_t i = 0; i < own->variables.count; i++) {
         const liana__stablehlo_variable *variable = &own->variables.items[i];
         if (variable->result < 0) continue;
         liana__buffer **place = buffer_of(own, device, i);
-        liana_status one = liana__pjrt_buffer_put(each->device, variable->node->dtype, &variable->node->shape,
-                                                  each->results[variable->result], place, error);
+        liana_status one = liana__pjrt_buffer_put(each, variable->node->dtype, &variable->node->shape,
+                                                  own->results[device][variable->result], place, error);
         if (status == LIANA_OK) status = one;
     }
     return status;
@@ -459,14 +427,13 @@ static void mark_gone(const whole_update *own)
 
 static liana_status fail_run(whole_update *own, liana_status status, liana__error *error)
 {
-    own->devices[0].device->client->has_failed = true;
+    device_of(own, 0)->client->has_failed = true;
     mark_gone(own);
     const liana__error was = *error;
     liana__pjrt_fail_at_place(own->graphs.shape.leaves, was.message, status, error);
-    liana__fail_within(error, "%s, running the update", own->devices[0].device->name);
+    liana__fail_within(error, "%s, running the update", device_of(own, 0)->name);
     if (status != LIANA_OUT_OF_MEMORY) return status;
-    return liana__pjrt_advise(own->devices[0].device, own->layout.size, own->program,
-                              own->handles[0]->memory_limit == 0, error);
+    return advise(own, error);
 }
 
 static liana_status launch_whole(liana__whole *whole, const float *scalars, liana__error *error)

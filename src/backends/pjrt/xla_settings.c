@@ -3,6 +3,7 @@
 
 #include "backends/pjrt/compile_options.h"
 #include "backends/pjrt/program_cache.h"
+#include "base/scoped.h"
 
 #include <string.h>
 
@@ -34,7 +35,7 @@ static bool read_varint(bytes *from, uint64_t *value)
     return false;
 }
 
-/* Takes the next field off. Returns false at the end, and where there is none. */
+/* Takes the next field off. Returns false at the end, and where there are no settings. */
 static bool next_field(bytes *from, field *read)
 {
     uint64_t key, size = 0;
@@ -97,22 +98,15 @@ static const char NOTHING[] = "module @settings {\n"
 
 static liana_status compile_nothing(const liana__pjrt_client *client, void **loaded, liana__error *error)
 {
-    liana__text options = {0};
+    LIANA__SCOPED(liana__text) options = {0};
     liana__pjrt_compile_options_write(&(liana__pjrt_compile_options){0}, &options);
-    liana__pjrt_program_text text = {
-        .head = {.struct_size = sizeof text},
-        .code = NOTHING,
-        .code_size = strlen(NOTHING),
-        .format = "mlir",
-        .format_size = strlen("mlir"),
-    };
+    if (options.failed) return liana__fail_memory(error, "a program");
+    const liana__pjrt_program_text text = liana__pjrt_stablehlo(NOTHING, strlen(NOTHING));
     liana__pjrt_compile_args args = {.client = client->handle,
                                      .program = &text,
                                      .options = options.data,
                                      .options_size = options.length};
-    liana_status status = options.failed ? liana__fail_memory(error, "a program")
-                                         : liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
-    liana__text_free(&options);
+    const liana_status status = liana__pjrt_call(&client->plugin, LIANA__PJRT_CLIENT_COMPILE, &args, error);
     *loaded = args.executable;
     return status;
 }
@@ -120,7 +114,7 @@ static liana_status compile_nothing(const liana__pjrt_client *client, void **loa
 liana_status liana__xla_settings_read(const liana__pjrt_client *client, liana__text *settings, liana__error *error)
 {
     const liana__pjrt_plugin *plugin = &client->plugin;
-    void *loaded;
+    void *loaded = NULL;
     LIANA_TRY(compile_nothing(client, &loaded, error));
     liana__pjrt_serialize_args program = {0};
     if (liana__program_serialize(plugin, loaded, &program)) {

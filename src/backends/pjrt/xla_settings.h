@@ -1,5 +1,5 @@
 /* xla_settings.h - XLA's own settings (DebugOptions) in a plugin. Some can only be changed by a program's options that
- * repeat all of them; a plugin tells what they are within a program that it writes out. */
+ * repeat all of them; a plugin tells them within a program that it writes out. */
 #ifndef LIANA_BACKENDS_PJRT_XLA_SETTINGS_H
 #define LIANA_BACKENDS_PJRT_XLA_SETTINGS_H
 

@@ -1,6 +1,6 @@
 /* The reference device: each node's plain loop, in order, each with memory of its own. Slow and simple on purpose: it
  * shares neither the kernels nor the memory plan with the devices that are checked against it. It keeps denormal
- * numbers, whatever the caller's thread does.
+ * numbers, whatever the setting of the caller's thread.
  *
  * It behaves like an accelerator, so that the device contract is tested where there is none: an upload copies as late
  * as it may, results always come in new buffers, a donated buffer loses its contents, and shards have one static size.
@@ -13,6 +13,7 @@
 
 #include "base/denormals.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 typedef struct reference_executable {
     liana__executable base;
     const liana_graph *graph;
-    liana_graph *rewritten; /* what the graph asked for, or NULL */
+    liana_graph *rewritten; /* the graph rewritten by passes that it asked for, or NULL */
     bool *needed;
     void **values; /* by node id; those of inputs and variables are borrowed for the time of an execution */
 } reference_executable;
@@ -99,13 +100,10 @@ static liana_status compile(liana__device *device, const liana_graph *graph, lia
 
 static liana_status run_node(reference_executable *executable, const liana__node *node, liana__error *error)
 {
-    const void **src = malloc((node->num_inputs + 1) * sizeof *src);
+    LIANA__SCOPED_MEMORY const void **src = malloc((node->num_inputs + 1) * sizeof *src);
     if (!src) return liana__fail_memory(error, node->op->name);
     for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = executable->values[node->inputs[i]->id];
-    const liana_status status =
-        liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
-    free(src);
-    return status;
+    return liana__kernel_run_once(liana__reference_kernel(node), node, src, executable->values[node->id], error);
 }
 
 /* Makes buffers for all results, before anything is donated: a failure changes nothing. `made` [outputs, then
@@ -121,7 +119,7 @@ static liana_status make_results(reference_executable *executable, liana__buffer
     return LIANA_OK;
 }
 
-/* Puts the results where the caller finds them. What was there is donated. */
+/* Puts the results where the caller finds them. A buffer that was there is donated. */
 static void give_results(const reference_executable *executable, liana__execution *execution,
                          liana__buffer *const *made)
 {
@@ -159,7 +157,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__check_execution(graph, execution, false, error));
     size_t count = liana__graph_num_results(graph);
-    liana__buffer **made = calloc(count + 1, sizeof *made);
+    LIANA__SCOPED_MEMORY liana__buffer **made = calloc(count + 1, sizeof *made);
     if (!made) return liana__fail_memory(error, "the results");
     const liana__denormals before = liana__denormals_keep();
     liana_status status = run_nodes(executable, execution, error);
@@ -170,7 +168,6 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     } else {
         for (size_t i = 0; i < count; i++) liana__reference_buffer_destroy(made[i]);
     }
-    free(made);
     return status;
 }
 

@@ -63,7 +63,7 @@ void liana__reference_donate(liana__buffer *base, const char *to)
     reference_buffer *buffer = (reference_buffer *)base;
     liana__reference_device *device = (liana__reference_device *)base->device;
     atomic_fetch_sub(&device->base.bytes_held, base->size);
-    memset(buffer->own.data, 0xFF, base->size); /* NaN, for whoever still reads it */
+    memset(buffer->own.data, 0xFF, base->size); /* NaN, for later readers */
     free(buffer->own.data);
     buffer->own.data = NULL;
     buffer->donated_to = to ? strdup(to) : NULL;

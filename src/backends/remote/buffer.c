@@ -2,8 +2,7 @@
 #include "backends/remote/device.h"
 
 #include "base/memory.h"
-
-#include <stdlib.h>
+#include "base/scoped.h"
 
 typedef struct upload_fence {
     liana__served_device *device;
@@ -19,20 +18,18 @@ liana_status liana__served_buffer_make(liana__device *base, liana_dtype dtype, c
                                        liana__buffer **out, liana__error *error)
 {
     liana__served_device *device = (liana__served_device *)base;
-    liana__served_buffer *buffer = calloc(1, sizeof *buffer);
+    LIANA__SCOPED_MEMORY liana__served_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer) return liana__fail_memory(error, "a buffer");
     pthread_mutex_lock(&device->mutex);
     liana_status status = liana__served_take_number(&device->buffers, &buffer->number, error);
     pthread_mutex_unlock(&device->mutex);
-    if (status != LIANA_OK) {
-        free(buffer);
-        return status;
-    }
+    LIANA_TRY(status);
     buffer->base =
         (liana__buffer){.device = base, .dtype = dtype, .shape = *shape, .size = liana__byte_size(dtype, shape)};
     atomic_fetch_add(&base->bytes_held, buffer->base.size);
     liana__served_buffer_touch(&buffer->base);
     *out = &buffer->base;
+    buffer = NULL;
     return LIANA_OK;
 }
 
@@ -65,57 +62,49 @@ liana_status liana__served_upload(liana__device *base, liana_dtype dtype, const 
 {
     liana__served_device *device = (liana__served_device *)base;
     liana__buffer *donated = *out, *buffer;
-    upload_fence *made = fence ? calloc(1, sizeof *made) : NULL;
+    LIANA__SCOPED_MEMORY upload_fence *made = fence ? calloc(1, sizeof *made) : NULL;
     liana__text text = {0};
     uint64_t number;
-    if (fence) {
-        *fence = NULL;
-        if (!made) return liana__fail_memory(error, "an upload");
-    }
-    liana_status status = choose_buffer(base, dtype, shape, donated, &buffer, error);
-    if (status == LIANA_OK) {
-        liana__wire_put_u32(&text, ((liana__served_buffer *)buffer)->number);
-        liana__wire_put_type(&text, dtype, shape);
-        status = liana__served_ask(device, LIANA__SERVED_UPLOAD, &text, data, buffer->size, &number, error);
-        if (status == LIANA_OK && !fence) status = liana__served_await(device, number, NULL, NULL, error);
-        if (status != LIANA_OK && buffer != donated) liana__served_buffer_destroy(buffer);
-    }
+    if (fence) *fence = NULL;
+    if (fence && !made) return liana__fail_memory(error, "an upload");
+    LIANA_TRY(choose_buffer(base, dtype, shape, donated, &buffer, error));
+    liana__wire_put_u32(&text, ((liana__served_buffer *)buffer)->number);
+    liana__wire_put_type(&text, dtype, shape);
+    liana_status status = liana__served_ask(device, LIANA__SERVED_UPLOAD, &text, data, buffer->size, &number, error);
+    if (status == LIANA_OK && !fence) status = liana__served_await(device, number, NULL, NULL, error);
     if (status != LIANA_OK) {
-        free(made);
+        if (buffer != donated) liana__served_buffer_destroy(buffer);
         return status;
     }
     if (donated && donated != buffer) liana__served_buffer_destroy(donated);
     liana__served_buffer_touch(buffer);
     *out = buffer;
-    if (made) *made = (upload_fence){device, number};
-    if (fence) *fence = (liana__fence *)(void *)made;
+    if (fence) {
+        *made = (upload_fence){device, number};
+        *fence = (liana__fence *)(void *)made;
+        made = NULL;
+    }
     return LIANA_OK;
 }
 
 liana_status liana__served_wait(liana__fence *opaque, liana__error *error)
 {
-    upload_fence *fence = (upload_fence *)(void *)opaque;
-    if (!fence) return LIANA_OK;
-    liana_status status = liana__served_await(fence->device, fence->number, NULL, NULL, error);
-    free(fence);
-    return status;
+    LIANA__SCOPED_MEMORY upload_fence *fence = (upload_fence *)(void *)opaque;
+    return fence ? liana__served_await(fence->device, fence->number, NULL, NULL, error) : LIANA_OK;
 }
 
 liana_status liana__served_download(const liana__buffer *base, void *data, liana__error *error)
 {
     liana__served_device *device = (liana__served_device *)base->device;
-    liana__service_message answer;
+    LIANA__SCOPED_MEMORY uint8_t *answer = NULL;
     liana__wire wire;
     liana__text text = {0};
     liana__wire_put_u32(&text, ((const liana__served_buffer *)base)->number);
     LIANA_TRY(liana__served_call(device, LIANA__SERVED_DOWNLOAD, &text, NULL, 0, &answer, &wire, error));
-    liana_status status = LIANA_OK;
-    if (liana__wire_left(&wire) == base->size) {
-        memcpy(data, wire.next, base->size);
-    } else {
-        status = liana__fail(error, LIANA_INVALID_DATA, "%s: found %zu bytes of a buffer, expected %zu", device->name,
-                             liana__wire_left(&wire), base->size);
+    if (liana__wire_left(&wire) != base->size) {
+        return liana__fail(error, LIANA_INVALID_DATA, "%s: found %zu bytes of a buffer, expected %zu", device->name,
+                           liana__wire_left(&wire), base->size);
     }
-    free(answer.bytes);
-    return status;
+    memcpy(data, wire.next, base->size);
+    return LIANA_OK;
 }

@@ -34,7 +34,7 @@ typedef struct liana__served_device {
     uint32_t *dropped; /* buffers that the server has not been told of yet */
     size_t num_dropped, dropped_capacity;
     size_t count; /* devices that the name means */
-    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is none */
+    uint32_t isa; /* 1 + the instruction set of a server's CPU; 0: the device is no CPU */
 } liana__served_device;
 
 typedef struct liana__served_buffer {
@@ -42,26 +42,29 @@ typedef struct liana__served_buffer {
     uint32_t number;
 } liana__served_buffer;
 
-/* Connects to a server, and opens no device yet. `name` is what messages call it. The backend's `close` closes it. */
+/* Connects to a server, and opens no device yet. `name` is its name in messages. The backend's `close` closes it. */
 liana_status liana__served_connect(liana_context *context, const liana__service_place *place, const char *name,
                                    liana__served_device **device, liana__error *error);
-/* Who asks, as OPEN and DEVICES begin. */
+/* The client, at the head of OPEN and DEVICES. */
 void liana__served_put_client(liana__text *text);
 
 /* Begins a request; `more` follows its bytes, which the call frees. *number (NULL: nobody waits) is for
  * liana__served_await. Errors: UNAVAILABLE with the device and where it is. */
 liana_status liana__served_ask(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
                                const void *more, size_t num_more, uint64_t *number, liana__error *error);
-/* Waits for an answer. `answer` (NULL: only the status is wanted) is what it gives; the caller frees answer->bytes.
- * Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
-liana_status liana__served_await(liana__served_device *device, uint64_t number, liana__service_message *answer,
-                                 liana__wire *wire, liana__error *error);
+/* Waits for an answer. `answer` (NULL: only the status is wanted) is its bytes, which `wire` reads and the caller
+ * frees. Errors: the server's, with the device's name; that of an earlier request for which nobody has waited. */
+liana_status liana__served_await(liana__served_device *device, uint64_t number, uint8_t **answer, liana__wire *wire,
+                                 liana__error *error);
 /* Lets an execution run on, and waits for the one LIANA__SERVED_AHEAD before it. Errors: those of earlier requests. */
 liana_status liana__served_run_ahead(liana__served_device *device, uint64_t number, liana__error *error);
 /* Both. */
 liana_status liana__served_call(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
-                                const void *more, size_t num_more, liana__service_message *answer, liana__wire *wire,
+                                const void *more, size_t num_more, uint8_t **answer, liana__wire *wire,
                                 liana__error *error);
+/* Whether an answer could be read. */
+liana_status liana__served_check_answer(const liana__served_device *device, const liana__wire *wire,
+                                        liana__error *error);
 
 /* A number that is not used. Errors: OUT_OF_MEMORY if there are too many. */
 liana_status liana__served_take_number(liana__served_numbers *numbers, uint32_t *number, liana__error *error);

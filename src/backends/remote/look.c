@@ -2,10 +2,9 @@
 #include "backends/remote/look.h"
 
 #include "backends/remote/device.h"
+#include "base/scoped.h"
 
-#include <stdlib.h>
-
-/* NULL for what the server does not know. */
+/* NULL if the server does not know it. */
 static const char *read_text(liana__wire *wire, liana__arena *arena)
 {
     char text[LIANA__SERVED_TEXT];
@@ -13,7 +12,7 @@ static const char *read_text(liana__wire *wire, liana__arena *arena)
     return *text ? liana__arena_string(arena, text) : NULL;
 }
 
-/* -1 for what the server does not know, and for what is no number of bytes. */
+/* -1 if the server does not know it, and for a number that is no size. */
 static int64_t read_bytes(liana__wire *wire)
 {
     const uint64_t bytes = liana__wire_u64(wire);
@@ -47,21 +46,19 @@ static liana_status read_list(liana__wire *wire, const char *server, const char 
         facts.address = own_address;
         if (!wire->failed) LIANA_TRY(liana__device_list_add(list, &facts, error));
     }
-    if (!wire->failed) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "%s: the server's answer cannot be read", server);
+    return LIANA_OK;
 }
 
 static liana_status ask(liana__served_device *device, const char *server, const char *address, liana_device_list *list,
                         liana__error *error)
 {
     liana__text text = {0};
-    liana__service_message answer;
+    LIANA__SCOPED_MEMORY uint8_t *answer = NULL;
     liana__wire wire;
     liana__served_put_client(&text);
     LIANA_TRY(liana__served_call(device, LIANA__SERVED_DEVICES, &text, NULL, 0, &answer, &wire, error));
-    liana_status status = read_list(&wire, server, address, list, error);
-    free(answer.bytes);
-    return status;
+    LIANA_TRY(read_list(&wire, server, address, list, error));
+    return liana__served_check_answer(device, &wire, error);
 }
 
 liana_status liana__served_look(liana_context *context, const char *text, liana_device_list *list, liana__error *error)

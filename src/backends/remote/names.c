@@ -1,6 +1,7 @@
 /* Reads names of remote devices, and finds out where their servers are. */
 #include "backends/remote/names.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "base/waiting.h"
 #include "distribute/transport/cluster_found.h"
@@ -131,7 +132,7 @@ liana_status liana__served_local_name(const char *device, const char **local, li
                            device, hosts[i], hosts[i]);
     }
     *local = device;
-    /* A number, and nothing that could be the path of a library: clients do not choose what code runs here. */
+    /* A number, and nothing that could be the path of a library: clients do not choose the code that runs here. */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *digits = device + strlen(kinds[i]), *end = digits;
         if (!liana__starts_with(device, kinds[i])) continue;
@@ -146,10 +147,6 @@ liana_status liana__served_local_name(const char *device, const char **local, li
 /* ---- the cluster of a context ---- */
 
 static const char kind[] = "cluster of servers";
-
-static void no_function(void)
-{
-}
 
 static liana_status add_job(liana__served_cluster *cluster, const char *name, size_t num_tasks, liana__arena *arena,
                             liana__served_job **job, liana__error *error)
@@ -189,7 +186,7 @@ liana_status liana__served_use_cluster(liana_context *context, const liana__clus
     cluster->heartbeat = options->heartbeat;
     LIANA_TRY(add_strings(cluster, "worker", &options->workers, arena, error));
     LIANA_TRY(add_strings(cluster, "ps", &options->servers, arena, error));
-    return liana__context_register(context, kind, kind, no_function, cluster);
+    return liana__context_register(context, kind, kind, NULL, cluster);
 }
 
 static liana_status read_job(const liana__value *map, size_t number, liana__arena *arena,
@@ -249,17 +246,16 @@ liana_status liana__served_find_cluster(const liana_context *context, liana__are
 
 static liana_status fail_job(const liana__served_name *name, const liana__served_cluster *cluster, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < cluster->num_jobs; i++) {
         liana__text_add(&text, "%s%s", i ? ", " : "", cluster->jobs[i].name);
     }
-    liana__fail(error, LIANA_INVALID_CONFIG,
-                cluster->num_jobs ? "there is no job '%s' in the cluster of %s, which has: %s"
-                                  : "there is no job '%s', since no cluster is named: say where its servers are in "
-                                    "'cluster' or TF_CONFIG%.0s%.0s",
-                name->job, cluster->source ? cluster->source : "", text.data ? text.data : "");
-    liana__text_free(&text);
-    return LIANA_INVALID_CONFIG;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       cluster->num_jobs
+                           ? "there is no job '%s' in the cluster of %s, which has: %s"
+                           : "there is no job '%s', since no cluster is named: say where its servers are in "
+                             "'cluster' or TF_CONFIG%.0s%.0s",
+                       name->job, cluster->source ? cluster->source : "", text.data ? text.data : "");
 }
 
 liana_status liana__served_resolve(const liana__served_name *name, const liana__served_cluster *cluster,

@@ -31,7 +31,7 @@ liana_status liana__served_name_read(const char *text, liana__arena *arena, lian
 const char *liana__served_name_print(const liana__served_name *name, size_t task, liana__arena *arena);
 
 /* The device of a server that `kind[:number]` names, as this process opens it: "cpu:0" is "cpu". Errors: INVALID_CONFIG
- * for what a server does not offer, and for a number that is not there. */
+ * for a device that a server does not offer, and for a number that is not there. */
 liana_status liana__served_local_name(const char *device, const char **local, liana__error *error) LIANA_MUST_USE;
 
 typedef struct liana__served_job {
@@ -51,7 +51,7 @@ typedef struct liana__served_cluster {
 } liana__served_cluster;
 
 /* Names the servers of this context's devices: the jobs worker and ps are cluster.workers and cluster.servers. Copies
- * all. Errors: INVALID_CONFIG for an address that is none, OUT_OF_MEMORY. */
+ * all. Errors: INVALID_CONFIG for a wrong address, OUT_OF_MEMORY. */
 liana_status liana__served_use_cluster(liana_context *context, const liana__cluster_options *options,
                                        liana__error *error) LIANA_MUST_USE;
 /* The cluster that was named, or that of TF_CONFIG, or none. LIANA_CLUSTER_KEYS names the keys where nothing else does.

@@ -50,7 +50,7 @@ static liana_status collect(liana_context *context, const liana__served_account 
     list->items[0].memory = (int64_t)account->limit;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         liana__error missing;
-        /* What is missing is not offered. */
+        /* Missing devices are not offered. */
         if (liana__pjrt_list_devices(list, context, kinds[i], &missing) == LIANA_OUT_OF_MEMORY) {
             return liana__fail_memory(error, "the list of devices");
         }

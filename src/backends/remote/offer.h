@@ -1,4 +1,4 @@
-/* offer.h - what a server says about its devices. */
+/* offer.h - a server's list of its devices. */
 #ifndef LIANA_BACKENDS_REMOTE_OFFER_H
 #define LIANA_BACKENDS_REMOTE_OFFER_H
 

@@ -3,8 +3,10 @@
 #include "backends/remote/device.h"
 #include "backends/remote/names.h"
 
+#include "backends/make_executable.h"
 #include "backends/shard_loop.h"
 #include "base/context.h"
+#include "base/scoped.h"
 #include "ir/graph_file.h"
 
 #include <stdio.h>
@@ -14,11 +16,12 @@
 typedef struct remote_executable {
     liana__executable base;
     const liana_graph *graph;
+    bool has_number, is_there; /* so far */
     uint32_t number;
     bool *assigned; /* by variable */
 } remote_executable;
 
-/* What a server's device is, where its shards have one static size. */
+/* A server's device whose shards have one static size. */
 static const liana__backend static_remote;
 
 /* ---- open and close ---- */
@@ -35,7 +38,7 @@ static void close_device(liana__device *base)
     free(device);
 }
 
-/* Who asks, for the server's messages. */
+/* The client, for the server's messages. */
 void liana__served_put_client(liana__text *text)
 {
     char host[128] = "", who[192];
@@ -48,7 +51,7 @@ void liana__served_put_client(liana__text *text)
 static liana_status greet(liana__served_device *device, const char *name, liana__error *error)
 {
     liana__text text = {0};
-    liana__service_message answer;
+    LIANA__SCOPED_MEMORY uint8_t *answer = NULL;
     liana__wire wire;
     char backend[LIANA__SERVED_TEXT], description[LIANA__SERVED_TEXT];
     liana__served_put_client(&text);
@@ -59,10 +62,7 @@ static liana_status greet(liana__served_device *device, const char *name, liana_
     device->isa = liana__wire_u32(&wire);
     uint64_t count = liana__wire_u64(&wire), limit = liana__wire_u64(&wire);
     liana__wire_text(&wire, description);
-    free(answer.bytes);
-    if (wire.failed) {
-        return liana__fail(error, LIANA_INVALID_DATA, "%s: the server's answer cannot be read", device->name);
-    }
+    LIANA_TRY(liana__served_check_answer(device, &wire, error));
     if (static_leaves) device->base.backend = &static_remote;
     liana__log(device->base.context, LIANA__LOG_EXEC, "%s: %s, %s; %llu devices, %llu MiB", device->name, backend,
                description, (unsigned long long)count, (unsigned long long)limit >> 20);
@@ -119,17 +119,13 @@ static liana_status open_device(liana_context *context, const liana__device_requ
                                 liana__error *error)
 {
     liana__served_name name;
-    liana__arena arena = {0};
-    liana_status status = liana__served_name_read(request->name, &arena, &name, error);
-    if (status == LIANA_OK && !name.address && (!name.job || strcmp(name.job, "localhost") == 0)) {
-        liana__device_request local = *request;
-        status = liana__served_local_name(name.device, &local.name, error);
-        if (status == LIANA_OK) status = liana__device_open_request(context, &local, out, error);
-    } else if (status == LIANA_OK) {
-        status = open_there(context, request, &name, &arena, out, error);
-    }
-    liana__arena_free(&arena);
-    return status;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA_TRY(liana__served_name_read(request->name, &arena, &name, error));
+    const bool is_own = !name.address && (!name.job || strcmp(name.job, "localhost") == 0);
+    if (!is_own) return open_there(context, request, &name, &arena, out, error);
+    liana__device_request local = *request;
+    LIANA_TRY(liana__served_local_name(name.device, &local.name, error));
+    return liana__device_open_request(context, &local, out, error);
 }
 
 bool liana__served_is_cpu(const liana__device *device, liana__isa *isa)
@@ -153,14 +149,14 @@ static void destroy_executable(liana__executable *base)
     remote_executable *executable = (remote_executable *)base;
     if (!executable) return;
     liana__served_device *device = (liana__served_device *)base->device;
-    liana__text text = {0};
-    liana__error ignored;
-    liana__wire_put_u32(&text, executable->number);
-    /* A server that is gone has no program either. */
-    liana_status status = liana__served_ask(device, LIANA__SERVED_DROP, &text, NULL, 0, NULL, &ignored);
-    (void)status;
+    if (executable->is_there) {
+        liana__text text = {0};
+        liana__wire_put_u32(&text, executable->number);
+        /* A server that is gone has no program either. */
+        (void)!liana__served_ask(device, LIANA__SERVED_DROP, &text, NULL, 0, NULL, NULL);
+    }
     pthread_mutex_lock(&device->mutex);
-    liana__served_give_number(&device->executables, executable->number);
+    if (executable->has_number) liana__served_give_number(&device->executables, executable->number);
     pthread_mutex_unlock(&device->mutex);
     free(executable->assigned);
     free(executable);
@@ -170,24 +166,20 @@ static liana_status compile_there(remote_executable *executable, liana__error *e
 {
     liana__served_device *device = (liana__served_device *)executable->base.device;
     liana__text text = {0};
-    liana__service_message answer;
+    LIANA__SCOPED_MEMORY uint8_t *answer = NULL;
     liana__wire wire;
-    uint8_t *bytes;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__graph_write(executable->graph, &bytes, &size, error));
     liana__wire_put_u32(&text, executable->number);
     liana__wire_put_u64(&text, device->base.memory_limit);
-    liana_status status = liana__served_call(device, LIANA__SERVED_COMPILE, &text, bytes, size, &answer, &wire, error);
-    free(bytes);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__served_call(device, LIANA__SERVED_COMPILE, &text, bytes, size, &answer, &wire, error));
     executable->base.workspace_size = (size_t)liana__wire_u64(&wire);
     executable->base.recomputed.num_segments = (size_t)liana__wire_u64(&wire);
     executable->base.recomputed.workspace_before = (size_t)liana__wire_u64(&wire);
     executable->base.recomputed.flops = liana__wire_double(&wire);
     executable->base.recomputed.flops_before = liana__wire_double(&wire);
-    free(answer.bytes);
-    if (!wire.failed) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_DATA, "%s: the server's answer cannot be read", device->name);
+    return liana__served_check_answer(device, &wire, error);
 }
 
 static liana_status note_assigned(remote_executable *executable, liana__error *error)
@@ -196,43 +188,31 @@ static liana_status note_assigned(remote_executable *executable, liana__error *e
     executable->assigned = calloc(graph->num_variables + 1, sizeof *executable->assigned);
     if (!executable->assigned) return liana__fail_memory(error, "a program");
     for (size_t i = 0; i < graph->num_assignments; i++) {
-        size_t place = 0;
-        while (graph->variables[place] != graph->assignments[i].variable) place++;
-        executable->assigned[place] = true;
+        executable->assigned[liana__graph_place(graph, graph->assignments[i].variable)] = true;
     }
     return LIANA_OK;
 }
 
-static liana_status compile(liana__device *base, const liana_graph *graph, liana__executable **out, liana__error *error)
+static liana_status build_executable(liana__executable *base, const liana_graph *graph, liana__error *error)
 {
-    *out = NULL;
-    liana__served_device *device = (liana__served_device *)base;
-    remote_executable *executable = calloc(1, sizeof *executable);
-    if (!executable) return liana__fail_memory(error, "a program");
-    executable->base = (liana__executable){.device = base,
-                                           .num_inputs = graph->num_inputs,
-                                           .num_variables = graph->num_variables,
-                                           .num_outputs = graph->num_outputs};
+    liana__served_device *device = (liana__served_device *)base->device;
+    remote_executable *executable = (remote_executable *)base;
     executable->graph = graph;
     pthread_mutex_lock(&device->mutex);
-    liana_status status = liana__served_take_number(&device->executables, &executable->number, error);
+    const liana_status status = liana__served_take_number(&device->executables, &executable->number, error);
     pthread_mutex_unlock(&device->mutex);
-    if (status != LIANA_OK) {
-        free(executable);
-        return status;
-    }
-    status = note_assigned(executable, error);
-    if (status == LIANA_OK) status = compile_there(executable, error);
-    if (status != LIANA_OK) {
-        pthread_mutex_lock(&device->mutex);
-        liana__served_give_number(&device->executables, executable->number);
-        pthread_mutex_unlock(&device->mutex);
-        free(executable->assigned);
-        free(executable);
-        return status;
-    }
-    *out = &executable->base;
+    LIANA_TRY(status);
+    executable->has_number = true;
+    LIANA_TRY(note_assigned(executable, error));
+    LIANA_TRY(compile_there(executable, error));
+    executable->is_there = true;
     return LIANA_OK;
+}
+
+static liana_status compile(liana__device *device, const liana_graph *graph, liana__executable **out,
+                            liana__error *error)
+{
+    return liana__make_executable(device, graph, sizeof(remote_executable), build_executable, out, error);
 }
 
 static liana_status make_ready(liana__executable *base, liana__error *error)
@@ -289,7 +269,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const remote_executable *executable = (remote_executable *)base;
     const liana_graph *graph = executable->graph;
     LIANA_TRY(liana__check_execution(graph, execution, false, error));
-    liana__buffer **outputs = calloc(graph->num_outputs + 1, sizeof(liana__buffer *));
+    LIANA__SCOPED_MEMORY liana__buffer **outputs = calloc(graph->num_outputs + 1, sizeof(liana__buffer *));
     if (!outputs) return liana__fail_memory(error, "the results");
     liana_status status = make_outputs(executable, execution, outputs, error);
     if (status == LIANA_OK) status = run_there(executable, execution, outputs, error);
@@ -304,7 +284,6 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     for (size_t i = 0; status == LIANA_OK && i < graph->num_variables; i++) {
         if (executable->assigned[i]) liana__served_buffer_touch(execution->variables[i]);
     }
-    free(outputs);
     return status;
 }
 

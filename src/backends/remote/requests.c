@@ -2,6 +2,7 @@
 #include "backends/remote/device.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 
@@ -64,7 +65,7 @@ static liana_status send(liana__served_device *device, uint32_t kind, const lian
 /* Tells the server of buffers that are not needed any more. */
 static liana_status send_dropped(liana__served_device *device, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     if (device->num_dropped == 0) return LIANA_OK;
     liana__wire_put_u32(&text, (uint32_t)device->num_dropped);
     for (size_t i = 0; i < device->num_dropped; i++) {
@@ -72,14 +73,12 @@ static liana_status send_dropped(liana__served_device *device, liana__error *err
         liana__served_give_number(&device->buffers, device->dropped[i]);
     }
     device->num_dropped = 0;
-    liana_status status = send(device, LIANA__SERVED_FREE, &text, NULL, 0, error);
-    liana__text_free(&text);
-    return status;
+    return send(device, LIANA__SERVED_FREE, &text, NULL, 0, error);
 }
 
 /* ---- answers; called with the mutex ---- */
 
-/* Reads what every answer begins with. */
+/* Reads the head of every answer. */
 static liana_status read_answer(const liana__served_device *device, const liana__service_message *answer,
                                 liana__wire *wire, liana__error *error)
 {
@@ -156,8 +155,8 @@ liana_status liana__served_ask(liana__served_device *device, liana__served_kind 
     return status;
 }
 
-liana_status liana__served_await(liana__served_device *device, uint64_t number, liana__service_message *answer,
-                                 liana__wire *wire, liana__error *error)
+liana_status liana__served_await(liana__served_device *device, uint64_t number, uint8_t **answer, liana__wire *wire,
+                                 liana__error *error)
 {
     liana__service_message last;
     liana__wire ignored;
@@ -170,11 +169,18 @@ liana_status liana__served_await(liana__served_device *device, uint64_t number, 
     }
     pthread_mutex_unlock(&device->mutex);
     if (answer && status == LIANA_OK) {
-        *answer = last;
+        *answer = last.bytes;
     } else {
         free(last.bytes);
     }
     return status;
+}
+
+liana_status liana__served_check_answer(const liana__served_device *device, const liana__wire *wire,
+                                        liana__error *error)
+{
+    if (!wire->failed) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "%s: the server's answer cannot be read", device->name);
 }
 
 liana_status liana__served_run_ahead(liana__served_device *device, uint64_t number, liana__error *error)
@@ -197,7 +203,7 @@ liana_status liana__served_run_ahead(liana__served_device *device, uint64_t numb
 }
 
 liana_status liana__served_call(liana__served_device *device, liana__served_kind kind, liana__text *bytes,
-                                const void *more, size_t num_more, liana__service_message *answer, liana__wire *wire,
+                                const void *more, size_t num_more, uint8_t **answer, liana__wire *wire,
                                 liana__error *error)
 {
     uint64_t number;

@@ -1,14 +1,14 @@
-/* A server of devices: one thread reads what comes (the caller's), and each client has one that does what it asks
- * for. */
+/* A server of devices: one thread reads messages (the caller's), and each client has one that does its requests. */
 #include "backends/remote/server.h"
 
 #include "backends/remote/session.h"
 #include "backends/remote/wire.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
+#include "base/thread_start.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ enum { MOST_WAITING = 65536, REFUSED = LIANA__SERVED_KINDS };
 
 typedef struct message_list {
     liana__service_message *items;
-    size_t first, end, capacity; /* what waits is [first, end) */
+    size_t first, end, capacity; /* waiting requests are [first, end) */
 } message_list;
 
 typedef struct server_client {
@@ -33,7 +33,7 @@ typedef struct server_client {
     bool is_leaving;    /* no more requests: the thread ends */
     const char *reason; /* why the server lets it go; static */
     bool is_done;       /* it has ended, and the session is gone */
-    bool is_open;       /* it has a device: `who` says which */
+    bool is_open;       /* it has a device: `who` names it */
     bool is_told;
     char who[LIANA__SERVED_TEXT];
 } server_client;
@@ -152,7 +152,7 @@ static server_client *find_client(const liana__served_server *server, uint64_t n
 
 static void send_error(liana__served_server *server, uint64_t client, uint64_t number, const liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__served_answer_error(&text, error);
     liana__service_message answer = {.number = number, .bytes = (uint8_t *)text.data, .size = text.length};
     if (text.failed) {
@@ -160,64 +160,47 @@ static void send_error(liana__served_server *server, uint64_t client, uint64_t n
     } else {
         liana__service_send(server->service, client, &answer);
     }
-    liana__text_free(&text);
 }
 
-static void fail_full(const liana__served_server *server, liana__error *error)
+static liana_status fail_full(const liana__served_server *server, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < server->num_clients && i < 8; i++) {
         server_client *client = server->clients[i];
         pthread_mutex_lock(&client->mutex);
         liana__text_add(&text, "%s%s", i ? "; " : "", client->who);
         pthread_mutex_unlock(&client->mutex);
     }
-    liana__fail(error, LIANA_UNAVAILABLE, "the server has %zu clients and takes no more (--clients): %s",
-                server->num_clients, text.data ? text.data : "");
-    liana__text_free(&text);
+    return liana__fail(error, LIANA_UNAVAILABLE, "the server has %zu clients and takes no more (--clients): %s",
+                       server->num_clients, text.data ? text.data : "");
 }
 
-static bool start_thread(server_client *client)
+static liana_status start_client(liana__served_server *server, server_client *client, uint64_t number, const char *host,
+                                 liana__error *error)
 {
-    sigset_t all, before;
-    /* Signals are the main thread's affair. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&client->thread, NULL, serve, client);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code == 0;
-}
-
-static server_client *add_client(liana__served_server *server, uint64_t number, const char *host, liana__error *error)
-{
-    if (server->num_clients >= server->options.max_clients) {
-        fail_full(server, error);
-        return NULL;
-    }
-    server_client *client = calloc(1, sizeof *client);
-    if (!client || !liana__grow(&server->clients, server->num_clients, &server->capacity, sizeof(server_client *))) {
-        free(client);
-        liana__fail_memory(error, "a client");
-        return NULL;
-    }
-    if (liana__served_session_create(&server->account, server->options.num_threads, &client->session, error) !=
-        LIANA_OK) {
-        free(client);
-        return NULL;
-    }
+    LIANA_TRY(liana__served_session_create(&server->account, server->options.num_threads, &client->session, error));
     client->server = server;
     client->number = number;
     snprintf(client->who, sizeof client->who, "a client%s%.200s", *host ? " at " : "", host);
     pthread_mutex_init(&client->mutex, NULL);
     pthread_cond_init(&client->changed, NULL);
-    if (!start_thread(client)) {
-        liana__fail(error, LIANA_OUT_OF_MEMORY, "the server cannot start a thread for one more client");
-        liana__served_session_destroy(client->session);
-        free(client);
-        return NULL;
+    if (liana__thread_start(&client->thread, serve, client) == 0) return LIANA_OK;
+    liana__served_session_destroy(client->session);
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "the server cannot start a thread for one more client");
+}
+
+static liana_status add_client(liana__served_server *server, uint64_t number, const char *host, server_client **added,
+                               liana__error *error)
+{
+    if (server->num_clients >= server->options.max_clients) return fail_full(server, error);
+    LIANA__SCOPED_MEMORY server_client *client = calloc(1, sizeof *client);
+    if (!client || !liana__grow(&server->clients, server->num_clients, &server->capacity, sizeof(server_client *))) {
+        return liana__fail_memory(error, "a client");
     }
-    server->clients[server->num_clients++] = client;
-    return client;
+    LIANA_TRY(start_client(server, client, number, host, error));
+    *added = server->clients[server->num_clients++] = client;
+    client = NULL;
+    return LIANA_OK;
 }
 
 /* `reason`: static. */
@@ -244,12 +227,12 @@ static void join_client(liana__served_server *server, size_t place)
     server->clients[place] = server->clients[--server->num_clients];
 }
 
-/* ---- what comes ---- */
+/* ---- incoming messages ---- */
 
 static bool has_room(void *user, size_t size)
 {
     liana__served_server *server = user;
-    /* What clients hold counts when the request's turn comes: others before it may free memory. */
+    /* The memory of clients counts when the request's turn comes: others before it may free memory. */
     size_t taken = 0;
     for (size_t i = 0; i < server->num_clients; i++) {
         server_client *client = server->clients[i];
@@ -280,17 +263,15 @@ static void take(void *user, uint64_t number, const char *host, const liana__ser
     liana__served_server *server = user;
     liana__error error = {0};
     server_client *client = find_client(server, number);
-    if (!client) client = add_client(server, number, host, &error);
-    if (!client || message->kind >= LIANA__SERVED_KINDS) {
+    if (!client && add_client(server, number, host, &client, &error) != LIANA_OK) {
         free(message->bytes);
-        if (client) {
-            let_go(client, "it has sent what is no request");
-        } else {
-            send_error(server, number, message->number, &error);
-        }
-        return;
+        send_error(server, number, message->number, &error);
+    } else if (message->kind >= LIANA__SERVED_KINDS) {
+        free(message->bytes);
+        let_go(client, "it has sent what is no request");
+    } else {
+        add_request(client, message);
     }
-    add_request(client, message);
 }
 
 static void refuse(void *user, uint64_t number, uint64_t request, size_t size)
@@ -328,18 +309,15 @@ liana_status liana__served_server_open(const liana__served_server_options *optio
                                        liana__error *error)
 {
     *out = NULL;
-    liana__served_server *server = calloc(1, sizeof *server);
+    LIANA__SCOPED_MEMORY liana__served_server *server = calloc(1, sizeof *server);
     if (!server) return liana__fail_memory(error, "a server");
     server->options = *options;
     server->account.limit = options->memory ? options->memory : liana__machine_memory() / 2;
     const liana__service_calls calls = {
         .has_room = has_room, .take = take, .refuse = refuse, .gone = gone, .user = server};
-    liana_status status = liana__service_open(&options->place, &calls, &server->service, error);
-    if (status != LIANA_OK) {
-        free(server);
-        return status;
-    }
+    LIANA_TRY(liana__service_open(&options->place, &calls, &server->service, error));
     *out = server;
+    server = NULL;
     return LIANA_OK;
 }
 
@@ -348,7 +326,7 @@ const char *liana__served_server_address(const liana__served_server *server)
     return liana__service_address(server->service);
 }
 
-/* Sends what a client's thread has answered. True: the client is done. */
+/* Sends the answers of a client's thread. True: the client is done. */
 static bool send_answers(liana__served_server *server, server_client *client)
 {
     liana__service_message answer;

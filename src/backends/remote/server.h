@@ -20,9 +20,9 @@ typedef struct liana__served_server_options {
 liana_status liana__served_server_open(const liana__served_server_options *options, liana__served_server **server,
                                        liana__error *error) LIANA_MUST_USE;
 const char *liana__served_server_address(const liana__served_server *server);
-/* Serves what comes within so many seconds. */
+/* Serves the messages of the next `seconds`. */
 void liana__served_server_turn(liana__served_server *server, double seconds);
-/* Waits for what clients have running, and frees all they held. */
+/* Waits for running requests of clients, and frees all they held. */
 void liana__served_server_close(liana__served_server *server);
 
 #endif

@@ -135,9 +135,8 @@ static liana_status open_device(request *own)
     liana__wire_text(&own->wire, name);
     if (own->wire.failed) return fail_request(own);
     if (session->device) return liana__fail(&own->error, LIANA_INVALID_ARGUMENT, "this client has a device already");
-    liana_status status = liana__served_local_name(name, &local, &own->error);
-    if (status == LIANA_OK) status = liana__device_open(session->context, local, &session->device, &own->error);
-    LIANA_TRY(status);
+    LIANA_TRY(liana__served_local_name(name, &local, &own->error));
+    LIANA_TRY(liana__device_open(session->context, local, &session->device, &own->error));
     const liana__device *device = session->device;
     snprintf(session->text, sizeof session->text, "%.200s has %.200s", who, name);
     char description[LIANA__SERVED_TEXT];
@@ -242,7 +241,7 @@ static void give_sizes(request *own, const liana__executable *executable)
     liana__wire_put_double(&own->given, executable->recomputed.flops_before);
 }
 
-/* What a graph needs at least, before anything of that size is asked for: its largest tensor. */
+/* The least memory of a graph, before anything of that size is asked for: its largest tensor. */
 static liana_status check_largest(request *own, const liana_graph *graph)
 {
     const liana__served_account *account = own->session->account;
@@ -375,7 +374,7 @@ static liana_status check_once(request *own, uint32_t number, const uint8_t *use
                        "the buffer %u is replaced by a result, and is used a second time", number);
 }
 
-/* What is donated must be there once only: nobody else may lose it. */
+/* A donated buffer must be there once only: nobody else may lose it. */
 static liana_status check_donated(request *own, const liana_graph *graph, const arguments *all)
 {
     LIANA__SCOPED_MEMORY uint8_t *uses = calloc(own->session->num_buffers + 1, sizeof *uses);
@@ -403,7 +402,7 @@ static size_t count_new_bytes(const liana_graph *graph, liana__buffer *const *ou
     return size;
 }
 
-/* Puts what the execution gave into the table. After a failure new results go, and what was donated stays marked. */
+/* Puts the results of the execution into the table. After a failure new results go, and donated buffers stay marked. */
 static void keep_results(liana__served_session *session, const liana_graph *graph, const arguments *all,
                          liana_status status)
 {

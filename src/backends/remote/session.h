@@ -1,4 +1,4 @@
-/* session.h - what a server holds for one client, and what it does for it.
+/* session.h - a server's state for one client, and the client's requests.
  *
  * Requests come from a network. Everything in them is checked: numbers of buffers, sizes against types, graphs by their
  * reader, memory against the server's limit. A session is used by one thread. */
@@ -22,7 +22,7 @@ void liana__served_session_answer(liana__served_session *session, uint32_t kind,
 void liana__served_answer_error(liana__text *answer, const liana__error *error);
 /* Whether the client has opened a device. */
 bool liana__served_session_is_open(const liana__served_session *session);
-/* Who the client is and which device it has: "process 12 on host has cpu:0". */
+/* The client and its device: "process 12 on host has cpu:0". */
 const char *liana__served_session_print(const liana__served_session *session);
 /* Frees all that the client held. */
 void liana__served_session_destroy(liana__served_session *session);

@@ -1,4 +1,4 @@
-/* Writes and reads what goes between a client and a server of remote devices. */
+/* Writes and reads the messages between a client and a server of remote devices. */
 #include "backends/remote/wire.h"
 
 #include "base/little_endian.h"
@@ -38,7 +38,7 @@ void liana__wire_put_type(liana__text *out, liana_dtype dtype, const liana_shape
     for (int i = 0; i < shape->rank; i++) liana__wire_put_u64(out, (uint64_t)shape->dims[i]);
 }
 
-/* The next bytes; NULL: there are not so many. */
+/* The next bytes; NULL: there are fewer. */
 static const uint8_t *take(liana__wire *wire, size_t size)
 {
     if (wire->failed || liana__wire_left(wire) < size) {

@@ -1,9 +1,8 @@
-/* liana inspect: says what a file is and what it holds. */
+/* liana inspect: describes a file and its contents. */
 #include "cli/inspect/inspect.h"
 
-#include "base/file.h"
-#include "base/text.h"
-#include "cli/fetching.h"
+#include "base/scoped.h"
+#include "cli/remote_files.h"
 #include "formats/csv_file.h"
 #include "formats/idx.h"
 #include "formats/image.h"
@@ -14,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const liana__option options[] = {LIANA__OPTION_JSON, {0}};
+LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
+
+static const liana__option options[] = {{LIANA__OPTION_JSON}, {0}};
 
 /* The values of a mapped file are copied before they are read, since others may cut it. */
 static liana_status count_labels(const liana__idx *file, int64_t counts[256], liana__error *error)
@@ -36,8 +37,8 @@ static liana_status count_labels(const liana__idx *file, int64_t counts[256], li
 
 static liana_status inspect_idx(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
-    liana__idx file;
-    LIANA_TRY(liana__idx_open(path, 0, &file, error));
+    LIANA__SCOPED_BY(liana__idx_close) liana__idx file = {0};
+    LIANA_TRY(liana__idx_open(path, 0, false, &file, error));
     int64_t shape[LIANA__IDX_MAX_DIMENSIONS];
     for (int axis = 0; axis < file.num_dimensions; axis++) shape[axis] = (int64_t)file.dimensions[axis];
     liana__findings_text(arena, report, "kind", "IDX");
@@ -46,41 +47,36 @@ static liana_status inspect_idx(const char *path, liana__value *report, liana__a
     liana__findings_int(arena, report, "bytes", (int64_t)file.size);
     int64_t counts[256] = {0};
     bool labels = file.type == LIANA__IDX_U8 && file.num_dimensions == 1;
-    liana_status status = labels ? count_labels(&file, counts, error) : LIANA_OK;
+    if (!labels) return LIANA_OK;
+    LIANA_TRY(count_labels(&file, counts, error));
     liana__value *rows = liana__value_list(arena);
-    for (int label = 0; labels && label < 256; label++) {
+    for (int label = 0; label < 256; label++) {
         if (counts[label] == 0) continue;
         liana__value *row = liana__value_map(arena);
         liana__findings_int(arena, row, "label", label);
         liana__findings_int(arena, row, "records", counts[label]);
         liana__value_add(arena, rows, row);
     }
-    if (labels && status == LIANA_OK) liana__value_set(arena, report, "labels", rows);
-    liana__idx_close(&file);
-    return status;
+    liana__value_set(arena, report, "labels", rows);
+    return LIANA_OK;
 }
 
 static liana_status inspect_image(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
     enum { LARGEST = 1 << 30 };
-    char *bytes;
+    LIANA__SCOPED_MEMORY char *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__file_read(path, LARGEST, &bytes, &size, error));
-    liana__image image = {0};
+    LIANA__SCOPED(liana__image) image = {0};
     bool jpeg = liana__image_sniff((const uint8_t *)bytes, size) == LIANA__IMAGE_JPEG;
-    liana_status status = liana__image_decode((const uint8_t *)bytes, size, NULL, &image, error);
-    if (status == LIANA_OK) {
-        liana__findings_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
-        liana__findings_int(arena, report, "height", image.height);
-        liana__findings_int(arena, report, "width", image.width);
-        liana__findings_int(arena, report, "channels", image.channels);
-        liana__findings_int(arena, report, "bytes", (int64_t)size);
-    } else {
-        liana__fail_within(error, "'%s'", path);
-    }
-    liana__image_free(&image);
-    free(bytes);
-    return status;
+    const liana_status status = liana__image_decode((const uint8_t *)bytes, size, NULL, &image, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "'%s'", path);
+    liana__findings_text(arena, report, "kind", jpeg ? "JPEG" : "PNG");
+    liana__findings_int(arena, report, "height", image.height);
+    liana__findings_int(arena, report, "width", image.width);
+    liana__findings_int(arena, report, "channels", image.channels);
+    liana__findings_int(arena, report, "bytes", (int64_t)size);
+    return LIANA_OK;
 }
 
 /* Whether a file, plain or gzipped, begins like an IDX file. If only the beginning fits, it is still reported as
@@ -93,7 +89,7 @@ static bool is_idx(const char *path, const uint8_t *bytes, size_t size)
     if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
         liana__idx file;
         liana__error error;
-        bool opened = liana__idx_open(path, 0, &file, &error) == LIANA_OK;
+        bool opened = liana__idx_open(path, 0, false, &file, &error) == LIANA_OK;
         if (opened) liana__idx_close(&file);
         return opened;
     }
@@ -164,7 +160,7 @@ static liana_status inspect_path(const char *path, liana__value *report, liana__
 
 static liana_status inspect_named(liana__invocation *invocation, const char *url, liana__value *report)
 {
-    liana__remote *remote;
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     liana__paths paths;
     liana__arena *arena = &invocation->arena;
     liana__error *error = &invocation->error;
@@ -176,7 +172,6 @@ static liana_status inspect_named(liana__invocation *invocation, const char *url
     }
     if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
-    liana__remote_destroy(remote);
     return status;
 }
 
@@ -189,7 +184,7 @@ static liana_status run(liana__invocation *invocation)
     liana__findings_text(arena, report, "path", liana__path_shown(arena, path));
     liana_status status = inspect_named(invocation, path, report);
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
-    /* A damaged file's report says what was found before and around the damage. */
+    /* The report of a damaged file has the findings before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;
     if (liana__invocation_has(invocation, "json")) {
         liana__invocation_print_json(invocation, report);

@@ -7,8 +7,8 @@
 #include "cli/findings.h"
 #include "formats/tfrecord.h"
 
-/* Adds the contents of a file to a map that already names it. Everything is in the arena. What was found before an
- * error stays in the map. Errors: those of the format's reader. */
+/* Adds the contents of a file to a map that already names it. Everything is in the arena. Findings before an error stay
+ * in the map. Errors: those of the format's reader. */
 typedef liana_status (*liana__inspect)(const char *path, liana__value *report, liana__arena *arena,
                                        liana__error *error);
 
@@ -24,7 +24,7 @@ liana_status liana__inspect_tensorflow(const char *index, liana__value *report, 
 /* For a cut archive, the members before the cut. */
 liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
-/* Any table, and what training would read of it. Reads all of its images. */
+/* Any table, as training would read it. Reads all of its images. */
 liana_status liana__inspect_csv(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 /* A checkpoint folder, or any other folder: its files, with the contents of known ones. */
@@ -36,5 +36,30 @@ liana_status liana__inspect_folder(const char *path, liana__value *report, liana
 bool liana__inspect_is_event_file(const liana__tfrecord *file);
 liana_status liana__inspect_events(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
                                    liana__error *error) LIANA_MUST_USE;
+
+/* ---- tallies ---- */
+
+/* How often names occur, and how many bytes they have, for the tables of liana inspect. */
+
+/* There may be any number of names; a report does not have them all. */
+enum { LIANA__MOST_TALLIES = 1000 };
+
+typedef struct liana__tally {
+    const char *name;
+    int64_t count;
+    int64_t bytes;
+} liana__tally;
+
+/* Zero-initialise. */
+typedef struct liana__tallies {
+    liana__tally items[LIANA__MOST_TALLIES];
+    size_t count;
+} liana__tallies;
+
+/* The name is borrowed. */
+void liana__tallies_add(liana__tallies *all, const char *name, int64_t bytes);
+/* Sets a table under `key` with the columns `name`, `count` and perhaps "bytes"; none if there is nothing in it. */
+void liana__tallies_report(liana__tallies *all, const char *name, const char *count, bool bytes, const char *key,
+                           liana__value *report, liana__arena *arena);
 
 #endif

@@ -1,9 +1,8 @@
 /* Describes TensorBoard's event files for liana inspect. */
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "formats/event.h"
-#include "formats/tfrecord.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,16 +138,12 @@ bool liana__inspect_is_event_file(const liana__tfrecord *file)
 liana_status liana__inspect_events(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {
-    survey *all = calloc(1, sizeof *all);
+    LIANA__SCOPED_MEMORY survey *all = calloc(1, sizeof *all);
     if (!all) return liana__fail_memory(error, "the events");
     all->arena = arena;
     for (size_t record = 0; record < liana__tfrecord_count(file); record++) look_at(all, file, record);
     report_survey(all, report);
-    liana_status status = LIANA_OK;
-    if (all->num_damaged) {
-        if (error) *error = all->first_damage;
-        status = all->first_damage.status;
-    }
-    free(all);
-    return status;
+    if (!all->num_damaged) return LIANA_OK;
+    if (error) *error = all->first_damage;
+    return all->first_damage.status;
 }

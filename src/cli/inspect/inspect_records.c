@@ -1,9 +1,7 @@
 /* Describes files of records for liana inspect. */
-#include "base/text.h"
 #include "cli/inspect/inspect.h"
 #include "formats/example.h"
 #include "formats/image.h"
-#include "formats/tfrecord.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -219,7 +217,7 @@ static void report_survey(survey *all, liana__value *report)
     liana__value_set(arena, report, "labels", labels);
 }
 
-/* Opens a file, or of a cut one what is whole of it: `damage` is why then. */
+/* Opens a file, or the whole records of a cut one: then `damage` is the reason. */
 static liana_status open_file(const char *path, liana__tfrecord **file, liana__error *damage, liana__error *error)
 {
     liana_status status = liana__tfrecord_open(path, NULL, file, damage);

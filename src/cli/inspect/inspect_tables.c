@@ -1,6 +1,6 @@
 /* Describes CSV lists of images and tables for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "data/dataset/element.h"
 #include "data/source/source_open.h"
 #include "formats/csv_file.h"
@@ -17,12 +17,10 @@ typedef struct column_sum {
 
 static liana_status read_table(const char *path, liana__csv *csv, liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     LIANA_TRY(liana__csv_file_load(path, MAX_TABLE, &text, &size, error));
-    liana_status status = liana__csv_file_parse(path, text, size, csv, error);
-    free(text);
-    return status;
+    return liana__csv_file_parse(path, text, size, csv, error);
 }
 
 static void report_header(const liana__csv *csv, liana__value *report, liana__arena *arena)
@@ -83,8 +81,8 @@ static const char *label_name(const liana__source *source, int64_t label, liana_
 static liana_status report_records(const liana__source *source, liana__value *report, liana__arena *arena,
                                    liana__error *error)
 {
-    liana__tallies *labels = calloc(1, sizeof *labels);
-    column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
+    LIANA__SCOPED_MEMORY liana__tallies *labels = calloc(1, sizeof *labels);
+    LIANA__SCOPED_MEMORY column_sum *sums = calloc(source->num_components + 1, sizeof *sums);
     void *scratch = liana__source_scratch_create(source);
     liana_status status = labels && sums && scratch ? LIANA_OK : liana__fail_memory(error, "a list of labels");
     uint64_t missing = 0;
@@ -104,8 +102,7 @@ static liana_status report_records(const liana__source *source, liana__value *re
         liana__tallies_report(labels, "label", "records", false, "labels", report, arena);
     }
     liana__source_scratch_destroy(source, scratch);
-    free(labels);
-    free(sums);
+
     return status;
 }
 

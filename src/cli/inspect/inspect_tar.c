@@ -1,6 +1,6 @@
 /* Describes archives for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
-#include "cli/inspect/tallies.h"
 #include "formats/tar.h"
 
 #include <stdlib.h>
@@ -28,20 +28,19 @@ static void report_members(const liana__tar *tar, liana__tallies *extensions, li
 
 liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
-    liana__tar tar = {0};
-    liana__tallies *extensions = calloc(1, sizeof *extensions);
+    LIANA__SCOPED_BY(liana__tar_close) liana__tar tar = {0};
+    LIANA__SCOPED_MEMORY liana__tallies *extensions = calloc(1, sizeof *extensions);
     if (!extensions) return liana__fail_memory(error, path);
     liana_status status = liana__tar_open(path, &tar, error);
     if (status == LIANA_OK || tar.count) {
         liana__findings_text(arena, report, "kind", "tar archive (WebDataset)");
-        liana__findings_int(arena, report, "bytes", (int64_t)tar.size);
+        liana__findings_int(arena, report, "bytes", (int64_t)tar.mapping.size);
         report_members(&tar, extensions, report, arena);
     }
     if (status != LIANA_OK && tar.count) {
         const liana__tar_member *last = &tar.members[tar.count - 1];
         liana__findings_int(arena, report, "whole_until", (int64_t)(last->offset + last->size));
     }
-    liana__tar_close(&tar);
-    free(extensions);
+
     return status;
 }

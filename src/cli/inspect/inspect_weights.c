@@ -1,4 +1,5 @@
 /* Describes files of weights for liana inspect. */
+#include "base/scoped.h"
 #include "cli/inspect/inspect.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
@@ -79,13 +80,12 @@ static void describe_safetensors(const liana__safetensors *file, uint32_t crc, l
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(path, &file, error));
     uint32_t crc;
-    liana_status status = liana__safetensors_checksum(&file, &crc, error);
-    if (status == LIANA_OK) describe_safetensors(&file, crc, report, arena);
-    liana__safetensors_close(&file);
-    return status;
+    LIANA_TRY(liana__safetensors_checksum(&file, &crc, error));
+    describe_safetensors(&file, crc, report, arena);
+    return LIANA_OK;
 }
 
 static void describe_tensorflow(const liana__tf_checkpoint *file, liana__value *report, liana__arena *arena)

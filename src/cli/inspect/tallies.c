@@ -1,6 +1,4 @@
 /* Counts names. */
-#include "cli/inspect/tallies.h"
-
 #include "cli/inspect/inspect.h"
 
 #include <stdlib.h>

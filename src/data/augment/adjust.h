@@ -24,7 +24,8 @@ void liana__adjust_sharpness(const liana_augment_call *call, double factor);
 /* levels.c */
 void liana__posterize(const liana_augment_call *call, int bits);
 void liana__solarize(const liana_augment_call *call, double threshold);
-void liana__autocontrast(const liana_augment_call *call);
-void liana__equalize(const liana_augment_call *call);
+/* Always LIANA_OK, as stages that are applied to pixels. */
+liana_status liana__autocontrast(const liana_augment_call *call);
+liana_status liana__equalize(const liana_augment_call *call);
 
 #endif

@@ -14,9 +14,10 @@
 
 #include "base/memory.h"
 #include "base/part.h"
+#include "batch/batch.h"
 #include "data/augment/draws.h"
 #include "data/augment/pixels.h"
-#include "data/loader/loader.h"
+#include "data/image/decode.h"
 
 static inline size_t liana__augment_size(const liana_image_shape *shape)
 {
@@ -49,20 +50,21 @@ size_t liana__augment_num_stages(const liana__augment *augment);
 /* The name of stage i in the list. */
 const char *liana__augment_stage_name(const liana__augment *augment, size_t i);
 
-/* The list as the augmenter of a loader; the list must outlive it. */
-liana__augmenter liana__augmenter_of(const liana__augment *augment);
-
 /* Whether there are mixing stages. Of several, the first whose probability says so is applied to an example. */
 bool liana__augment_mixes(const liana__augment *augment);
-/* The mixing stages as the mixer of a loader, for shards of `microbatch` examples. */
-liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch);
+/* Applies them to a batch whose examples are all there: sets partners and shares, for shards of `microbatch` examples.
+ * It is a function of the seed and the batch's positions. Needs the scratch memory that liana__augment_mix_scratch_size
+ * says. */
+void liana__augment_mix(const liana__augment *augment, int64_t microbatch, liana__batch *batch, uint64_t seed,
+                        void *scratch);
+size_t liana__augment_mix_scratch_size(const liana__augment *augment, int64_t microbatch);
 
 /* Applies the list: src in the first shape to dst in the last. src is not changed, and must not overlap dst. Allocates
  * nothing, except in stages that say so. */
 liana_status liana__augment_apply(const liana__augment *augment, const liana_example_address *address,
                                   const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error) LIANA_MUST_USE;
 
-/* The region of src that liana__augment_apply reads for this address. */
+/* The region of src that liana__augment_apply reads for this address, never empty. Other pixels may be anything. */
 void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
                                 liana__image_region *region);
 

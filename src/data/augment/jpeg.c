@@ -1,4 +1,5 @@
 /* The traces that compression leaves. */
+#include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "formats/image.h"
 
@@ -32,18 +33,14 @@ static liana_status compress(const liana_augment_call *call)
     const liana_image_shape *shape = &call->shape;
     int64_t quality =
         options->min_quality + liana__draw_below(call->draws, options->max_quality - options->min_quality + 1);
-    liana__text bytes = {0};
-    liana__image image = {0};
-    liana_status status = liana__jpeg_encode(call->pixels, shape->height, shape->width, shape->channels, (int)quality,
-                                             &bytes, call->error);
-    if (status == LIANA_OK) {
-        status = liana__image_decode(bytes.data, bytes.length, &(liana__image_options){.channels = shape->channels},
-                                     &image, call->error);
-    }
-    if (status == LIANA_OK) memcpy(call->pixels, image.pixels, liana__augment_size(shape));
-    liana__image_free(&image);
-    liana__text_free(&bytes);
-    return status;
+    LIANA__SCOPED(liana__text) bytes = {0};
+    LIANA__SCOPED(liana__image) image = {0};
+    LIANA_TRY(liana__jpeg_encode(call->pixels, shape->height, shape->width, shape->channels, (int)quality, &bytes,
+                                 call->error));
+    LIANA_TRY(liana__image_decode(bytes.data, bytes.length, &(liana__image_options){.channels = shape->channels},
+                                  &image, call->error));
+    memcpy(call->pixels, image.pixels, liana__augment_size(shape));
+    return LIANA_OK;
 }
 
 const liana_augmentation_type liana__augmentation_random_jpeg_quality = {

@@ -100,7 +100,7 @@ static void count_values(const liana_augment_call *call, int channel, int64_t co
     for (size_t i = (size_t)channel; i < size; i += (size_t)call->shape.channels) counts[call->pixels[i]]++;
 }
 
-void liana__autocontrast(const liana_augment_call *call)
+liana_status liana__autocontrast(const liana_augment_call *call)
 {
     double scale[3], offset[3];
     for (int c = 0; c < call->shape.channels; c++) {
@@ -113,11 +113,6 @@ void liana__autocontrast(const liana_augment_call *call)
         offset[c] = high > low ? -low * scale[c] : 0;
     }
     liana__adjust_linear(call, scale, offset);
-}
-
-static liana_status stretch(const liana_augment_call *call)
-{
-    liana__autocontrast(call);
     return LIANA_OK;
 }
 
@@ -125,7 +120,7 @@ const liana_augmentation_type liana__augmentation_random_autocontrast = {
     LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_autocontrast",
                "Stretches each channel to the range from 0 to 255.",
                LIANA_PART_OPTIONS(liana_augment_common, plain_fields)),
-    .apply = stretch,
+    .apply = liana__autocontrast,
 };
 
 /* ---- random_equalize ---- */
@@ -153,19 +148,14 @@ static void equalize_channel(const liana_augment_call *call, int channel)
     }
 }
 
-void liana__equalize(const liana_augment_call *call)
+liana_status liana__equalize(const liana_augment_call *call)
 {
     for (int c = 0; c < call->shape.channels; c++) equalize_channel(call, c);
-}
-
-static liana_status equalize(const liana_augment_call *call)
-{
-    liana__equalize(call);
     return LIANA_OK;
 }
 
 const liana_augmentation_type liana__augmentation_random_equalize = {
     LIANA_PART(AUGMENTATION, liana_augmentation_type, "random_equalize", "Equalises the histogram of each channel.",
                LIANA_PART_OPTIONS(liana_augment_common, plain_fields)),
-    .apply = equalize,
+    .apply = liana__equalize,
 };

@@ -134,12 +134,9 @@ liana_status liana__augment_create(liana_context *context, const liana__value *l
     augment->last = *shape;
     augment->kernels = liana__pixel_kernels_for(context->isa);
     liana_status status = read_list(context, list, where, augment, error);
-    if (status != LIANA_OK) {
-        liana__augment_destroy(augment);
-        return status;
-    }
-    *out = augment;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = augment;
+    if (status != LIANA_OK) liana__augment_destroy(augment);
+    return status;
 }
 
 void liana__augment_destroy(liana__augment *augment)
@@ -164,7 +161,7 @@ const char *liana__augment_stage_name(const liana__augment *augment, size_t i)
     return augment->stages[i].kind->part.name;
 }
 
-/* Two images and what a stage needs. */
+/* Two images, and the scratch memory of one stage. */
 size_t liana__augment_scratch_size(const liana__augment *augment)
 {
     return 2 * liana__align_up(augment->image_size) + liana__align_up(augment->stage_scratch);
@@ -246,7 +243,8 @@ static void flush(journey *own)
     flush_colour(own);
 }
 
-/* Whether one sampling is enough for both mappings. What one leaves open, the other decides. */
+/* Whether one sampling is enough for both mappings. A mapping that needs no interpolation or no filling leaves that to
+ * the other. */
 static bool agrees(const journey *own, const liana_point_mapping *next, const liana_augment_sampling *options)
 {
     bool same_sampling = own->pending.exact || next->exact || own->interpolation == options->interpolation;
@@ -301,7 +299,7 @@ static void add_mapping(journey *own, const stage *which, const liana_augment_ca
     join_mapping(own, which, &next);
 }
 
-/* The means of the image after all changes, ignoring what is cut off at black and white. */
+/* The means of the image after all changes. They ignore that levels are cut off at black and white. */
 static void find_means(journey *own, double means[3])
 {
     if (!own->has_means) {
@@ -393,7 +391,7 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
     return LIANA_OK;
 }
 
-/* ---- what is looked at ---- */
+/* ---- the pixels that are needed ---- */
 
 /* The pixels [*begin, *begin + *count) of an axis that sampling between two points may look at. */
 static void find_range(double low, double high, int64_t size, int64_t *begin, int64_t *count)
@@ -405,7 +403,7 @@ static void find_range(double low, double high, int64_t size, int64_t *begin, in
     *count = (int64_t)to - *begin + 1;
 }
 
-/* The rectangle around what a mapping takes from an image. */
+/* The rectangle around the pixels that a mapping takes from an image. */
 static void find_footprint(const journey *own, liana__image_region *region)
 {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
@@ -428,7 +426,7 @@ static void find_footprint(const journey *own, liana__image_region *region)
     find_range(low[1], high[1], own->shape.height, &region->top, &region->height);
 }
 
-/* The first thing that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
+/* The first stage that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
 void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
                                 liana__image_region *region)
 {
@@ -446,29 +444,6 @@ void liana__augment_find_region(const liana__augment *augment, const liana_examp
         join_mapping(&own, which, &next);
     }
     if (own.has_pending) find_footprint(&own, region);
-}
-
-static void find_region_for_loader(const liana__augmenter *own, const liana_example_address *address,
-                                   liana__image_region *region)
-{
-    liana__augment_find_region(own->options, address, region);
-}
-
-static liana_status apply_to_loader(const liana__augmenter *own, const liana_example_address *address,
-                                    const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
-{
-    return liana__augment_apply(own->options, address, src, dst, scratch, error);
-}
-
-liana__augmenter liana__augmenter_of(const liana__augment *augment)
-{
-    return (liana__augmenter){.name = "augmentation",
-                              .height = augment->first.height,
-                              .width = augment->first.width,
-                              .apply = apply_to_loader,
-                              .find_region = find_region_for_loader,
-                              .options = augment,
-                              .scratch_size = liana__augment_scratch_size(augment)};
 }
 
 /* ---- mixing ---- */
@@ -545,25 +520,22 @@ static void mix_shard(const liana__augment *augment, liana__batch *batch, int64_
     }
 }
 
-static void mix_batch(const liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch)
+void liana__augment_mix(const liana__augment *augment, int64_t microbatch, liana__batch *batch, uint64_t seed,
+                        void *scratch)
 {
     bool whole = batch->count == batch->num_positions;
-    liana__cut cut = liana__cut_batch(batch->num_positions, mixer->microbatch);
+    liana__cut cut = liana__cut_batch(batch->num_positions, microbatch);
     for (int64_t shard = 0; shard < cut.count; shard++) {
         int64_t begin = liana__cut_begin(&cut, shard), end = begin + liana__cut_size(&cut, shard);
         if (!whole) {
             liana__cut_remaining(&cut, shard, batch->positions, batch->count, batch->first_position, &begin, &end);
         }
-        if (end > begin) mix_shard(mixer->options, batch, begin, end - begin, seed, scratch);
+        if (end > begin) mix_shard(augment, batch, begin, end - begin, seed, scratch);
     }
 }
 
-liana__mixer liana__augment_mixer(const liana__augment *augment, int64_t microbatch)
+/* Copies of a shard, as floats if need be. */
+size_t liana__augment_mix_scratch_size(const liana__augment *augment, int64_t microbatch)
 {
-    /* Copies of a shard, as floats if need be. */
-    size_t image_size = liana__augment_size(&augment->last) * sizeof(float);
-    return (liana__mixer){.apply = mix_batch,
-                          .options = augment,
-                          .microbatch = microbatch,
-                          .scratch_size = (size_t)microbatch * image_size};
+    return (size_t)microbatch * liana__augment_size(&augment->last) * sizeof(float);
 }

@@ -96,8 +96,8 @@ static void run(const liana_augment_call *call, operation which, double strength
     case SHARPNESS: liana__adjust_sharpness(call, factor); break;
     case POSTERIZE: liana__posterize(call, 8 - (int)lrint(4 * strength)); break;
     case SOLARIZE: liana__solarize(call, 255 * (1 - strength)); break;
-    case AUTOCONTRAST: liana__autocontrast(call); break;
-    case EQUALIZE: liana__equalize(call); break;
+    case AUTOCONTRAST: (void)liana__autocontrast(call); break;
+    case EQUALIZE: (void)liana__equalize(call); break;
     case IDENTITY:
     case NUM_OPERATIONS: break;
     }

@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,10 +177,9 @@ static liana_status open_or_create(liana__decoded_file *file, const char **why, 
 {
     LIANA_TRY(try_open(file, why, error));
     if (file->descriptor >= 0) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *folder = liana__path_folder(&arena, file->path);
     int lock = folder ? liana__open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
-    liana__arena_free(&arena);
     if (lock < 0) return fail_errno("open the folder of", file->path, error);
     flock(lock, LOCK_EX);
     liana_status status = try_open(file, why, error);
@@ -201,13 +201,10 @@ liana_status liana__decoded_file_open(const char *path, const liana__decoded_fil
     liana_status status = file->path ? LIANA_OK : liana__fail_memory(error, path);
     if (status == LIANA_OK) status = make_header(path, contents, &file->header, &file->size, error);
     if (status == LIANA_OK) status = open_or_create(file, &why, error);
-    if (status != LIANA_OK) {
-        liana__decoded_file_close(file);
-        return status;
-    }
-    if (replaced) snprintf(replaced, replaced_size, "%s", why ? why : "");
-    *out = file;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = file;
+    if (status == LIANA_OK && replaced) snprintf(replaced, replaced_size, "%s", why ? why : "");
+    if (status != LIANA_OK) liana__decoded_file_close(file);
+    return status;
 }
 
 void liana__decoded_file_close(liana__decoded_file *file)
@@ -235,12 +232,18 @@ static uint64_t entry_offset(const liana__decoded_file *file, uint64_t record)
     return PAGE + record * file->header.stride;
 }
 
+static size_t pixels_size(const liana__decoded_file *file, const liana__decoded_file_entry *entry)
+{
+    return (size_t)file->header.image_size - entry->values_size;
+}
+
 static uint64_t make_mark(const liana__decoded_file *file, uint64_t record, const entry_head *head,
-                          const uint8_t *pixels)
+                          const liana__decoded_file_entry *entry)
 {
     uint32_t crc = liana__crc32c(&record, sizeof record);
     crc = liana__crc32c_extend(crc, &head->label, sizeof *head - offsetof(entry_head, label));
-    return MARK | liana__crc32c_extend(crc, pixels, (size_t)file->header.image_size);
+    crc = liana__crc32c_extend(crc, entry->pixels, pixels_size(file, entry));
+    return MARK | liana__crc32c_extend(crc, entry->values, entry->values_size);
 }
 
 liana__decoded_file_state liana__decoded_file_find(const liana__decoded_file *file, uint64_t record,
@@ -253,10 +256,11 @@ liana__decoded_file_state liana__decoded_file_find(const liana__decoded_file *fi
     if (!liana__file_read_at(file->descriptor, offset + sizeof head, room->pixels, (size_t)file->header.image_size)) {
         return LIANA__DECODED_FILE_SHORTER;
     }
-    bool whole = (head.id_size <= sizeof head.id || head.id_size == NO_ID) &&
-                 head.mark == make_mark(file, record, &head, room->pixels);
+    const liana__decoded_file_entry read = {.pixels = room->pixels, .label = head.label};
+    bool whole =
+        (head.id_size <= sizeof head.id || head.id_size == NO_ID) && head.mark == make_mark(file, record, &head, &read);
     if (!whole) return LIANA__DECODED_FILE_DAMAGED;
-    *entry = (liana__decoded_file_entry){.pixels = room->pixels, .label = head.label};
+    *entry = read;
     if (head.id_size != NO_ID) {
         memcpy(room->id, head.id, head.id_size);
         entry->id = room->id;
@@ -293,10 +297,12 @@ liana_status liana__decoded_file_write(const liana__decoded_file *file, uint64_t
     if (entry->id_size > LIANA__DECODED_FILE_ID_SIZE || !file->writable) return LIANA_OK;
     entry_head head = {.label = entry->label, .id_size = entry->id ? (uint32_t)entry->id_size : NO_ID};
     if (entry->id) memcpy(head.id, entry->id, entry->id_size);
-    uint64_t offset = entry_offset(file, record), mark = make_mark(file, record, &head, entry->pixels);
+    uint64_t offset = entry_offset(file, record), mark = make_mark(file, record, &head, entry);
+    size_t size = pixels_size(file, entry);
     /* A damaged entry is an empty one meanwhile; the mark comes last. */
     bool done = write_all(file->descriptor, &head, sizeof head, offset) &&
-                write_all(file->descriptor, entry->pixels, (size_t)file->header.image_size, offset + sizeof head) &&
+                write_all(file->descriptor, entry->pixels, size, offset + sizeof head) &&
+                write_all(file->descriptor, entry->values, entry->values_size, offset + sizeof head + size) &&
                 write_all(file->descriptor, &mark, sizeof mark, offset);
     return done ? LIANA_OK : fail_errno("write to", file->path, error);
 }

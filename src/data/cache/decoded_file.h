@@ -3,7 +3,8 @@
  * The file has a header of one page, then an entry for each record: label, id and pixels, with a CRC-32C over all of
  * them. An entry counts once its first word is written, which is written last. An empty entry is a hole in the file. So
  * any number of threads and processes may read and write one file, a writer may be killed at any moment, and the
- * checksum finds what a power cut left half written. Numbers are in the machine's byte order, which the header records.
+ * checksum finds entries that a power cut left half written. Numbers are in the machine's byte order, which the header
+ * records.
  *
  * System calls read and write entries, from and to the page cache. So a full disk, or a file that somebody cuts, is an
  * error and not a signal. */
@@ -34,12 +35,15 @@ typedef struct liana__decoded_file_room {
     char id[LIANA__DECODED_FILE_ID_SIZE];
 } liana__decoded_file_room;
 
-/* Borrowed from the room into which it was read. */
+/* An image with its label, id and values. The room lends the pixels and the id of an entry that was read. */
 typedef struct liana__decoded_file_entry {
-    const uint8_t *pixels;
+    const uint8_t *pixels; /* image_size bytes */
     int32_t label;
     const char *id; /* not NUL-terminated; NULL if there is none */
     size_t id_size;
+    /* They are written behind the pixels, which then have `values_size` bytes fewer. A read entry has them there. */
+    const uint8_t *values;
+    size_t values_size;
 } liana__decoded_file_entry;
 
 typedef enum liana__decoded_file_state {

@@ -2,6 +2,7 @@
 #include "data/cache/image_cache.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FULL: only in memory; in a file others may have written what is EMPTY here. DAMAGED: only in a file, and told. */
+/* Only memory has FULL entries: in a file, other processes may have written an entry that is EMPTY here. Only a file
+ * has DAMAGED entries; each was reported. */
 typedef enum entry_state { ENTRY_EMPTY, ENTRY_FILLING, ENTRY_FULL, ENTRY_DAMAGED } entry_state;
 
 /* An entry is written by the thread that moved its state to filling. */
@@ -121,18 +123,15 @@ static liana_status open_file(liana__image_cache *cache, const liana__image_cach
                               const liana__decoded_file_contents *contents, liana__error *error)
 {
     char why[80];
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *name =
         liana__arena_format(&arena, "%s-%016" PRIx64 ".images", options->name, contents->settings.words[0]);
     const char *path = name ? liana__path_join(&arena, options->folder, name) : NULL;
-    liana_status status = path ? LIANA_OK : liana__fail_memory(error, "decoded images");
-    if (status == LIANA_OK) status = liana__folder_make(options->folder, error);
-    if (status == LIANA_OK) status = liana__decoded_file_open(path, contents, &cache->file, why, sizeof why, error);
-    if (status == LIANA_OK && *why) {
-        liana__text_add(&cache->notes, "the cache '%s' is made again: %s", path, why);
-    }
-    liana__arena_free(&arena);
-    return status;
+    if (!path) return liana__fail_memory(error, "decoded images");
+    LIANA_TRY(liana__folder_make(options->folder, error));
+    LIANA_TRY(liana__decoded_file_open(path, contents, &cache->file, why, sizeof why, error));
+    if (*why) liana__text_add(&cache->notes, "the cache '%s' is made again: %s", path, why);
+    return LIANA_OK;
 }
 
 liana_status liana__image_cache_open(const liana__source *source, const liana__image_cache_file_options *options,
@@ -170,8 +169,8 @@ static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__deco
                          liana__cached_image *image)
 {
     if (atomic_load(&cache->unusable) || atomic_load(&cache->states[record]) == ENTRY_FILLING) return false;
-    liana__decoded_file_entry entry;
-    switch (liana__decoded_file_find(cache->file, record, room, &entry)) {
+    switch (liana__decoded_file_find(cache->file, record, room, image)) {
+    case LIANA__DECODED_FILE_WHOLE: return true;
     case LIANA__DECODED_FILE_EMPTY: return false;
     case LIANA__DECODED_FILE_DAMAGED: count_damage(cache, record); return false;
     case LIANA__DECODED_FILE_SHORTER:
@@ -180,30 +179,16 @@ static bool find_in_file(liana__image_cache *cache, uint64_t record, liana__deco
                      liana__decoded_file_path(cache->file));
         }
         return false;
-    case LIANA__DECODED_FILE_WHOLE: break;
     }
-    *image =
-        (liana__cached_image){.pixels = entry.pixels, .label = entry.label, .id = entry.id, .id_size = entry.id_size};
-    return true;
+    return false;
 }
 
 static entry_state keep_in_file(liana__image_cache *cache, uint64_t record, const liana__cached_image *image)
 {
     if (atomic_load(&cache->unusable) || atomic_load(&cache->full)) return ENTRY_EMPTY;
     liana__error error = {0};
-    liana__decoded_file_entry entry = {image->pixels, image->label, image->id, image->id_size};
-    uint8_t *both = NULL;
-    if (image->values_size) {
-        size_t size = cache->image_size - image->values_size;
-        entry.pixels = both = malloc(cache->image_size);
-        if (!both) return ENTRY_EMPTY;
-        memcpy(both, image->pixels, size);
-        memcpy(both + size, image->values, image->values_size);
-    }
-    liana_status status = liana__decoded_file_write(cache->file, record, &entry, &error);
-    free(both);
-    if (status == LIANA_OK) return ENTRY_EMPTY;
-    if (!atomic_exchange(&cache->full, true)) {
+    liana_status status = liana__decoded_file_write(cache->file, record, image, &error);
+    if (status != LIANA_OK && !atomic_exchange(&cache->full, true)) {
         add_note(cache, "images are decoded in each epoch from now on: ", error.message);
     }
     return ENTRY_EMPTY;

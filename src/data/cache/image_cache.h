@@ -13,16 +13,9 @@
 
 typedef struct liana__image_cache liana__image_cache;
 
-/* Borrowed from the cache, or from the room into which an image of a file was read. It may come with values, which are
- * kept behind its pixels: then image_size counts both. */
-typedef struct liana__cached_image {
-    const uint8_t *pixels; /* image_size bytes */
-    int32_t label;
-    const char *id; /* not NUL-terminated; NULL if there is none */
-    size_t id_size;
-    const uint8_t *values; /* for keeping: the values; a found image has them behind its pixels */
-    size_t values_size;
-} liana__cached_image;
+/* Borrowed from the cache, or from the room into which an image of a file was read. It may come with values: then
+ * image_size counts both. */
+typedef liana__decoded_file_entry liana__cached_image;
 
 /* A cache in memory of the records below `count`, with image_size bytes for each. Errors: OUT_OF_MEMORY. */
 liana_status liana__image_cache_create(uint64_t count, size_t image_size, liana__image_cache **cache,
@@ -35,7 +28,7 @@ typedef struct liana__image_cache_file_options {
     const char *settings;
     const liana__decode_options *image;
     size_t values_size;          /* bytes of values that are kept with each image */
-    const char *values_settings; /* what they depend on; NULL without values */
+    const char *values_settings; /* the settings on which they depend; NULL without values */
     liana__strings files;        /* further files that labels depend on: a list of labels, ... */
 } liana__image_cache_file_options;
 
@@ -53,8 +46,8 @@ uint64_t liana__image_cache_count(const liana__image_cache *cache);
 uint64_t liana__image_cache_size(const liana__image_cache *cache);
 /* The path of the file; NULL for a cache in memory. */
 const char *liana__image_cache_path(const liana__image_cache *cache);
-/* Moves to `text` what happened since the last call, as a sentence for people: damaged entries, a full disk, a file
- * that was made again and why. False: nothing happened. */
+/* Moves to `text` the events since the last call, as a sentence for people: damaged entries, a full disk, a file that
+ * was made again and why. False: nothing happened. */
 bool liana__image_cache_take_note(liana__image_cache *cache, liana__text *text);
 
 /* Finds the image of a record. False: it is not kept (or `cache` is NULL); then the room may hold anything. */

@@ -2,6 +2,7 @@
 #include "data/check/bad_records.h"
 
 #include "base/file.h"
+#include "base/scoped.h"
 #include "base/text.h"
 #include "formats/csv.h"
 #include "remote/store.h"
@@ -105,7 +106,7 @@ liana_status liana__bad_records_meet(liana__bad_records *list, const liana__bad_
 
 liana_status liana__bad_records_write(const liana__bad_records *list, const char *path, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (int i = 0; i < NUM_COLUMNS; i++) liana__text_add(&text, "%s%s", i ? "," : "", COLUMNS[i]);
     liana__text_add(&text, "\n");
     for (size_t i = 0; i < list->count; i++) {
@@ -123,10 +124,7 @@ liana_status liana__bad_records_write(const liana__bad_records *list, const char
         liana__csv_add(&text, record->reason);
         liana__text_add(&text, "\n");
     }
-    liana_status status =
-        text.failed ? liana__fail_memory(error, path) : liana__store_replace(path, text.data, text.length, error);
-    liana__text_free(&text);
-    return status;
+    return text.failed ? liana__fail_memory(error, path) : liana__store_replace(path, text.data, text.length, error);
 }
 
 /* ---- reading ---- */
@@ -185,19 +183,15 @@ static liana_status read_row(liana__bad_records *list, const liana__csv *csv, co
 
 static liana_status read_list(liana__bad_records *list, const char *path, const char *local, liana__error *error)
 {
-    char *data;
+    LIANA__SCOPED_MEMORY char *data = NULL;
     size_t size;
     LIANA_TRY(liana__file_read(local, MAX_LIST_SIZE, &data, &size, error));
-    liana__csv csv = {0};
+    LIANA__SCOPED(liana__csv) csv = {0};
     int columns[NUM_COLUMNS];
-    liana_status status = liana__csv_parse(path, data, size, ',', &csv, error);
-    if (status == LIANA_OK) status = find_columns(&csv, path, columns, error);
-    for (size_t row = 1; status == LIANA_OK && row < csv.num_rows; row++) {
-        status = read_row(list, &csv, path, row, columns, error);
-    }
-    liana__csv_free(&csv);
-    free(data);
-    return status;
+    LIANA_TRY(liana__csv_parse(path, data, size, ',', &csv, error));
+    LIANA_TRY(find_columns(&csv, path, columns, error));
+    for (size_t row = 1; row < csv.num_rows; row++) LIANA_TRY(read_row(list, &csv, path, row, columns, error));
+    return LIANA_OK;
 }
 
 liana_status liana__bad_records_read(liana__bad_records *list, const char *path, liana__remote *remote,

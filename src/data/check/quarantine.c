@@ -1,6 +1,7 @@
 /* A source without the records of a list. */
 #include "data/check/quarantine.h"
 
+#include "base/scoped.h"
 #include "data/source/part.h"
 
 #include <stdlib.h>
@@ -21,55 +22,27 @@ static int compare_places(const void *a, const void *b)
     return order ? order : (first->record > second->record) - (first->record < second->record);
 }
 
-/* The entries of one file; a file of the source is called as the list calls it, which is by its real path. */
-typedef struct file_entries {
-    const char *file; /* the source's own string */
-    size_t begin, end;
-} file_entries;
-
-static size_t first_at_or_after(const liana__bad_record *const *entries, size_t count, const liana__bad_record *place)
+/* A file of the source is called as the list calls it, which is by its real path. */
+static bool is_listed(const liana__bad_record *const *entries, size_t count, const char *file, int64_t record)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_places(&entries[middle], &place) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static file_entries entries_of(const liana__bad_record *const *entries, size_t count, const char *file)
-{
-    char *real = realpath(file, NULL);
-    liana__bad_record first = {.file = real ? real : file, .record = INT64_MIN};
-    file_entries found = {.file = file, .begin = first_at_or_after(entries, count, &first)};
-    first.record = INT64_MAX;
-    found.end = first_at_or_after(entries, count, &first);
-    free(real);
-    return found;
+    const liana__bad_record place = {.file = file, .record = record}, *key = &place;
+    return bsearch(&key, entries, count, sizeof *entries, compare_places);
 }
 
 static liana_status find_records(found_records *found, const liana__bad_record *const *entries, size_t count,
                                  liana__error *error)
 {
     size_t capacity = 0;
-    file_entries in_file = {0};
+    const char *file = NULL;
+    LIANA__SCOPED_MEMORY char *real = NULL;
     for (uint64_t index = 0; index < found->source->num_records; index++) {
         liana_record_address where = liana__source_address(found->source, index);
-        if (where.file != in_file.file) in_file = entries_of(entries, count, where.file);
-        bool listed = false;
-        for (size_t low = in_file.begin, high = in_file.end; low < high && !listed;) {
-            size_t middle = low + (high - low) / 2;
-            listed = entries[middle]->record == where.record;
-            if (entries[middle]->record < where.record) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        if (where.file != file) {
+            free(real);
+            real = realpath(where.file, NULL);
+            file = where.file;
         }
+        const bool listed = is_listed(entries, count, real ? real : file, where.record);
         if (!listed) continue;
         if (!liana__grow(&found->items, found->count, &capacity, sizeof *found->items)) {
             return liana__fail_memory(error, "the records left out");

@@ -1,4 +1,4 @@
-/* Reads data sets whole and collects what is wrong with them. */
+/* Reads whole data sets and collects their faults. */
 #include "data/check/scan.h"
 
 #include "base/file.h"
@@ -71,7 +71,7 @@ static liana__bad_record describe(const liana__scan_part *part, uint64_t index, 
                                .id = liana__arena_string(arena, name)};
 }
 
-/* Reads, checks and decodes a record; `record` is what could be read. */
+/* Reads, checks and decodes a record. `record` is set as far as it could be read. */
 static liana_status look_at(const scan *own, worker *self, uint64_t index, liana_source_record *record, scanned *kept,
                             liana__error *error)
 {
@@ -146,7 +146,7 @@ static liana_status add_finding(scan *own, size_t part, liana__finding_kind kind
     return LIANA_OK;
 }
 
-/* Takes over what the workers found. */
+/* Takes over the workers' findings. */
 static liana_status gather(scan *own)
 {
     liana__arena *arena = &own->result->arena;
@@ -327,7 +327,7 @@ static liana_status find_copies(scan *own)
     return status;
 }
 
-/* ---- what there is ---- */
+/* ---- the contents ---- */
 
 static void widen(int64_t *low, int64_t *high, int64_t value)
 {

@@ -23,7 +23,7 @@ typedef struct liana__scan_part {
 typedef enum liana__finding_kind {
     LIANA__FINDING_BAD,       /* a record that cannot be used: unreadable, undecodable, a wrong label */
     LIANA__FINDING_LOST,      /* (part of) a file that cannot be read */
-    LIANA__FINDING_OVERLAP,   /* the image is also in a later part, which would then measure what was learnt */
+    LIANA__FINDING_OVERLAP,   /* the image is also in a later part, which would then measure learnt images */
     LIANA__FINDING_CONFLICT,  /* the same image has another label elsewhere */
     LIANA__FINDING_DUPLICATE, /* the same image and label came before in this part (a warning) */
     LIANA__NUM_FINDINGS,

@@ -2,6 +2,7 @@
 #include "data/convert/convert.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
 #include "data/convert/convert_ids.h"
 #include "data/convert/shards.h"
 #include "data/source/source_open.h"
@@ -261,7 +262,7 @@ static liana_status write_shard(conversion *work, const split *part, const char 
                                 liana__error *error)
 {
     liana__tfrecord_writer writer;
-    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, error));
+    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, error));
     for (uint64_t i = 0; i < count; i++) {
         liana_status status = write_record(work, part, first + i, &writer, error);
         if (status != LIANA_OK) {
@@ -289,7 +290,7 @@ static liana_status write_split(conversion *work, const split *part, liana__erro
 static liana_status write_class_names(conversion *work, liana__error *error)
 {
     const liana__strings *names = &work->source->class_names;
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (int64_t i = 0; i < work->num_classes; i++) {
         if (names->count) {
             liana__text_add(&text, "%s\n", names->items[i]);
@@ -297,9 +298,7 @@ static liana_status write_class_names(conversion *work, liana__error *error)
             liana__text_add(&text, "%" PRId64 "\n", i);
         }
     }
-    liana_status status = work->num_classes ? liana__shards_class_names(&work->shards, &text, error) : LIANA_OK;
-    liana__text_free(&text);
-    return status;
+    return work->num_classes ? liana__shards_class_names(&work->shards, &text, error) : LIANA_OK;
 }
 
 static liana_status write_all(conversion *work, liana__error *error)

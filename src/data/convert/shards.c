@@ -2,6 +2,7 @@
 #include "data/convert/shards.h"
 
 #include "base/file.h"
+#include "data/source/class_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static bool is_shard(const char *name, const char *prefix)
     return (!slash || in_split) && is_shard_name(slash ? slash + 1 : name, prefix);
 }
 
-/* Finds what a bucket's folder has, and makes the local one. */
+/* Lists the folder of a bucket, and makes the local one. */
 static liana_status begin_remote(liana__shards *shards, bool overwrite, const char *how, liana__error *error)
 {
     const char *url = shards->folder;
@@ -123,15 +124,11 @@ liana_status liana__shards_class_names(liana__shards *shards, const liana__text 
     return liana__file_replace(path, lines->data ? lines->data : "", lines->length, error);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Whether a list in byte order has a name. */
 static bool holds(const liana__paths *names, const char *name)
 {
-    return names->count && bsearch(&name, names->items, names->count, sizeof *names->items, compare_names);
+    return liana__names_find(&(liana__strings){names->count, (const char *const *)names->items}, true, name,
+                             strlen(name)) >= 0;
 }
 
 static liana_status remove_file(const char *path, liana__error *error)

@@ -52,7 +52,7 @@ liana_status liana__shards_class_names(liana__shards *shards, const liana__text 
  * one is complete. If this fails, abandon the shards. */
 liana_status liana__shards_commit(liana__shards *shards, liana__error *error) LIANA_MUST_USE;
 
-/* Removes what was written, and the folder if it was made for it. */
+/* Removes the written files, and the folder if it was made for them. */
 void liana__shards_abandon(liana__shards *shards);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include "base/denormals.h"
 #include "base/random.h"
+#include "base/thread_start.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,14 +116,12 @@ static void claim(liana__ahead *ahead, slot *own)
 
 static void compute_slot(const liana__ahead *ahead, slot *own)
 {
-    const liana_dataset *dataset = ahead->dataset;
     if (own->status != LIANA_OK) return;
     if (!ahead->input) {
         own->status = liana__reader_read(own->reader, &own->at, &own->element, &own->error);
         return;
     }
-    own->status = dataset->kind->apply(own->reader, &own->at, &own->taken, &own->element, &own->error);
-    if (own->status != LIANA_OK) liana__fail_within(&own->error, "%s", dataset->name);
+    own->status = liana__reader_apply(own->reader, &own->at, &own->taken, &own->element, &own->error);
 }
 
 static void account(liana__ahead *ahead, slot *own)
@@ -136,7 +134,7 @@ static void account(liana__ahead *ahead, slot *own)
 static void *thread_main(void *argument)
 {
     liana__ahead *ahead = argument;
-    liana__denormals_keep(); /* whatever the thread that started this one does */
+    liana__denormals_keep(); /* independent of the thread that started this one */
     pthread_mutex_lock(&ahead->mutex);
     while (!ahead->stopping) {
         slot *own = ahead->ended || ahead->claiming ? NULL : find_slot(ahead);
@@ -159,17 +157,12 @@ static void *thread_main(void *argument)
 
 static liana_status start_threads(liana__ahead *ahead, int num_threads, liana__error *error)
 {
-    /* Signals are for the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     liana_status status = LIANA_OK;
     for (int i = 0; status == LIANA_OK && i < num_threads; i++) {
-        int code = pthread_create(&ahead->threads[i], NULL, thread_main, ahead);
+        int code = liana__thread_start(&ahead->threads[i], thread_main, ahead);
         if (code == 0) ahead->num_threads++;
         if (code != 0) status = liana__fail(error, LIANA_IO_ERROR, "cannot start a thread: %s", strerror(code));
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -226,12 +219,9 @@ static liana_status ahead_open(liana__cursor *cursor, liana__ahead **out, liana_
         if (!made) status = liana__fail_memory(error, "elements made ahead");
     }
     if (status == LIANA_OK) status = start_threads(ahead, cursor->pace.num_threads, error);
-    if (status != LIANA_OK) {
-        ahead_close(ahead);
-        return status;
-    }
-    *out = ahead;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = ahead;
+    if (status != LIANA_OK) ahead_close(ahead);
+    return status;
 }
 
 /* The slot that is given next, once it is done. With the mutex held. */
@@ -295,7 +285,11 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
 {
     const liana_dataset *dataset = cursor->dataset;
     const liana_stage_type *kind = dataset->kind;
-    if (!dataset->random_access && !kind->apply) return kind->begin(cursor, start, error);
+    /* A kind without `begin` goes through its input from the start. */
+    if (!dataset->random_access && !kind->apply) {
+        return kind->begin ? kind->begin(cursor, start, error)
+                           : liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
+    }
     cursor->index = start;
     if (!dataset->random_access) LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, start, error));
     bool works = dataset->random_access ? dataset->works : kind->works;
@@ -322,11 +316,9 @@ liana_status liana__cursor_open(const liana_dataset *dataset, liana__pace pace, 
         liana_element skipped;
         status = liana__cursor_next(cursor, &skipped, error);
     }
-    if (status == LIANA_OK || status == LIANA_END_OF_DATA) {
-        *out = cursor;
-        return LIANA_OK;
-    }
-    liana__cursor_close(cursor);
+    if (status == LIANA_END_OF_DATA) status = LIANA_OK;
+    if (status == LIANA_OK) *out = cursor;
+    if (status != LIANA_OK) liana__cursor_close(cursor);
     return status;
 }
 
@@ -354,8 +346,7 @@ static liana_status compute(liana__cursor *cursor, liana_element *element, liana
     }
     liana_element input;
     LIANA_TRY(liana__cursor_next(cursor->inputs[0], &input, error));
-    liana_status status = dataset->kind->apply(cursor->reader, &at, &input, element, error);
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
+    return liana__reader_apply(cursor->reader, &at, &input, element, error);
 }
 
 liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, liana__error *error)
@@ -369,6 +360,7 @@ liana_status liana__cursor_next(liana__cursor *cursor, liana_element *element, l
         status = compute(cursor, element, error);
     } else {
         status = dataset->kind->next(cursor, element, error);
+        element->spec = &dataset->spec;
     }
     cursor->ended = status == LIANA_END_OF_DATA;
     if (status == LIANA_OK) cursor->index++;

@@ -27,8 +27,8 @@ liana_status liana__cycle_init(liana__cycle *cycle, size_t length, int64_t block
     LIANA_MUST_USE;
 void liana__cycle_free(liana__cycle *cycle);
 
-/* Opens the next dataset of a stage's cursor at a place. LIANA_END_OF_DATA: there is none. The cycle closes what was
- * put there, also after a failure. */
+/* Opens the next dataset of a stage's cursor at a place. LIANA_END_OF_DATA: there is none. The cycle closes the
+ * place, also after a failure. */
 typedef liana_status (*liana__cycle_open)(liana__cursor *cursor, liana__cycle_place *place, liana__error *error);
 
 /* The next element, from the place `at`. Errors: LIANA_END_OF_DATA, those of `open` and of the elements. */

@@ -79,9 +79,16 @@ bool liana__dataset_given(liana_dataset *input, const void *argument, const char
     return false;
 }
 
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size)
+{
+    if (!inputs || !num_inputs) return NULL;
+    return liana__dataset_create(inputs[0] ? inputs[0]->context : NULL, kind, inputs, num_inputs, own_size);
+}
+
 liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size)
 {
-    return liana__dataset_create(input ? input->context : NULL, kind, &input, 1, own_size);
+    return liana__dataset_join(kind, &input, 1, own_size);
 }
 
 liana_dataset *liana__dataset_finish(liana_dataset *dataset, liana_status status)
@@ -206,14 +213,35 @@ size_t liana__reader_bytes(const liana__reader *reader)
     return bytes;
 }
 
+liana_status liana__reader_apply(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                 liana_element *element, liana__error *error)
+{
+    const liana_dataset *dataset = reader->dataset;
+    liana_status status = dataset->kind->apply(reader, at, input, element, error);
+    element->spec = &dataset->spec;
+    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", dataset->name);
+}
+
+/* The element of an input, where the stage says. */
+static liana_status read_traced(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
+{
+    liana__at inner = *at;
+    size_t input = reader->dataset->kind->trace(reader->dataset, &inner.index);
+    inner.seed = liana__seed_of_input(at->seed, input);
+    return liana__reader_read(reader->inputs[input], &inner, element, error);
+}
+
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
     const liana_stage_type *kind = reader->dataset->kind;
-    if (!kind->apply) return kind->read(reader, at, element, error);
-    liana_element input;
-    LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
-    liana_status status = kind->apply(reader, at, &input, element, error);
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "%s", reader->dataset->name);
+    if (kind->apply) {
+        liana_element input;
+        LIANA_TRY(liana__reader_read(reader->inputs[0], at, &input, error));
+        return liana__reader_apply(reader, at, &input, element, error);
+    }
+    LIANA_TRY(kind->read ? kind->read(reader, at, element, error) : read_traced(reader, at, element, error));
+    element->spec = &reader->dataset->spec;
+    return LIANA_OK;
 }
 
 /* ---- draws and addresses ---- */

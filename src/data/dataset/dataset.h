@@ -62,7 +62,10 @@ struct liana_dataset {
  * without a message if an input is NULL, whose maker has failed and left one. */
 liana_dataset *liana__dataset_create(liana_context *context, const liana_stage_type *kind, liana_dataset *const *inputs,
                                      size_t num_inputs, size_t own_size);
-/* The same for a stage with one input, whose context it uses. */
+/* The same for a stage that uses the context of its inputs. NULL without a message also if there are none. */
+liana_dataset *liana__dataset_join(const liana_stage_type *kind, liana_dataset *const *inputs, size_t num_inputs,
+                                   size_t own_size);
+/* The same for a stage with one input. */
 liana_dataset *liana__dataset_stage(const liana_stage_type *kind, liana_dataset *input, size_t own_size);
 /* Whether a stage's argument is there; if not, that is an error, and the input (which may be NULL) is closed. */
 bool liana__dataset_given(liana_dataset *input, const void *argument, const char *function, const char *name);
@@ -76,7 +79,7 @@ void liana__dataset_call(liana_dataset *dataset, const char *name);
 /* Bytes used by a dataset and all that it is made of (the stages' memory). */
 size_t liana__dataset_memory(const liana_dataset *dataset);
 
-/* Adds what the elements of a dataset are made of, and how. Functions count by their names. */
+/* Adds the files, values and options from which a dataset makes its elements. Functions count by their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
 /* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; those of all inputs,
@@ -103,6 +106,9 @@ void liana__reader_destroy(liana__reader *reader);
 size_t liana__reader_bytes(const liana__reader *reader);
 liana_status liana__reader_read(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
     LIANA_MUST_USE;
+/* For a kind with `apply`: the element that it makes of an input's. */
+liana_status liana__reader_apply(liana__reader *reader, const liana__at *at, const liana_element *input,
+                                 liana_element *element, liana__error *error) LIANA_MUST_USE;
 
 /* ---- one after the other ---- */
 

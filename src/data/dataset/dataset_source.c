@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a model reads of an element ---- */
+/* ---- the components that a model reads ---- */
 
 void liana__dataset_image(const liana_element *element, size_t component, liana_source_record *record)
 {
@@ -467,12 +467,8 @@ liana_status liana__dataset_keep_options(liana_dataset *dataset, const liana_dat
                                          liana__error *error)
 {
     liana__strings names = count_names(options->class_names);
-    const char **items = liana__arena_allocate(&dataset->arena, (names.count + 1) * sizeof *items);
-    for (size_t i = 0; items && i < names.count; i++) {
-        items[i] = liana__arena_string(&dataset->arena, names.items[i]);
-    }
+    dataset->class_names = liana__names_copy(&names, &dataset->arena);
     if (dataset->arena.failed) return liana__fail_memory(error, "the names of the classes");
-    dataset->class_names = (liana__strings){names.count, items};
     dataset->scale = options->scale;
     dataset->antialias = options->antialias;
     return LIANA_OK;
@@ -552,7 +548,7 @@ static liana_status check_static(const view *own, liana__error *error)
     return LIANA_OK;
 }
 
-/* The components that have a meaning of their own, where they are what that needs. */
+/* The components with a meaning of their own, where dtype and shape fit it. */
 static void find_components(view *own)
 {
     const liana__spec *spec = &own->dataset->spec;
@@ -590,12 +586,9 @@ static liana_status make_view(const liana_dataset *dataset, int64_t endless_leng
     if (status == LIANA_OK && own->base.num_records == 0) {
         status = liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", dataset->name);
     }
-    if (status != LIANA_OK) {
-        close_view(&own->base);
-        return status;
-    }
-    *source = &own->base;
-    return LIANA_OK;
+    if (status == LIANA_OK) *source = &own->base;
+    if (status != LIANA_OK) close_view(&own->base);
+    return status;
 }
 
 liana_status liana__dataset_view(const liana_dataset *dataset, int64_t endless_length, liana__source **source,

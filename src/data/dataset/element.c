@@ -20,7 +20,7 @@ static const char *const NAMES[] = {
 #undef NAME
         "string"};
 
-/* ---- what elements are said to be ---- */
+/* ---- specs of elements ---- */
 
 liana__component_text liana__component_describe(const liana_component *component)
 {
@@ -172,6 +172,17 @@ liana_bytes liana_element_string(const liana_element *element, const char *name,
     if (!element) return (liana_bytes){0};
     int found = find_string(element, name, index);
     return found < 0 ? (liana_bytes){0} : ((const liana_bytes *)element->data[found])[index];
+}
+
+void liana__element_row(const liana__spec *spec, const liana_element *whole, int64_t row, liana_element *element)
+{
+    *element = (liana_element){.spec = spec, .record = whole->record};
+    for (size_t i = 0; i < spec->count; i++) {
+        const liana_component *component = &spec->components[i];
+        element->rows[i] = liana__component_rows(component);
+        size_t size = liana__component_size(component, element->rows[i]);
+        element->data[i] = (const char *)whole->data[i] + (size_t)row * size;
+    }
 }
 
 /* ---- making elements ---- */

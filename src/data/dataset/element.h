@@ -46,6 +46,9 @@ struct liana_element {
     struct liana__holder *store;        /* while it is made */
 };
 
+/* Row `row` of an element whose components have a first dimension more than those of the spec. */
+void liana__element_row(const liana__spec *spec, const liana_element *whole, int64_t row, liana_element *element);
+
 /* Memory for one element, reused for the next. Zero-initialise; free with liana__holder_free. */
 typedef struct liana__holder {
     liana_element element;

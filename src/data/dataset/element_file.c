@@ -117,8 +117,7 @@ liana_status liana__element_file_open(const char *path, const liana__element_fil
     if (no_memory) return liana__fail_memory(error, path);
     snprintf(why, why_size, "%s", difference ? difference : "");
     if (status == LIANA_OK || status == LIANA_NOT_FOUND) return LIANA_OK;
-    if (error) *error = own;
-    return status;
+    return liana__fail_as(error, &own);
 }
 
 void liana__element_file_close(liana__element_file *file)
@@ -145,8 +144,7 @@ liana_status liana__element_file_read(const liana__element_file *file, const lia
 {
     const liana__element_place *place = &file->places[index];
     size_t size = (size_t)place->size;
-    LIANA_TRY(liana__file_buffer_reserve(buffer, size, file->path, error));
-    LIANA_TRY(liana__mapping_copy(&file->mapping, file->path, (size_t)place->offset, buffer->bytes, size, error));
+    LIANA_TRY(liana__mapping_read(&file->mapping, file->path, (size_t)place->offset, size, buffer, error));
     bool whole = checksum_of(index, buffer->bytes, size) == place->checksum &&
                  liana__packed_settle(spec, buffer->bytes, size, NULL) == LIANA_OK;
     if (!whole) {

@@ -45,12 +45,9 @@ static liana_status create_iterator(const liana_dataset *dataset, const liana_it
     liana__pace pace = pace_of(iterator, &iterator->options);
     liana__at start = start_of(&iterator->options);
     liana_status status = liana__cursor_open(iterator->dataset, pace, &start, &iterator->cursor, &context->error);
-    if (status != LIANA_OK) {
-        liana_iterator_destroy(iterator);
-        return status;
-    }
-    *out = iterator;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = iterator;
+    if (status != LIANA_OK) liana_iterator_destroy(iterator);
+    return status;
 }
 
 liana_status liana_iterator_create(const liana_dataset *dataset, const liana_iterator_options *options,

@@ -18,7 +18,7 @@ static size_t head_size(const liana__spec *spec)
     return (1 + 2 * spec->count) * sizeof(uint64_t);
 }
 
-/* An element need not say what its spec does. */
+/* An element need not have all facts of its spec. */
 static int64_t rows_of(const liana_element *element, size_t component)
 {
     int64_t known = liana__component_rows(&element->spec->components[component]);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part gives block_length elements in each round from its first on, and in its last one what is left, which may be
- * nothing: that it has ended is seen there. */
+/* A part gives block_length elements in each round from its first one on, and the rest in its last round. The rest may
+ * be empty: its end is seen there. */
 typedef struct part {
     uint64_t length;
     uint64_t first; /* round */

@@ -35,7 +35,7 @@ static inline size_t liana__decoded_bytes(const liana__decode_options *options)
 
 /* Decodes the record's image, converts it to grey or colour, and resizes it into dst [height, width, channels]: u8, or
  * float where fractions are kept. With `region` (NULL: all; only of u8), only that part of dst is written, with the
- * pixels of the whole; the rest is undefined, and only what is needed is decoded. Errors: those of decoding and
+ * pixels of the whole; the rest is undefined, and only the needed part is decoded. Errors: those of decoding and
  * resizing; they do not name the record. */
 liana_status liana__decode_record(liana__decoder *decoder, const liana__decode_options *options,
                                   const liana_source_record *record, const liana__image_region *region, void *dst,

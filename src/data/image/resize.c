@@ -127,41 +127,46 @@ static bool is_copy(const liana__resize_shape *shape)
     return shape->height == shape->to_height && shape->width == shape->to_width;
 }
 
-static void resize(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src, uint8_t *bytes,
-                   float *floats)
+/* Writes the rows of `rows` to `bytes` or `floats`; one of the two is NULL. */
+static void blend(liana__resizer *resizer, const liana__resize_axis *rows, const liana__resize_axis *columns,
+                  int channels, const uint8_t *src, int64_t row_size, uint8_t *bytes, float *floats,
+                  int64_t to_row_size)
 {
     const liana__resize_kernels *kernels = resizer->kernels;
-    int64_t row_size = shape->width * shape->channels, to_row_size = shape->to_width * shape->channels;
     for (int i = 0; i < LIANA__RESIZE_PADDING; i++) resizer->row[row_size + i] = 0;
-    for (int64_t y = 0; y < shape->to_height; y++) {
-        kernels->blend_rows(&resizer->rows, y, src, row_size, resizer->row);
-        kernels->finish_row(&resizer->columns, resizer->row, shape->channels, bytes ? bytes + y * to_row_size : NULL,
+    for (int64_t y = 0; y < rows->to; y++) {
+        kernels->blend_rows(rows, y, src, row_size, resizer->row);
+        kernels->finish_row(columns, resizer->row, channels, bytes ? bytes + y * to_row_size : NULL,
                             floats ? floats + y * to_row_size : NULL);
     }
+}
+
+static liana_status resize(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
+                           uint8_t *bytes, float *floats, liana__error *error)
+{
+    LIANA_TRY(prepare(resizer, shape, error));
+    size_t size = (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels;
+    if (!is_copy(shape)) {
+        blend(resizer, &resizer->rows, &resizer->columns, shape->channels, src, shape->width * shape->channels, bytes,
+              floats, shape->to_width * shape->channels);
+    } else if (bytes) {
+        memcpy(bytes, src, size);
+    } else {
+        resizer->kernels->widen(src, size, floats);
+    }
+    return LIANA_OK;
 }
 
 liana_status liana__resize_u8(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
                               uint8_t *dst, liana__error *error)
 {
-    LIANA_TRY(prepare(resizer, shape, error));
-    if (is_copy(shape)) {
-        memcpy(dst, src, (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels);
-        return LIANA_OK;
-    }
-    resize(resizer, shape, src, dst, NULL);
-    return LIANA_OK;
+    return resize(resizer, shape, src, dst, NULL, error);
 }
 
 liana_status liana__resize_float(liana__resizer *resizer, const liana__resize_shape *shape, const uint8_t *src,
                                  float *dst, liana__error *error)
 {
-    LIANA_TRY(prepare(resizer, shape, error));
-    if (is_copy(shape)) {
-        resizer->kernels->widen(src, (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels, dst);
-        return LIANA_OK;
-    }
-    resize(resizer, shape, src, NULL, dst);
-    return LIANA_OK;
+    return resize(resizer, shape, src, NULL, dst, error);
 }
 
 liana_status liana__resize_widen(liana__resizer *resizer, const uint8_t *src, size_t count, float *dst,
@@ -233,14 +238,9 @@ liana_status liana__resize_region_u8(liana__resizer *resizer, const liana__resiz
     liana__resize_cut *rows = &resizer->cut_rows, *columns = &resizer->cut_columns;
     LIANA_TRY(cut_axis(&resizer->rows, region->top, region->height, src->top, rows, error));
     LIANA_TRY(cut_axis(&resizer->columns, region->left, region->width, src->left, columns, error));
-    const liana__resize_kernels *kernels = resizer->kernels;
-    int64_t row_size = src->width * shape->channels;
-    for (int i = 0; i < LIANA__RESIZE_PADDING; i++) resizer->row[row_size + i] = 0;
-    for (int64_t y = 0; y < region->height; y++) {
-        uint8_t *to = dst + ((region->top + y) * shape->to_width + region->left) * shape->channels;
-        kernels->blend_rows(&rows->axis, y, src->pixels, row_size, resizer->row);
-        kernels->finish_row(&columns->axis, resizer->row, shape->channels, to, NULL);
-    }
+    blend(resizer, &rows->axis, &columns->axis, shape->channels, src->pixels, src->width * shape->channels,
+          dst + (region->top * shape->to_width + region->left) * shape->channels, NULL,
+          shape->to_width * shape->channels);
     return LIANA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Finds the components of batches in a source, and copies their values. */
 #include "data/loader/batch_rows.h"
 
+#include "base/scoped.h"
 #include "data/dataset/element.h"
 #include "data/source/cast.h"
 
@@ -26,7 +27,7 @@ static int find_component(const liana__source *source, const char *name)
 static liana_status fail_missing(const liana__source *source, const char *name, liana__error *error)
 {
     liana__nearest_search search = liana__nearest_begin(name);
-    liana__text there = {0};
+    LIANA__SCOPED(liana__text) there = {0};
     const char *const usual[] = {source->lacks_images ? NULL : "image", source->has_labels ? "label" : NULL};
     for (size_t i = 0; i < 2; i++) {
         if (!usual[i] || find_component(source, usual[i]) >= 0) continue;
@@ -37,10 +38,8 @@ static liana_status fail_missing(const liana__source *source, const char *name, 
         liana__text_add(&there, "%s%s", there.length ? ", " : "", source->components[i].name);
         liana__nearest_add(&search, source->components[i].name);
     }
-    liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no component '%.100s'%s; there are: %s", name,
-                search.nearest ? liana__hint(search.nearest).text : "", there.data ? there.data : "none");
-    liana__text_free(&there);
-    return LIANA_INVALID_ARGUMENT;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the data have no component '%.100s'%s; there are: %s", name,
+                       search.nearest ? liana__hint(search.nearest).text : "", there.data ? there.data : "none");
 }
 
 /* Whether shapes are the same but for dimensions of 1: then their values are the same, in the same order. */
@@ -88,7 +87,7 @@ static liana_status find_values(const liana__source *source, liana__batch_rows *
     return check_values(wanted, component, error);
 }
 
-/* Fills in what the maker says. */
+/* Fills in the dtype and shape, by the maker. */
 static liana_status find_component_of_batch(const liana__source *source, const liana__loader_options *options,
                                             liana__batch_rows *rows, size_t i, liana__error *error)
 {

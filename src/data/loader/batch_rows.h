@@ -21,7 +21,7 @@ typedef struct liana__batch_rows {
 enum { LIANA__FROM_LABEL = -1 };
 
 /* Finds the components that the options want in the source. Errors: INVALID_ARGUMENT (a component is missing, or has
- * another shape; names both, and what there is). */
+ * another shape; names both, and the existing components). */
 liana_status liana__batch_rows_find(const liana__source *source, const liana__loader_options *options,
                                     liana__batch_rows *rows, liana__error *error) LIANA_MUST_USE;
 

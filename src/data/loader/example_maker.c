@@ -1,6 +1,8 @@
 /* Makes one example: reads, decodes, keeps and augments it. */
 #include "data/loader/example_maker.h"
 
+#include "data/augment/augment.h"
+
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -128,12 +130,10 @@ static liana_status read_example(liana__example_maker *self, liana__ring_slot *s
                                  bool *bad, liana__error *error)
 {
     liana_status status = make_pixels(self, what, error);
-    atomic_fetch_add_explicit(&self->num_read, 1, memory_order_relaxed);
     *bad = status != LIANA_OK && self->plan->options->bad_records && liana__source_is_bad_record(status);
     if (*bad) return LIANA_OK;
     LIANA_TRY(status);
     const liana_source_record *record = &self->record;
-    if (what->pixels) atomic_fetch_add_explicit(&self->num_decoded, 1, memory_order_relaxed);
     LIANA_TRY(liana__ring_slot_keep_id(slot, i, record->id, record->id_size, error));
     if (what->region || !self->plan->cache) return LIANA_OK;
     liana__cached_image image = {.pixels = what->pixels,
@@ -161,10 +161,10 @@ static void take_cached(const liana__example_plan *plan, const liana__cached_ima
 static liana_status augment(liana__example_maker *self, const liana_example_address *address, const uint8_t *decoded,
                             uint8_t *place, liana__error *error)
 {
-    const liana__augmenter *augmenter = self->plan->options->augmenter;
+    const liana__augment *list = self->plan->options->augment;
     uint8_t *pixels = self->augmented ? self->augmented : place;
-    if (augmenter->apply(augmenter, address, decoded, pixels, self->augmenter_scratch, error) != LIANA_OK) {
-        return liana__fail_within(error, "%s at position %" PRIu64, augmenter->name, address->position);
+    if (liana__augment_apply(list, address, decoded, pixels, self->augment_scratch, error) != LIANA_OK) {
+        return liana__fail_within(error, "augmentation at position %" PRIu64, address->position);
     }
     if (pixels == place) return LIANA_OK;
     return liana__resize_widen(&self->decoder.resizer, pixels, self->plan->image_size / sizeof(float), (float *)place,
@@ -175,12 +175,12 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
                                  bool *bad, liana__error *error)
 {
     const liana__example_plan *plan = self->plan;
-    const liana__augmenter *augmenter = plan->options->augmenter;
+    const liana__augment *list = plan->options->augment;
     liana__batch *batch = &slot->batch;
     uint64_t position = batch->positions[i], index = batch->records[i], seed = plan->options->seed;
     uint8_t *rows = plan->rows.image >= 0 ? batch->components[plan->rows.image].rows : NULL;
     uint8_t *pixels = rows ? rows + (size_t)i * plan->image_size : NULL,
-            *decoded = augmenter ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
+            *decoded = list ? self->decoded + LIANA__IMAGE_OFFSET : pixels;
     liana__cached_image cached = {.pixels = decoded};
     liana__decoded_file_room room;
     room.pixels = self->decoded ? self->decoded + LIANA__IMAGE_OFFSET : decoded;
@@ -189,7 +189,7 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
     if (liana__image_cache_find(plan->cache, index, &room, &cached)) {
         take_cached(plan, &cached, batch, i);
         LIANA_TRY(liana__ring_slot_keep_id(slot, i, cached.id, cached.id_size, error));
-        if (!augmenter && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
+        if (!list && cached.pixels != pixels) memcpy(pixels, cached.pixels, plan->image_size);
     } else {
         wanted what = {.address = {seed, pass, position, index},
                        .label = batch->labels ? &batch->labels[i] : NULL,
@@ -197,14 +197,14 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
                        .batch = batch,
                        .example = i};
         liana__image_region region;
-        if (augmenter && augmenter->find_region && index >= liana__image_cache_count(plan->cache)) {
-            augmenter->find_region(augmenter, &address, &region);
+        if (list && index >= liana__image_cache_count(plan->cache)) {
+            liana__augment_find_region(list, &address, &region);
             what.region = &region;
         }
         LIANA_TRY(read_example(self, slot, i, &what, bad, error));
         if (!*bad && liana__memory_share_is_missed(&self->share)) liana__example_maker_rest(self);
     }
-    if (!augmenter || *bad) return LIANA_OK;
+    if (!list || *bad) return LIANA_OK;
     return augment(self, &address, cached.pixels, pixels, error);
 }
 
@@ -212,24 +212,24 @@ liana_status liana__example_make(liana__example_maker *self, liana__ring_slot *s
 
 liana_status liana__example_maker_init(liana__example_maker *self, const liana__example_plan *plan, liana__error *error)
 {
-    const liana__augmenter *augmenter = plan->options->augmenter;
+    const liana__augment *list = plan->options->augment;
     *self = (liana__example_maker){.plan = plan, .share = {.pool = plan->pool, .own = plan->share}};
     self->decoder.image.share = &self->share;
     if (!make_scratch(self)) return liana__fail_memory(error, "reading threads");
     size_t values = plan->cache ? plan->rows.values_size : 0;
-    if (augmenter || values) {
+    if (list || values) {
         self->decoded = liana__allocate_aligned(plan->decoded_size + values + LIANA__IMAGE_OFFSET);
         if (!self->decoded) return liana__fail_memory(error, "reading threads");
     }
     if (values) self->values = liana__allocate_aligned(values);
     if (values && !self->values) return liana__fail_memory(error, "reading threads");
-    if (!augmenter) return LIANA_OK;
+    if (!list) return LIANA_OK;
     if (plan->options->image.fractions) {
         self->augmented = liana__allocate_aligned(plan->image_size / sizeof(float));
         if (!self->augmented) return liana__fail_memory(error, "reading threads");
     }
-    self->augmenter_scratch = liana__allocate_aligned(augmenter->scratch_size);
-    return self->augmenter_scratch ? LIANA_OK : liana__fail_memory(error, augmenter->name);
+    self->augment_scratch = liana__allocate_aligned(liana__augment_scratch_size(list));
+    return self->augment_scratch ? LIANA_OK : liana__fail_memory(error, "augmentation");
 }
 
 void liana__example_maker_rest(liana__example_maker *self)
@@ -243,7 +243,7 @@ void liana__example_maker_free(liana__example_maker *self)
     liana__source_scratch_destroy(self->plan->source, self->scratch);
     liana__decoder_free(&self->decoder);
     liana__memory_share_settle(&self->share, 0);
-    free(self->augmenter_scratch);
+    free(self->augment_scratch);
     free(self->decoded);
     free(self->augmented);
     free(self->values);

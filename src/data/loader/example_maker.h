@@ -12,12 +12,12 @@
 typedef struct liana__example_plan {
     const liana__source *source;
     const liana__loader_options *options;
-    liana__decode_options decoded; /* shape and decoding of images before the augmenter */
+    liana__decode_options decoded; /* shape and decoding of images before the augmentation */
     size_t decoded_size;           /* bytes of such an image */
     size_t image_size;             /* bytes of an image in a batch; 0: batches have none */
     liana__batch_rows rows;
     liana__image_cache *cache; /* NULL: none */
-    liana__memory_pool *pool;  /* from which records and decoders take what they need beyond ... */
+    liana__memory_pool *pool;  /* from which records and decoders take memory beyond ... */
     size_t share;              /* ... the bytes that each thread always has */
 } liana__example_plan;
 
@@ -25,15 +25,15 @@ typedef struct liana__example_plan {
 typedef struct liana__example_maker {
     const liana__example_plan *plan;
     void *scratch;
-    void *augmenter_scratch;
-    uint8_t *decoded; /* memory for an image before the augmenter, which begins after LIANA__IMAGE_OFFSET bytes; behind
+    void *augment_scratch;
+    uint8_t
+        *decoded; /* memory for an image before the augmentation, which begins after LIANA__IMAGE_OFFSET bytes; behind
                        * it room for values from a cache */
-    uint8_t *augmented; /* memory for an image that the augmenter made, where batches have floats */
+    uint8_t *augmented; /* memory for an augmented image, where batches have floats */
     uint8_t *values;    /* room for the values of an example, for the cache */
     liana__decoder decoder;
     liana__memory_share share;
-    liana_source_record record;          /* the last record, as far as it could be read */
-    atomic_ullong num_read, num_decoded; /* records, and images of them; written by the thread alone */
+    liana_source_record record; /* the last record, as far as it could be read */
 } liana__example_maker;
 
 /* Initialises a maker, which must stay where it is. Errors: OUT_OF_MEMORY. */
@@ -44,11 +44,11 @@ void liana__example_maker_free(liana__example_maker *maker);
 
 /* Makes example i of the slot from the record that the batch names, as it is in pass `pass`. May wait for memory that
  * other threads hold. *bad: the record itself cannot be used, and the options have a list for bad records; `error` says
- * why, and maker->record is what could be read. Errors: those of liana__loader_next. */
+ * why, and maker->record is the part that could be read. Errors: those of liana__loader_next. */
 liana_status liana__example_make(liana__example_maker *maker, liana__ring_slot *slot, int64_t i, uint64_t pass,
                                  bool *bad, liana__error *error) LIANA_MUST_USE;
 
-/* Gives back what the maker holds beyond its share, before the thread waits for work. */
+/* Gives back the memory that the maker holds beyond its share, before the thread waits for work. */
 void liana__example_maker_rest(liana__example_maker *maker);
 
 #endif

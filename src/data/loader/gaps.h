@@ -21,7 +21,7 @@ typedef struct liana__gaps {
 
 void liana__gaps_free(liana__gaps *gaps);
 void liana__gaps_clear(liana__gaps *gaps);
-/* Adds a gap. `record` is what could be read. False: out of memory. */
+/* Adds a gap. `record` is the part that could be read. False: out of memory. */
 bool liana__gaps_add(liana__gaps *gaps, int64_t example, uint64_t index, const liana_source_record *record,
                      const char *reason);
 /* The same, with copies of the id (NULL: none) and the reason. */

@@ -6,13 +6,15 @@
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/scoped.h"
+#include "base/thread_start.h"
+#include "data/augment/augment.h"
 #include "data/loader/block_order.h"
 #include "data/loader/example_maker.h"
 #include "data/loader/row_message.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +60,7 @@ struct liana__loader {
     liana__input_workers workers; /* of the options, if they were set anew */
     liana__example_plan plan;
     liana__memory_pool pool;
+    bool mixes;            /* the augmentation has mixing stages */
     uint64_t fixed_length; /* of an epoch; 0: the sampler decides */
     size_t num_slots;
     liana__ring_slot *slots;
@@ -258,7 +261,7 @@ static void *thread_main(void *argument)
     reader *self = argument;
     liana__loader *loader = self->loader;
     liana__error error;
-    liana__denormals_keep(); /* whatever the thread that started this one does */
+    liana__denormals_keep(); /* independent of the thread that started this one */
     pthread_mutex_lock(&loader->mutex);
     for (;;) {
         while (!loader->stopping && !can_claim(loader)) {
@@ -288,13 +291,15 @@ static void *thread_main(void *argument)
             loader->failed = true;
         }
         slot->remaining -= end - begin;
-        const liana__mixer *mixer = loader->options.mixer;
         bool whole = slot->remaining == 0 && slot->first_failure == slot->planned && !loader->cancelled;
-        if (whole && (mixer || slot->gaps.count)) {
+        if (whole && (loader->mixes || slot->gaps.count)) {
             /* The last example of the batch, which no other thread uses until it is ready. */
             pthread_mutex_unlock(&loader->mutex);
             liana__ring_slot_close_gaps(slot, &loader->plan.rows);
-            if (mixer) mixer->apply(mixer, &slot->batch, loader->options.seed, self->mix_scratch);
+            if (loader->mixes) {
+                liana__augment_mix(loader->options.augment, loader->options.microbatch, &slot->batch,
+                                   loader->options.seed, self->mix_scratch);
+            }
             pthread_mutex_lock(&loader->mutex);
         }
         if (slot->remaining == 0) {
@@ -311,20 +316,15 @@ static void *thread_main(void *argument)
 
 static liana_status start_threads(liana__loader *loader, liana__error *error)
 {
-    /* Signals are for the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     liana_status status = LIANA_OK;
     for (int i = 0; status == LIANA_OK && i < loader->options.num_threads; i++) {
-        int code = pthread_create(&loader->readers[i].thread, NULL, thread_main, &loader->readers[i]);
+        int code = liana__thread_start(&loader->readers[i].thread, thread_main, &loader->readers[i]);
         if (code == 0) {
             loader->num_readers++;
         } else {
             status = liana__fail(error, LIANA_IO_ERROR, "cannot start a reading thread: %s", strerror(code));
         }
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
@@ -344,17 +344,21 @@ static liana_status check_image(const liana__decode_options *image, liana__error
 }
 
 /* Whether batches have the image and the label that augmentation and mixing are about. */
+static bool mixes(const liana__loader_options *options)
+{
+    return options->augment && liana__augment_mixes(options->augment);
+}
+
 static liana_status check_rows(const liana__batch_rows *rows, const liana__loader_options *options, liana__error *error)
 {
     if (rows->image >= 0) LIANA_TRY(check_image(&options->image, error));
-    if (options->augmenter && rows->image < 0) {
+    if (options->augment && rows->image < 0) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "'%s' augments images, but the batches have no image; leave the augmentation out",
-                           options->augmenter->name);
+                           "'augmentation' augments images, but the batches have no image; leave the augmentation out");
     }
     bool has_target = rows->label >= 0;
     for (size_t i = 0; i < rows->count; i++) has_target = has_target || rows->components[i].partners;
-    if (!options->mixer || (rows->image >= 0 && has_target)) return LIANA_OK;
+    if (!mixes(options) || (rows->image >= 0 && has_target)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "images are mixed with their targets, but the batches have no %s; leave mixing out",
                        rows->image < 0 ? "image" : "target");
@@ -422,11 +426,12 @@ static liana_status set_epoch(liana__loader *loader, liana__error *error)
 static size_t working_memory(const liana__loader *loader)
 {
     const liana__loader_options *options = &loader->options;
-    size_t each = options->augmenter ? loader->plan.decoded_size + options->augmenter->scratch_size : 0, order = 0;
-    if (loader->plan.rows.values_size && !options->augmenter) each += loader->plan.decoded_size;
+    size_t each = options->augment ? loader->plan.decoded_size + liana__augment_scratch_size(options->augment) : 0,
+           order = 0;
+    if (loader->plan.rows.values_size && !options->augment) each += loader->plan.decoded_size;
     each += 2 * loader->plan.rows.values_size;
-    if (options->augmenter && options->image.fractions) each += loader->plan.image_size / sizeof(float);
-    if (options->mixer) each += options->mixer->scratch_size;
+    if (options->augment && options->image.fractions) each += loader->plan.image_size / sizeof(float);
+    if (loader->mixes) each += liana__augment_mix_scratch_size(options->augment, options->microbatch);
     if (options->sampler) {
         order = (size_t)liana__sampler_max_length(options->sampler) * sizeof *loader->table.records;
     }
@@ -454,7 +459,7 @@ static liana_status make_slots(liana__loader *loader, liana__error *error)
     loader->slots = calloc(loader->num_slots, sizeof *loader->slots);
     if (!loader->slots) return liana__fail_memory(error, "batches");
     for (size_t i = 0; i < loader->num_slots; i++) {
-        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, &loader->plan.rows, options->mixer, error));
+        LIANA_TRY(liana__ring_slot_make(&loader->slots[i], room.batch_size, &loader->plan.rows, loader->mixes, error));
         if (!options->workers) continue;
         LIANA_TRY(liana__step_workers_make(&loader->slots[i].workers, options->workers, options->batch_size,
                                            loader->source->streams, error));
@@ -466,15 +471,13 @@ static liana_status open_cache_file(liana__loader *loader, liana__error *error)
 {
     liana__image_cache_file_options file = *loader->options.cache_file;
     const liana__batch_rows *rows = &loader->plan.rows;
-    liana__text settings = {0};
+    LIANA__SCOPED(liana__text) settings = {0};
     liana__batch_rows_describe(rows, loader->options.label_offset, &settings);
     file.image = &loader->plan.decoded;
     file.values_size = rows->values_size;
     file.values_settings = settings.data;
-    liana_status status = settings.failed ? liana__fail_memory(error, "the cache of decoded images")
-                                          : liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
-    liana__text_free(&settings);
-    return status;
+    if (settings.failed) return liana__fail_memory(error, "the cache of decoded images");
+    return liana__image_cache_open(loader->source, &file, &loader->plan.cache, error);
 }
 
 static liana_status make_cache(liana__loader *loader, liana__error *error)
@@ -496,7 +499,7 @@ static liana_status make_cache(liana__loader *loader, liana__error *error)
 
 static liana_status make_readers(liana__loader *loader, liana__error *error)
 {
-    const liana__mixer *mixer = loader->options.mixer;
+    const liana__loader_options *options = &loader->options;
     int count = loader->options.num_threads;
     loader->readers = calloc((size_t)count, sizeof *loader->readers);
     if (!loader->readers) return liana__fail_memory(error, "reading threads");
@@ -504,8 +507,10 @@ static liana_status make_readers(liana__loader *loader, liana__error *error)
         reader *self = &loader->readers[i];
         self->loader = loader;
         LIANA_TRY(liana__example_maker_init(&self->maker, &loader->plan, error));
-        if (mixer) self->mix_scratch = liana__allocate_aligned(mixer->scratch_size);
-        if (mixer && !self->mix_scratch) return liana__fail_memory(error, "mixing images");
+        if (!loader->mixes) continue;
+        self->mix_scratch =
+            liana__allocate_aligned(liana__augment_mix_scratch_size(options->augment, options->microbatch));
+        if (!self->mix_scratch) return liana__fail_memory(error, "mixing images");
     }
     /* Several chunks of a batch for each thread, so that threads finish it together; but not so small that threads
      * queue for the next chunk when an example is only a copy. */
@@ -524,9 +529,10 @@ static void make_plan(liana__loader *loader)
     plan->pool = &loader->pool;
     if (plan->rows.image < 0) return;
     plan->decoded = options->image;
-    if (options->augmenter) {
-        plan->decoded.height = options->augmenter->height;
-        plan->decoded.width = options->augmenter->width;
+    if (options->augment) {
+        liana_image_shape first = liana__augment_input(options->augment);
+        plan->decoded.height = first.height;
+        plan->decoded.width = first.width;
         plan->decoded.fractions = false; /* stages work on bytes */
     }
     plan->image_size = liana__decoded_bytes(&options->image);
@@ -546,6 +552,7 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     loader->source = source;
     loader->options = *options;
     loader->options.components = NULL; /* the plan has a copy */
+    loader->mixes = mixes(options);
     if (!loader->options.num_threads) loader->options.num_threads = liana__cpu_count();
     loader->plan.rows = rows;
     make_plan(loader);
@@ -564,12 +571,9 @@ liana_status liana__loader_create(const liana__source *source, const liana__load
     if (status == LIANA_OK) status = make_cache(loader, error);
     loader->options.cache_file = NULL;
     if (status == LIANA_OK) status = make_readers(loader, error);
-    if (status != LIANA_OK) {
-        liana__loader_destroy(loader);
-        return status;
-    }
-    *out = loader;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = loader;
+    if (status != LIANA_OK) liana__loader_destroy(loader);
+    return status;
 }
 
 void liana__loader_destroy(liana__loader *loader)
@@ -655,17 +659,6 @@ liana__image_cache *liana__loader_cache(const liana__loader *loader)
     return loader->plan.cache;
 }
 
-liana__loader_counts liana__loader_count(const liana__loader *loader)
-{
-    liana__loader_counts counts = {0};
-    for (int i = 0; i < loader->num_readers; i++) {
-        const liana__example_maker *maker = &loader->readers[i].maker;
-        counts.records_read += atomic_load_explicit(&maker->num_read, memory_order_relaxed);
-        counts.images_decoded += atomic_load_explicit(&maker->num_decoded, memory_order_relaxed);
-    }
-    return counts;
-}
-
 liana_status liana__loader_begin(liana__loader *loader, uint64_t epoch, uint64_t step, liana__error *error)
 {
     cursor start = {.epoch = epoch, .step = step, .span = find_span(loader, epoch)};
@@ -716,7 +709,7 @@ static liana_status report_gaps(const liana__loader *loader, const liana__ring_s
     return LIANA_OK;
 }
 
-/* All processes tell what they found in the step. */
+/* All processes tell their findings of the step. */
 static liana_status meet_workers(const liana__loader *loader, liana__ring_slot *slot, liana__error *error)
 {
     const bool failed = slot->first_failure < slot->planned;
@@ -741,9 +734,7 @@ static liana_status finish_batch(const liana__loader *loader, liana__ring_slot *
         if (!slot->failed && slot->workers.one_reader) LIANA_TRY(share_rows(loader, slot, error));
         slot->finished = true;
     }
-    if (!slot->failed) return LIANA_OK;
-    if (error) *error = slot->error;
-    return slot->error.status;
+    return slot->failed ? liana__fail_as(error, &slot->error) : LIANA_OK;
 }
 
 liana_status liana__loader_next(liana__loader *loader, liana__batch **batch, liana__error *error)

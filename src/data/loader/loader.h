@@ -5,12 +5,12 @@
  * whole data set is shuffled, without a buffer. If the source is read in blocks, blocks are permuted, and records in
  * windows of them (data/loader/block_order.h).
  *
- * An epoch is epoch_length positions, whatever the size of the data. Step k of epoch e is the positions [e *
- * epoch_length + k * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes
- * anywhere without replaying, and the number of threads changes nothing.
+ * An epoch is epoch_length positions, for data of any size. Step k of epoch e is the positions [e * epoch_length + k *
+ * batch_size, ...), up to the end of the epoch. So any batch can be computed at once: a run resumes anywhere without
+ * replaying, and the number of threads changes nothing.
  *
- * With a sampler, the sampler decides what a pass is; its length differs from pass to pass. Without steps_per_epoch an
- * epoch is then one pass.
+ * With a sampler, the sampler decides the records of a pass; its length differs from pass to pass. Without
+ * steps_per_epoch an epoch is then one pass.
  *
  * The loader's own threads read, decode and resize ahead, directly into the batches of a ring.
  *
@@ -45,15 +45,6 @@ void liana__loader_set_workers(liana__loader *loader, const liana__input_workers
 int64_t liana__loader_batch_size(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
-
-/* The work of a loader since it was made. */
-typedef struct liana__loader_counts {
-    uint64_t records_read;
-    uint64_t images_decoded; /* of them; others came from the cache, or could not be used, or have no image */
-} liana__loader_counts;
-
-/* While threads are at work: what they have done by now. */
-liana__loader_counts liana__loader_count(const liana__loader *loader);
 
 /* Goes to a step of an epoch; `next` continues from there, over epochs. All batches must have been released. May be
  * called at any time, also after an error. Errors: INVALID_ARGUMENT. */

@@ -1,4 +1,4 @@
-/* options.h - what a loader is told to make batches by. */
+/* options.h - the options of a loader. */
 #ifndef LIANA_DATA_LOADER_OPTIONS_H
 #define LIANA_DATA_LOADER_OPTIONS_H
 
@@ -18,32 +18,6 @@ typedef enum liana__remainder {
     LIANA__REMAINDER_DROP,   /* no last batch; these examples open the next epoch (with a sampler: they are left out) */
     LIANA__REMAINDER_REFUSE, /* an error when the loader is created */
 } liana__remainder;
-
-/* Augmentation: what happens between resizing and the batch. `apply` makes an image of the batch's shape from one of
- * the stage's own shape, on any thread. Its random numbers are a function of the address. So an example looks the same
- * after a resume, and on any number of threads. */
-typedef struct liana__augmenter {
-    const char *name;
-    int64_t height; /* of the images that `apply` gets: they are decoded, and cached, in this shape */
-    int64_t width;
-    liana_status (*apply)(const struct liana__augmenter *augmenter, const liana_example_address *address,
-                          const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error);
-    const void *options;
-    size_t scratch_size; /* bytes of aligned scratch memory that one thread needs for `apply` */
-    /* The part of the image that `apply` reads for this address, never empty. Other pixels may be anything. NULL: all
-     * of it. */
-    void (*find_region)(const struct liana__augmenter *augmenter, const liana_example_address *address,
-                        liana__image_region *region);
-} liana__augmenter;
-
-/* Mixing: what happens to a batch when all its examples are there. `apply` sets partners and shares. It is a function
- * of the seed and the batch's positions. */
-typedef struct liana__mixer {
-    void (*apply)(const struct liana__mixer *mixer, liana__batch *batch, uint64_t seed, void *scratch);
-    const void *options;
-    int64_t microbatch; /* examples in a shard: an example is only mixed with one of its shard */
-    size_t scratch_size;
-} liana__mixer;
 
 /* How a component of a batch is made from a record. */
 typedef enum liana__component_maker {
@@ -68,12 +42,12 @@ typedef struct liana__wanted_component {
     /* Checks the values of an example, as they are in the batch; an error is the record's. NULL: all are good. */
     liana_status (*check)(const struct liana__wanted_component *component, const void *values, liana__error *error);
     const void *check_options;
-    const char *check_name; /* of what is checked, for caches that keep values */
+    const char *check_name; /* the name of the check, for caches that keep values */
 } liana__wanted_component;
 
 typedef struct liana__loader_options {
     liana__decode_options image;               /* the shape of every image; not used without one */
-    const liana__wanted_component *components; /* what a batch consists of; not kept */
+    const liana__wanted_component *components; /* the components of a batch; not kept */
     size_t num_components;                     /* 0: a MAKE_IMAGE "image" and a MAKE_LABEL "label" */
     int64_t batch_size;
     int64_t steps_per_epoch; /* 0: each record once in an epoch */
@@ -86,13 +60,16 @@ typedef struct liana__loader_options {
     int num_threads;      /* 0: the cores this process may use */
     size_t memory; /* bytes for batches made ahead; 0: 1 GiB. There are 2 to 32 batches: about 4, more of small ones */
     size_t cache_memory; /* bytes for decoded images that are kept, as many as fit; 0: no cache */
-    /* ... or all of them are kept in a file (NULL: not). Its `image` is what the loader decodes. The pointer is not
+    /* ... or all of them are kept in a file (NULL: not). Its `image` is the loader's decoded image. The pointer is not
      * kept. */
     const liana__image_cache_file_options *cache_file;
     liana__image_cache *cache; /* ... or in that of another loader of the same examples, which must outlive this one */
-    const liana__augmenter *augmenter; /* NULL: none; must outlive the loader, like the mixer */
-    const liana__mixer *mixer;         /* NULL: none */
-    const liana__sampler *sampler;     /* NULL: each record once in a pass; must outlive the loader */
+    /* The augmentation (data/augment/augment.h), between resizing and the batch; mixing stages change a batch that is
+     * complete. Its random numbers are a function of the address. So an example looks the same after a resume, and on
+     * any number of threads. NULL: none; must outlive the loader. */
+    const struct liana__augment *augment;
+    int64_t microbatch;            /* examples in a shard: an example is only mixed with one of its shard */
+    const liana__sampler *sampler; /* NULL: each record once in a pass; must outlive the loader */
     /* NULL: a record that cannot be used is an error. Otherwise it leaves a gap, and `next` reports it to this list.
      * The list must outlive the loader, and only the thread that calls `next` may use it. */
     liana__bad_records *bad_records;

@@ -30,7 +30,7 @@ typedef struct liana__ring_slot {
     bool failed;          /* here, or in another process; then `error` is the first one */
 } liana__ring_slot;
 
-/* Makes a slot; `rows` must outlive it. Errors: OUT_OF_MEMORY; what was made is freed with the slot. */
+/* Makes a slot; `rows` must outlive it. Errors: OUT_OF_MEMORY; all memory of it is freed with the slot. */
 liana_status liana__ring_slot_make(liana__ring_slot *slot, size_t batch_size, const liana__batch_rows *rows, bool mixed,
                                    liana__error *error) LIANA_MUST_USE;
 void liana__ring_slot_free(liana__ring_slot *slot, int64_t batch_size);
@@ -48,7 +48,7 @@ typedef struct liana__ring_room {
     size_t batch_size;
     size_t num_threads;
     size_t source;  /* the index of the data, and the blocks of them that are kept */
-    size_t working; /* what the reading threads and the order of the data need from the start */
+    size_t working; /* bytes that the reading threads and the order of the data need from the start */
     bool streams;   /* the source makes elements ahead, or keeps some */
 } liana__ring_room;
 
@@ -61,8 +61,8 @@ typedef struct liana__ring_split {
 } liana__ring_split;
 
 /* Divides the memory. A few batches are enough to even out the times of different images. More are made only if all fit
- * into the processor's last-level cache, and into half of what two batches leave. INVALID_CONFIG if two batches do not
- * fit. */
+ * into the processor's last-level cache, and into half of the memory that two batches leave. INVALID_CONFIG if two
+ * batches do not fit. */
 liana_status liana__ring_divide(const liana__ring_room *room, liana__ring_split *split, liana__error *error)
     LIANA_MUST_USE;
 

@@ -61,8 +61,8 @@ static int64_t count_of(const liana__step_workers *step, size_t process)
     return count;
 }
 
-/* The reader writes a message for each of the others. Its own rows are the first ones, and stay where they are: those
- * before it are gone, and have none. */
+/* The reader writes a message for each of the others. Its own rows are the first ones, and stay where they are: the
+ * processes before it are gone, and have no rows. */
 static bool write_all(const liana__ring_slot *slot, size_t count, liana__told *messages)
 {
     const size_t reader = slot->workers.reader;

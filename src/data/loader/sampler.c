@@ -25,27 +25,6 @@ struct liana__sampler {
     double *cumulative;
 };
 
-liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
-                                  liana__error *error)
-{
-    void *scratch = liana__source_scratch_create(source);
-    if (!scratch) return liana__fail_memory(error, "reading labels");
-    liana_status status = LIANA_OK;
-    for (uint64_t index = 0; status == LIANA_OK && index < source->num_records; index++) {
-        liana_source_record record;
-        status = liana__source_read(source, index, scratch, &record, error);
-        if (status == LIANA_OK) {
-            status = liana__source_label(source, index, &record, offset, num_classes, &labels[index], error);
-        }
-        if (source->skip_damage && liana__source_is_bad_record(status)) {
-            labels[index] = -1;
-            status = LIANA_OK;
-        }
-    }
-    liana__source_scratch_destroy(source, scratch);
-    return status;
-}
-
 void liana__count_labels(const int32_t *labels, uint64_t num_labels, int64_t num_classes, int64_t *counts)
 {
     for (int64_t c = 0; c < num_classes; c++) counts[c] = 0;
@@ -119,12 +98,9 @@ liana_status liana__sampler_create(const int32_t *labels, uint64_t num_records, 
         status = options->weights ? plan_weights(sampler, options->weights, error)
                                   : plan_repeats(sampler, options->target_count, error);
     }
-    if (status != LIANA_OK) {
-        liana__sampler_destroy(sampler);
-        return status;
-    }
-    *out = sampler;
-    return LIANA_OK;
+    if (status == LIANA_OK) *out = sampler;
+    if (status != LIANA_OK) liana__sampler_destroy(sampler);
+    return status;
 }
 
 void liana__sampler_destroy(liana__sampler *sampler)

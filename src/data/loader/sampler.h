@@ -20,17 +20,12 @@ typedef struct liana__sampler_options {
     uint64_t seed;
 } liana__sampler_options;
 
-/* Reads the labels of all records: labels[num_records]. With the source's skip_damage a bad record has label -1. With
- * oversampling it comes once in an epoch and leaves a gap; with weights it never comes. Errors: those of reading and of
- * liana__source_label. */
-liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
-                                  liana__error *error) LIANA_MUST_USE;
-
 /* The number of labels of each class, without -1. */
 void liana__count_labels(const int32_t *labels, uint64_t num_labels, int64_t num_classes, int64_t *counts);
 
-/* Creates a sampler. Labels are copied. Errors: OUT_OF_MEMORY; INVALID_CONFIG (an epoch would be longer than 2^31
- * examples; no weight is above 0). */
+/* Creates a sampler. Labels are copied. A record with label -1 comes once in an epoch with oversampling, and leaves a
+ * gap; with weights it never comes. Errors: OUT_OF_MEMORY; INVALID_CONFIG (an epoch would be longer than 2^31 examples;
+ * no weight is above 0). */
 liana_status liana__sampler_create(const int32_t *labels, uint64_t num_records, int64_t num_classes,
                                    const liana__sampler_options *options, liana__sampler **sampler, liana__error *error)
     LIANA_MUST_USE;

@@ -1,4 +1,4 @@
-/* Divides the steps of a loader among processes, and lets each of them know what all have found. */
+/* Divides the steps of a loader among processes, and tells each of them the findings of all. */
 #include "data/loader/step_workers.h"
 
 #include "base/message.h"

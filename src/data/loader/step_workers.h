@@ -1,12 +1,12 @@
-/* step_workers.h - one step that several processes share: which positions are ours, and what all of them found. */
+/* step_workers.h - one step that several processes share: our positions, and the findings of all of them. */
 #ifndef LIANA_DATA_STEP_WORKERS_H
 #define LIANA_DATA_STEP_WORKERS_H
 
 #include "data/loader/gaps.h"
 #include "data/loader/workers.h"
 
-/* Makes room for steps of at most `batch_size` positions. `one_reader`: of a stream. Errors: OUT_OF_MEMORY; what was
- * made is freed with _free. */
+/* Makes room for steps of at most `batch_size` positions. `one_reader`: of a stream. Errors: OUT_OF_MEMORY; call
+ * liana__step_workers_free then, too. */
 liana_status liana__step_workers_make(liana__step_workers *step, const liana__input_workers *workers,
                                       int64_t batch_size, bool one_reader, liana__error *error) LIANA_MUST_USE;
 void liana__step_workers_free(liana__step_workers *step);
@@ -21,7 +21,7 @@ typedef struct liana__step_findings {
     const liana__gaps *gaps;     /* their examples are numbered from the first of its positions */
 } liana__step_findings;
 
-/* Tells what we found, and hears what the others did: `gaps` receives those of all, in order, numbered in the whole
+/* Tells our findings, and hears those of the others: `gaps` receives those of all, in order, numbered in the whole
  * step; shard_counts and num_examples are set. *failed: a process failed; `failure` is that of the first position, and
  * the rest is not set. Errors: those of `gather`; INTERNAL (not a message), OUT_OF_MEMORY. */
 liana_status liana__step_workers_meet(liana__step_workers *step, const liana__input_workers *workers,

@@ -7,7 +7,7 @@
  *
  * A stream is read by one process alone, which sends the others their rows.
  *
- * What a process finds in its range is told to all, step by step: the records that it cannot use, or its first error.
+ * Step by step, each process tells all others its findings: the records that it cannot use, or its first error.
  * So all lists of bad records, limits and errors are the same in all processes. */
 #ifndef LIANA_DATA_WORKERS_H
 #define LIANA_DATA_WORKERS_H
@@ -45,8 +45,8 @@ typedef struct liana__input_workers {
     /* The process that reads a stream. The answer may change as that of `divide`: then another one goes on where all
      * begin. NULL: process 0. */
     size_t (*reader)(void *user);
-    /* The processes do not wait for each other: none tells what it finds, and `gather` is not called. What others found
-     * then counts as whole. Not for streams. */
+    /* The processes do not wait for each other: they do not tell their findings, and `gather` is not called. The ranges
+     * of others then count as whole. Not for streams. */
     bool apart;
     /* The one process that makes all of a step of an epoch. NULL: they share each step as `divide` says. */
     size_t (*owner)(void *user, uint64_t step);

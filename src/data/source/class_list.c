@@ -1,4 +1,4 @@
-/* Shows lists of classes and compares them. */
+/* Collects names of classes, finds, shows and compares them. */
 #include "data/source/class_list.h"
 
 #include "base/format.h"
@@ -10,6 +10,83 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- lists of names ---- */
+
+liana__strings liana__names_copy(const liana__strings *names, liana__arena *arena)
+{
+    const char **copies = liana__arena_allocate(arena, (names->count + 1) * sizeof *copies);
+    for (size_t i = 0; copies && i < names->count; i++) copies[i] = liana__arena_string(arena, names->items[i]);
+    return (liana__strings){names->count, copies};
+}
+
+/* The order of a NUL-terminated name and one that is not, as strcmp. */
+static int compare_name(const char *item, const char *name, size_t size)
+{
+    int order = strncmp(item, name, size);
+    return order ? order : item[size] != 0;
+}
+
+int64_t liana__names_find(const liana__strings *names, bool ascending, const char *name, size_t size)
+{
+    size_t low = 0, high = names->count;
+    for (size_t i = 0; !ascending && i < names->count; i++) {
+        if (compare_name(names->items[i], name, size) == 0) return (int64_t)i;
+    }
+    while (ascending && low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_name(names->items[middle], name, size);
+        if (order == 0) return (int64_t)middle;
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return -1;
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort_names(liana__name_set *set)
+{
+    if (set->count) qsort(set->items, set->count, sizeof *set->items, compare_strings);
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (kept == 0 || strcmp(set->items[kept - 1], set->items[i]) != 0) set->items[kept++] = set->items[i];
+    }
+    set->count = set->sorted = kept;
+}
+
+/* The array is sorted now and then, so a name may be in it several times in between. */
+void liana__name_set_add(liana__name_set *set, const char *name, size_t size)
+{
+    const liana__strings known = {set->sorted, set->items};
+    if (set->arena->failed || liana__names_find(&known, true, name, size) >= 0) return;
+    char *copy = liana__arena_allocate(set->arena, size + 1);
+    if (!copy || !liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) {
+        set->arena->failed = true;
+        return;
+    }
+    memcpy(copy, name, size);
+    set->items[set->count++] = copy;
+    if (set->count >= 2 * set->sorted + 64) sort_names(set);
+}
+
+liana__strings liana__name_set_take(liana__name_set *set)
+{
+    sort_names(set);
+    const liana__strings names = {set->count,
+                                  liana__arena_copy(set->arena, set->items, set->count * sizeof *set->items)};
+    free(set->items);
+    *set = (liana__name_set){.arena = set->arena};
+    return names;
+}
+
+/* ---- lists in messages ---- */
 
 enum { MOST_SHOWN = 10, NAME_SHOWN = 32 };
 

@@ -1,8 +1,9 @@
-/* class_list.h - the classes of a run as a list of names: how messages show it, and which lists are equal. */
+/* class_list.h - the classes of a run as a list of names: collecting, finding, comparing and showing them. */
 #ifndef LIANA_DATA_CLASS_LIST_H
 #define LIANA_DATA_CLASS_LIST_H
 
 #include "base/field.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -13,6 +14,24 @@ typedef struct liana__class_list_text {
     char text[480];
 } liana__class_list_text;
 liana__class_list_text liana__class_list_show(const liana__strings *names);
+
+/* A copy in the arena. NULL items: out of memory, which the arena records too. */
+liana__strings liana__names_copy(const liana__strings *names, liana__arena *arena);
+/* The index of a name of `size` bytes, or -1. `ascending`: the list is in byte order, and searched by halves. */
+int64_t liana__names_find(const liana__strings *names, bool ascending, const char *name, size_t size);
+
+/* Different names. Zero-initialise with the arena of the names, which also records if memory runs out. */
+typedef struct liana__name_set {
+    liana__arena *arena;
+    const char **items;
+    size_t count;
+    size_t sorted; /* of these, the first are sorted and all different */
+    size_t capacity;
+} liana__name_set;
+/* Adds a copy of a name, unless it is there. */
+void liana__name_set_add(liana__name_set *set, const char *name, size_t size);
+/* The names in byte order, in the arena. The set is empty afterwards. */
+liana__strings liana__name_set_take(liana__name_set *set);
 
 bool liana__class_list_equal(const liana__strings *a, const liana__strings *b);
 /* Whether the names are "0", "1", ... in this order. Then numbers mean the same as names. */
@@ -33,11 +52,11 @@ liana__class_number liana__class_number_read(const char *text, int64_t *number);
 typedef struct liana__alike {
     const char *one; /* NULL: there are none */
     const char *other;
-    bool looks_same; /* they differ only in what is not seen */
+    bool looks_same; /* they differ only in characters that are not seen */
 } liana__alike;
 
 /* Finds two names that are written differently but mean the same (name_key.h; numbers are compared by value).
- * `listed`: somebody has written the list, so names that differ in what is seen are two classes: "a" and "A". Errors:
+ * `listed`: somebody has written the list, so names that look different are two classes: "a" and "A". Errors:
  * OUT_OF_MEMORY. */
 liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
                                           liana__error *error) LIANA_MUST_USE;
@@ -51,8 +70,8 @@ typedef struct liana__class_name_text {
 } liana__class_name_text;
 liana__class_name_text liana__class_name_show(const char *name, bool with_bytes);
 
-/* The end of a message about a name that is none of the list: the one that it is alike, or nearest to; empty if there
- * is none. */
+/* The end of a message about a name that the list does not have: the name that is alike, or the nearest one. Empty if
+ * there is no such name. */
 typedef struct liana__class_hint_text {
     char text[640];
 } liana__class_hint_text;

@@ -1,7 +1,8 @@
-/* Reads what is said of columns, and makes values of components from cells. */
+/* Reads the descriptions of columns, and makes values of components from cells. */
 #include "data/source/columns.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "base/utf8.h"
 #include "data/source/cast.h"
 #include "data/source/class_list.h"
@@ -17,56 +18,43 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- what is written of a column ---- */
+/* ---- the description of a column ---- */
 
 static const char *const dtype_names[] = {"auto", "f32", "f64", "s32", "s64", "u8", "u32", "bool", "string", NULL};
 static const int dtypes[] = {
     LIANA__DTYPE_DETECTED, LIANA_F32, LIANA_F64, LIANA_S32, LIANA_S64, LIANA_U8, LIANA_U32, LIANA_BOOL, LIANA_STRING};
 
-/* The keys as they are written. */
-typedef struct written {
-    liana__strings from;
-    int dtype;
-    bool category;
-    liana__strings vocabulary;
-    int64_t length;
-    double padding;
-    const char *lengths;
-    int64_t multi_hot;
-    const liana__value *missing;
-} written;
-
 enum { MAX_VALUES = 1 << 24 };
 
 static const liana__field items[] = {
-    LIANA__FIELD_ROW(written, from, STRINGS,
+    LIANA__FIELD_ROW(liana__column, from, STRINGS,
                      .doc = "the column, or a list of columns that become one component; '*': all other columns (null: "
                             "the column with the component's name)"),
-    LIANA__FIELD_ROW(written, dtype, ENUM, .default_text = "auto", .names = dtype_names,
+    LIANA__FIELD_ROW(liana__column, dtype, ENUM, .default_text = "auto", .names = dtype_names,
                      .doc =
                          "auto: s64 or f32 for numbers, f32 for a list of columns, s32 for categories and lengths, f32 "
                          "for multi_hot, else string"),
-    LIANA__FIELD_ROW(written, category, BOOL, .default_text = "false",
+    LIANA__FIELD_ROW(liana__column, category, BOOL, .default_text = "false",
                      .doc = "values are names, which become their numbers in the vocabulary"),
-    LIANA__FIELD_ROW(written, vocabulary, STRINGS,
+    LIANA__FIELD_ROW(liana__column, vocabulary, STRINGS,
                      .doc =
                          "the names of a category in the order of their numbers (null: those of the training data, in "
                          "byte order)"),
-    LIANA__FIELD_ROW(written, length, INT, .maximum = MAX_VALUES,
+    LIANA__FIELD_ROW(liana__column, length, INT, .maximum = MAX_VALUES,
                      .doc =
                          "a cell holds several values, separated by blanks; they are padded or cut to this number (0: "
                          "one value)"),
-    LIANA__FIELD_ROW(written, padding, FLOAT, .default_text = "0.0", .doc = "what fills up to length"),
-    LIANA__FIELD_ROW(written, lengths, STRING,
+    LIANA__FIELD_ROW(liana__column, padding, FLOAT, .default_text = "0.0", .doc = "what fills up to length"),
+    LIANA__FIELD_ROW(liana__column, lengths, STRING,
                      .doc = "the name of another component with the number of values before padding (null: none)"),
-    LIANA__FIELD_ROW(written, multi_hot, INT, .maximum = MAX_VALUES,
+    LIANA__FIELD_ROW(liana__column, multi_hot, INT, .maximum = MAX_VALUES,
                      .doc =
                          "values are class numbers, several in a cell; the component has this many classes, with 1 at "
                          "each of them (0: not)"),
-    LIANA__FIELD_ROW(written, missing, VALUE,
+    LIANA__FIELD_ROW(liana__column, missing, VALUE,
                      .doc = "what an empty cell, and NA in a column of numbers, stands for (null: it is an error)"),
 };
-static const liana__fields fields = LIANA__FIELD_TABLE("column", written, items);
+static const liana__fields fields = LIANA__FIELD_TABLE("column", liana__column, items);
 
 const liana__fields *liana__column_fields(void)
 {
@@ -126,11 +114,10 @@ static liana_status read_missing(const liana__value *value, const char *where, l
         return liana__fail_at(error, &value->place, where, "'missing' is %s, expected a number or a text",
                               liana__value_describe(value, found, sizeof found));
     }
-    liana__text number = {0};
+    LIANA__SCOPED(liana__text) number = {0};
     if (value->kind == LIANA__VALUE_INT) liana__text_add(&number, "%" PRId64, value->integer);
     if (value->kind == LIANA__VALUE_FLOAT) liana__text_add_double(&number, value->number);
     *text = number.failed ? NULL : liana__arena_string(arena, number.data);
-    liana__text_free(&number);
     return *text ? LIANA_OK : liana__fail_memory(error, "a column");
 }
 
@@ -145,7 +132,6 @@ static liana_status check_vocabulary(const liana__column *column, const liana__p
 static liana_status read_column(const liana__value *value, const char *name, const char *where, liana__arena *arena,
                                 liana__column *column, liana__error *error)
 {
-    written own;
     char found[128];
     bool fits = value->kind == LIANA__VALUE_NULL || value->kind == LIANA__VALUE_STRING ||
                 value->kind == LIANA__VALUE_LIST || value->kind == LIANA__VALUE_MAP;
@@ -156,20 +142,16 @@ static liana_status read_column(const liana__value *value, const char *name, con
         return liana__fail_at(error, &value->place, key, "found %s, expected a column, a list of columns or a mapping",
                               liana__value_describe(value, found, sizeof found));
     }
-    LIANA_TRY(liana__fields_read(&fields, map, key, NULL, arena, &own, error));
+    LIANA_TRY(liana__fields_read(&fields, map, key, NULL, arena, column, error));
     const liana__value *from = liana__value_get(map, "from");
-    *column = (liana__column){.name = name,
-                              .from = own.from,
-                              .stacked = from && from->kind == LIANA__VALUE_LIST,
-                              .dtype = dtypes[own.dtype],
-                              .category = own.category || own.vocabulary.count,
-                              .length = own.length,
-                              .padding = own.padding,
-                              .lengths = own.lengths,
-                              .multi_hot = own.multi_hot};
-    liana__column_set_vocabulary(column, &own.vocabulary);
+    column->name = name;
+    column->stacked = from && from->kind == LIANA__VALUE_LIST;
+    column->dtype = dtypes[column->dtype];
+    column->category = column->category || column->vocabulary.count;
+    liana__column_set_vocabulary(column, &column->vocabulary);
     LIANA_TRY(check_vocabulary(column, &value->place, key, error));
-    LIANA_TRY(read_missing(own.missing, key, arena, &column->value_if_missing, error));
+    LIANA_TRY(read_missing(column->missing, key, arena, &column->value_if_missing, error));
+    column->missing = NULL;
     if (!column->from.count) {
         const char **only = liana__arena_allocate(arena, sizeof *only);
         if (!only) return liana__fail_memory(error, "the columns");
@@ -262,17 +244,11 @@ liana__value *liana__columns_write(const liana__columns *columns, liana__arena *
     liana__value *map = liana__value_map(arena);
     for (size_t i = 0; map && i < columns->count; i++) {
         const liana__column *column = &columns->items[i];
-        written own = {.from = column->from,
-                       .category = column->category,
-                       .vocabulary = column->vocabulary,
-                       .length = column->length,
-                       .padding = column->padding,
-                       .lengths = column->lengths,
-                       .multi_hot = column->multi_hot};
+        liana__column own = *column;
         for (size_t k = 0; k < COUNT(dtypes); k++) {
             if (dtypes[k] == column->dtype) own.dtype = (int)k;
         }
-        if (column->value_if_missing) own.missing = liana__value_string(arena, column->value_if_missing);
+        own.missing = column->value_if_missing ? liana__value_string(arena, column->value_if_missing) : NULL;
         liana__value *made = liana__fields_write(&fields, arena, &own);
         if (made && !column->stacked && column->from.count == 1) {
             liana__value_set(arena, made, "from", liana__value_string(arena, column->from.items[0]));
@@ -294,13 +270,6 @@ void liana__columns_inherit(liana__columns *columns, const liana__columns *found
     }
 }
 
-static liana__strings copy_strings(const liana__strings *strings, liana__arena *arena)
-{
-    const char **copies = liana__arena_allocate(arena, (strings->count + 1) * sizeof *copies);
-    for (size_t i = 0; copies && i < strings->count; i++) copies[i] = liana__arena_string(arena, strings->items[i]);
-    return (liana__strings){strings->count, copies};
-}
-
 liana_status liana__columns_copy(const liana__columns *columns, liana__arena *arena, liana__columns *copy,
                                  liana__error *error)
 {
@@ -313,8 +282,8 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
         made->name = liana__arena_string(arena, column->name);
         made->lengths = liana__arena_string(arena, column->lengths);
         made->value_if_missing = liana__arena_string(arena, column->value_if_missing);
-        made->from = copy_strings(&column->from, arena);
-        made->vocabulary = copy_strings(&column->vocabulary, arena);
+        made->from = liana__names_copy(&column->from, arena);
+        made->vocabulary = liana__names_copy(&column->vocabulary, arena);
     }
     return arena->failed ? liana__fail_memory(error, "the columns") : LIANA_OK;
 }
@@ -423,33 +392,6 @@ bool liana__cell_is_missing(const char *text, size_t size)
     return false;
 }
 
-/* The order of a NUL-terminated name and one that is not, as strcmp. */
-static int compare_name(const char *item, const char *name, size_t size)
-{
-    int order = strncmp(item, name, size);
-    return order ? order : item[size] != 0;
-}
-
-int64_t liana__column_number(const liana__column *column, const char *name, size_t size)
-{
-    const liana__strings *names = &column->vocabulary;
-    size_t low = 0, high = names->count;
-    for (size_t i = 0; !column->ascending && i < names->count; i++) {
-        if (compare_name(names->items[i], name, size) == 0) return (int64_t)i;
-    }
-    while (column->ascending && low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_name(names->items[middle], name, size);
-        if (order == 0) return (int64_t)middle;
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return -1;
-}
-
 void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary)
 {
     column->vocabulary = *vocabulary;
@@ -538,7 +480,7 @@ static liana_status find_number(const liana__column *column, const liana__cell *
 {
     *cell = *given;
     if (column->category) {
-        cell->whole = liana__column_number(column, given->text, given->size);
+        cell->whole = liana__names_find(&column->vocabulary, column->ascending, given->text, given->size);
         cell->kind = LIANA__CELL_WHOLE;
         return cell->whole >= 0 ? LIANA_OK : fail_name(column, given, error);
     }

@@ -17,11 +17,12 @@ typedef struct liana__column {
     bool category;       /* values are names; the component holds their numbers in the vocabulary */
     /* The names in the order of their numbers. Empty: those that occur, in byte order. */
     liana__strings vocabulary;
-    bool ascending;      /* the vocabulary is in byte order */
-    int64_t length;      /* cells hold several values, separated by blanks; the component is [length]; 0: one */
-    double padding;      /* fills up to `length` */
-    const char *lengths; /* name of another component, s32 []: how many values there were; NULL: none */
-    int64_t multi_hot;   /* values are class numbers; the component is [multi_hot], 1 at each of them; 0: not */
+    bool ascending;              /* the vocabulary is in byte order */
+    int64_t length;              /* cells hold several values, separated by blanks; the component is [length]; 0: one */
+    double padding;              /* fills up to `length` */
+    const char *lengths;         /* name of another component, s32 []: how many values there were; NULL: none */
+    int64_t multi_hot;           /* values are class numbers; the component is [multi_hot], 1 at each of them; 0: not */
+    const liana__value *missing; /* the option of that name, only while it is read */
     const char *value_if_missing; /* stands for an empty cell or a missing feature; NULL: it is an error */
 } liana__column;
 
@@ -36,7 +37,7 @@ liana_status liana__columns_read(const liana__value *map, const char *where, lia
                                  liana__columns *columns, liana__error *error) LIANA_MUST_USE;
 /* The map that reads to the same columns; NULL: out of memory. */
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena);
-/* Takes what was found for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
+/* Takes over the facts for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
  * borrowed. */
 void liana__columns_inherit(liana__columns *columns, const liana__columns *found);
 /* The table of the keys of one column, for lists of keys. */
@@ -77,7 +78,7 @@ typedef struct liana__cell {
     double real;
 } liana__cell;
 
-/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is none. "nan" and "inf" are none. */
+/* The kind of number that a text is, with its value; LIANA__CELL_TEXT if it is no number. "nan" and "inf" are texts. */
 liana__cell liana__cell_read(const char *text, size_t size);
 /* Whether a text stands for a value that is missing, as other programs write it: "", "NA", "nan", "null", "?", ... */
 bool liana__cell_is_missing(const char *text, size_t size);
@@ -94,7 +95,5 @@ liana_status liana__column_put(const liana__column *column, void *values, int64_
 
 /* Sets the vocabulary, which is borrowed. */
 void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary);
-/* The number of a name in the vocabulary, or -1. */
-int64_t liana__column_number(const liana__column *column, const char *name, size_t size);
 
 #endif

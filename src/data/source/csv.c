@@ -25,7 +25,6 @@ typedef struct csv_source {
     uint64_t *starts;               /* [num_lists + 1] index of each list's first record */
     int64_t *lines;                 /* of a table: [num_records] the line of each row, from 1; NULL: images */
     liana__csv_labels labels;
-    bool skip_damage;
     liana__csv_columns columns;
     liana__csv_table *tables; /* [num_lists] while it is opened */
     bool is_table;            /* it is opened as one */
@@ -52,7 +51,6 @@ static void close_source(void *handle)
     liana__image_files_free(&source->files);
     free(source->lists);
     free(source->starts);
-    free(source->labels.classes.items);
     free(source);
 }
 
@@ -135,7 +133,7 @@ static bool names_file(const char *path)
     return liana__begins_as_image(path, strcspn(path, "?#"));
 }
 
-/* The columns of a list by what they are for. */
+/* The columns of a list by their use. */
 typedef struct column_roles {
     const char *const *names; /* of the columns */
     const char *const *free;  /* the same, NULL where something else is made of the column */
@@ -345,10 +343,7 @@ static liana_status read_text(csv_source *source, liana__csv_list *reader, const
     csv->keep_ragged = options->skip_damage;
     liana_status status = liana__csv_file_parse(reader->path, text, size, csv, &own);
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
-    if (status != LIANA_OK && !damaged) {
-        if (error) *error = own;
-        return status;
-    }
+    if (status != LIANA_OK && !damaged) return liana__fail_as(error, &own);
     if (csv->num_rows == 0 && !damaged) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
                            reader->path);
@@ -373,8 +368,7 @@ static liana_status read_list(csv_source *source, liana__csv_list *reader, const
     size_t size;
     liana__error own = {0};
     if (liana__csv_file_load(reader->path, MAX_LIST_SIZE, &text, &size, &own) != LIANA_OK) {
-        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, options->skip_damage, &own,
-                                       error);
+        return liana__source_lose_file(&source->base, &source->files.arena, reader->path, &own, error);
     }
     liana_status status = read_text(source, reader, text, size, options, error);
     free(text);
@@ -537,7 +531,7 @@ static liana_status fill_source(csv_source *source, liana__csv_list *readers, co
         liana__image_files_memory(&source->files) + liana__csv_columns_memory(&source->columns, source->files.count);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
     if (source->base.lacks_images && !has_label_column(source)) source->base.has_labels = false;
-    source->base.class_names = (liana__strings){source->labels.classes.count, source->labels.classes.items};
+    source->base.class_names = source->labels.classes;
     return LIANA_OK;
 }
 
@@ -549,7 +543,6 @@ static liana_status open_as(liana_source_opening *opening, bool is_table)
     csv_source *source = liana__source_make(opening, sizeof *source);
     if (!source) return LIANA_OUT_OF_MEMORY;
     source->is_table = is_table;
-    source->skip_damage = options->skip_damage;
     source->num_lists = paths->count;
     source->lists = calloc(paths->count, sizeof *source->lists);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);

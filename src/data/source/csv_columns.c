@@ -215,7 +215,7 @@ static liana_status find_places(const liana__csv_request *request, liana__csv_co
     return LIANA_OK;
 }
 
-/* ---- what the cells are ---- */
+/* ---- the kinds of cells ---- */
 
 /* A walk over the values of a column in all files. */
 typedef void (*visitor)(void *user, const char *text, size_t size);
@@ -291,45 +291,9 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     if (are_whole && column->length) column->dtype = LIANA_S32;
 }
 
-/* Different names, in an array that is sorted now and then. */
-typedef struct name_set {
-    const char **items;
-    size_t count;
-    size_t sorted; /* of these, the first are sorted and all different */
-    size_t capacity;
-    liana__arena *arena;
-    bool failed;
-} name_set;
-
-static int compare_strings(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void sort_names(name_set *set)
-{
-    if (set->count) qsort(set->items, set->count, sizeof *set->items, compare_strings);
-    size_t kept = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        if (kept == 0 || strcmp(set->items[kept - 1], set->items[i]) != 0) set->items[kept++] = set->items[i];
-    }
-    set->count = set->sorted = kept;
-}
-
 static void collect_name(void *user, const char *text, size_t size)
 {
-    name_set *set = user;
-    liana__strings known = {set->sorted, set->items};
-    liana__column seen = {.vocabulary = known, .ascending = true};
-    if (liana__column_number(&seen, text, size) >= 0 || set->failed) return;
-    char *copy = liana__arena_allocate(set->arena, size + 1);
-    if (!copy || !liana__grow(&set->items, set->count, &set->capacity, sizeof *set->items)) {
-        set->failed = true;
-        return;
-    }
-    memcpy(copy, text, size);
-    set->items[set->count++] = copy;
-    if (set->count >= 2 * set->sorted + 64) sort_names(set);
+    liana__name_set_add(user, text, size);
 }
 
 /* Names that mean the same are one, written in two ways. */
@@ -352,15 +316,13 @@ static liana_status find_vocabulary(const liana__csv_request *request, liana__cs
 {
     liana__column *column = &found->columns.items[number];
     if (!column->category || column->vocabulary.count) return LIANA_OK;
-    name_set set = {.arena = found->arena};
+    liana__name_set set = {.arena = found->arena};
     visit_column(request, found, number, collect_name, &set);
     if (column->value_if_missing) collect_name(&set, column->value_if_missing, strlen(column->value_if_missing));
-    sort_names(&set);
-    const char **kept = liana__arena_copy(found->arena, set.items, set.count * sizeof *kept);
-    liana__column_set_vocabulary(column, &(liana__strings){set.count, kept});
-    free(set.items);
-    if (set.failed || found->arena->failed) return liana__fail_memory(error, "a vocabulary");
-    if (set.count) return check_spelling(request, column, error);
+    const liana__strings names = liana__name_set_take(&set);
+    if (found->arena->failed) return liana__fail_memory(error, "a vocabulary");
+    liana__column_set_vocabulary(column, &names);
+    if (names.count) return check_spelling(request, column, error);
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': the category '%.100s' has no name in any row",
                        request->tables[0].path, column->name);
 }

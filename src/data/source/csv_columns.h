@@ -23,7 +23,7 @@ typedef struct liana__csv_request {
     size_t num_used;
     bool has_label, has_id; /* `used` has one: no other column can be a component of that name by itself */
     bool optional;          /* leave out components whose columns are missing: data to predict may lack targets */
-    bool skip_damage;       /* most cells decide what kind a column is of, not all */
+    bool skip_damage;       /* most cells decide the kind of a column, not all */
 } liana__csv_request;
 
 /* Zero-initialise; free with liana__csv_columns_free. */

@@ -2,10 +2,8 @@
 #include "data/source/csv_labels.h"
 
 #include "data/source/class_list.h"
-#include "data/source/image_files.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The cell of a row's label; NULL if there is none, or nothing in it. */
@@ -61,46 +59,19 @@ static liana_status find_numbers(const liana__csv_list *lists, size_t count, boo
                        numbered, named);
 }
 
-/* Where a name is in a sorted list, or would be. */
-static size_t name_place(const liana__name_list *list, const char *name)
-{
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(list->items[middle], name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static liana_status add_name(const liana__csv_labels *labels, liana__name_list *list, size_t place, const char *name,
-                             liana__error *error)
-{
-    const char *copy = liana__arena_string(labels->arena, name);
-    if (!copy || !liana__grow(&list->items, list->count, &list->capacity, sizeof copy)) {
-        return liana__fail_memory(error, "a list of classes");
-    }
-    memmove(list->items + place + 1, list->items + place, (list->count - place) * sizeof copy);
-    list->items[place] = copy;
-    list->count++;
-    return LIANA_OK;
-}
-
 /* All labels that occur, in byte order. */
-static liana_status collect_names(const liana__csv_labels *labels, liana__name_list *names, liana__error *error)
+static liana_status collect_names(const liana__csv_labels *labels, liana__strings *names, liana__error *error)
 {
+    liana__name_set set = {.arena = labels->arena};
     for (size_t i = 0; i < labels->num_lists; i++) {
         const liana__csv_list *list = &labels->lists[i];
         for (size_t row = list->first_row; row < list->csv.num_rows; row++) {
             const char *cell = label_cell(list, row);
-            size_t place = cell ? name_place(names, cell) : 0;
-            if (!cell || (place < names->count && strcmp(names->items[place], cell) == 0)) continue;
-            LIANA_TRY(add_name(labels, names, place, cell, error));
+            if (cell) liana__name_set_add(&set, cell, strlen(cell));
         }
     }
-    return LIANA_OK;
+    *names = liana__name_set_take(&set);
+    return labels->arena->failed ? liana__fail_memory(error, "a list of classes") : LIANA_OK;
 }
 
 /* "'FILE', line N" of a label that occurs. */
@@ -121,8 +92,7 @@ static const char *first_place(liana__csv_labels *labels, const char *name)
 static liana_status check_spelling(liana__csv_labels *labels, liana__error *error)
 {
     liana__alike alike;
-    const liana__strings names = {labels->classes.count, labels->classes.items};
-    LIANA_TRY(liana__class_list_find_alike(&names, false, &alike, error));
+    LIANA_TRY(liana__class_list_find_alike(&labels->classes, false, &alike, error));
     if (!alike.one) return LIANA_OK;
     const char *one = first_place(labels, alike.one), *other = first_place(labels, alike.other);
     if (!one || !other) return liana__fail_memory(error, "a list of classes");
@@ -145,10 +115,10 @@ static liana_status find_names(liana__csv_labels *labels, const liana__source_op
 {
     const liana__strings *listed = &options->class_names;
     labels->lists_classes = listed->count > 0;
-    for (size_t i = 0; i < listed->count; i++) {
-        LIANA_TRY(add_name(labels, &labels->classes, i, listed->items[i], error));
+    if (labels->lists_classes) {
+        labels->classes = liana__names_copy(listed, labels->arena);
+        return labels->arena->failed ? liana__fail_memory(error, "a list of classes") : LIANA_OK;
     }
-    if (listed->count) return LIANA_OK;
     LIANA_TRY(collect_names(labels, &labels->classes, error));
     return check_spelling(labels, error);
 }
@@ -163,13 +133,13 @@ liana_status liana__csv_find_classes(liana__csv_labels *labels, const liana__sou
 }
 
 /* The place of a label among the classes, or -1: "7.0" is the class "7". */
-static int64_t find_name(const liana__name_list *classes, const char *cell)
+static int64_t find_name(const liana__strings *classes, const char *cell)
 {
-    int64_t number, found = liana__find_name(classes->items, classes->count, cell);
+    int64_t number, found = liana__names_find(classes, false, cell, strlen(cell));
     if (found >= 0 || liana__class_number_read(cell, &number) != LIANA__CLASS_WHOLE_NUMBER) return found;
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)number);
-    return liana__find_name(classes->items, classes->count, text);
+    return liana__names_find(classes, false, text, strlen(text));
 }
 
 /* Both lists of classes: the run's, and those of the labels. */
@@ -180,19 +150,17 @@ typedef struct both_lists {
 
 static liana_status show_lists(const liana__csv_labels *labels, both_lists *both, liana__error *error)
 {
-    liana__name_list own = {0};
+    liana__strings own;
     LIANA_TRY(collect_names(labels, &own, error));
-    both->listed = liana__class_list_show(&(liana__strings){labels->classes.count, labels->classes.items});
-    both->found = liana__class_list_show(&(liana__strings){own.count, own.items});
-    free(own.items);
+    both->listed = liana__class_list_show(&labels->classes);
+    both->found = liana__class_list_show(&own);
     return LIANA_OK;
 }
 
 static liana_status fail_name(const liana__csv_labels *labels, const liana__csv_list *list, size_t row,
                               const char *cell, liana__error *error)
 {
-    const liana__class_hint_text hint =
-        liana__class_hint(cell, &(liana__strings){labels->classes.count, labels->classes.items});
+    const liana__class_hint_text hint = liana__class_hint(cell, &labels->classes);
     both_lists both = {{""}, {""}};
     /* Bad rows are reported one by one, without the lists. */
     if (labels->lists_classes && !labels->skip_damage) LIANA_TRY(show_lists(labels, &both, error));
@@ -218,7 +186,7 @@ liana_status liana__csv_find_label(const liana__csv_labels *labels, const liana_
     *label = -1;
     const char *cell = labels->ignored ? NULL : label_cell(list, row);
     if (!cell) return LIANA_OK;
-    if (labels->classes.items) {
+    if (labels->classes.count) {
         *label = find_name(&labels->classes, cell);
         return *label >= 0 ? LIANA_OK : fail_name(labels, list, row, cell, error);
     }

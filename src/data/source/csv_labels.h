@@ -16,20 +16,13 @@ typedef struct liana__csv_list {
     int id;
 } liana__csv_list;
 
-/* Names in the source's arena. */
-typedef struct liana__name_list {
-    const char **items;
-    size_t count;
-    size_t capacity;
-} liana__name_list;
-
-/* The labels of all lists of a source. Zero-initialise; free `classes.items`. */
+/* The labels of all lists of a source. */
 typedef struct liana__csv_labels {
     liana__arena *arena;
     const liana__csv_list *lists; /* [num_lists] while the source is opened */
     size_t num_lists;
-    liana__name_list classes; /* in the order of the labels; NULL: labels are numbers */
-    bool lists_classes;       /* they are those of the options */
+    liana__strings classes; /* in the order of the labels, in the arena; none: labels are numbers */
+    bool lists_classes;     /* they are those of the options */
     bool ignored;
     bool skip_damage;
 } liana__csv_labels;

@@ -120,7 +120,7 @@ static liana_status put_missing(const liana__column *column, void *values, int64
 }
 
 /* Numbers as bytes, as tf.io.decode_raw reads them: little-endian, of the column's dtype; or one byte for each. STRING:
- * the feature is none of that. */
+ * the feature has no such numbers. */
 static int raw_dtype(const liana__column *column, const liana__feature *feature)
 {
     bool is_number = column->dtype != LIANA_STRING && column->dtype != LIANA_BOOL && !column->category;

@@ -1,28 +1,27 @@
 /* Image files: folders with a folder for each class, plain folders, or files. */
+#include "base/scoped.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
-#include "data/source/folder_set.h"
 #include "data/source/image_files.h"
 #include "data/source/image_names.h"
 #include "formats/image.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 typedef struct folder_source {
     liana__source base;
     liana__image_files
-        files;            /* ids: the path below the folder that was named, or the file's own name, if they differ */
-    const char **classes; /* in the order of the labels */
-    size_t num_classes;
-    size_t classes_capacity;
+        files;              /* ids: the path below the folder that was named, or the file's own name, if they differ */
+    liana__strings classes; /* in the order of the labels */
     const liana__paths *paths; /* while it is opened */
     liana__unread_images unread;
     size_t num_direct;  /* images in a class folder itself, not below it */
     bool knows_classes; /* the options list them */
     bool ignore_labels;
-    bool skip_damage;
 } folder_source;
 
 static bool recognises(const char *path, const uint8_t *head, size_t head_size)
@@ -34,7 +33,6 @@ static void close_source(void *handle)
 {
     folder_source *source = handle;
     liana__image_files_free(&source->files);
-    free(source->classes);
     free(source);
 }
 
@@ -84,7 +82,7 @@ typedef struct walk {
     const char *root;
     size_t id_start;
     int64_t label;
-    liana__folder_set visited;
+    void *visited; /* a tree of tsearch: the folders */
 } walk;
 
 static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error);
@@ -97,7 +95,7 @@ static liana_status list_folder(walk *own, const char *folder, liana__arena *are
     folder_source *source = own->source;
     *names = (liana__paths){0};
     if (liana__folder_list(folder, arena, names, &why) == LIANA_OK) return LIANA_OK;
-    return liana__source_lose_file(&source->base, &source->files.arena, folder, source->skip_damage, &why, error);
+    return liana__source_lose_file(&source->base, &source->files.arena, folder, &why, error);
 }
 
 static liana_status add_entries(walk *own, const char *folder, const liana__paths *names, bool folders,
@@ -122,18 +120,43 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
     return LIANA_OK;
 }
 
+typedef struct folder_key {
+    dev_t device;
+    ino_t inode;
+} folder_key;
+
+static int compare_keys(const void *a, const void *b)
+{
+    const folder_key *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Links may lead to a folder again, and so on without end. A folder that cannot be looked at counts as new. */
+static liana_status visit_folder(walk *own, const char *path, bool *is_new, liana__error *error)
+{
+    struct stat info;
+    *is_new = true;
+    if (stat(path, &info) != 0) return LIANA_OK;
+    folder_key *key = malloc(sizeof *key);
+    if (!key) return liana__fail_memory(error, path);
+    *key = (folder_key){info.st_dev, info.st_ino};
+    folder_key *const *kept = tsearch(key, &own->visited, compare_keys);
+    *is_new = kept && *kept == key;
+    if (!*is_new) free(key);
+    return kept ? LIANA_OK : liana__fail_memory(error, path);
+}
+
 static liana_status add_images(walk *own, const char *folder, bool with_folders, liana__error *error)
 {
     bool is_new;
-    LIANA_TRY(liana__folder_set_add(&own->visited, folder, &is_new, error));
+    LIANA_TRY(visit_folder(own, folder, &is_new, error));
     if (!is_new) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
-    liana_status status = list_folder(own, folder, &arena, &names, error);
-    if (status == LIANA_OK) status = add_entries(own, folder, &names, false, &arena, error);
-    if (status == LIANA_OK && with_folders) status = add_entries(own, folder, &names, true, &arena, error);
-    liana__arena_free(&arena);
-    return status;
+    LIANA_TRY(list_folder(own, folder, &arena, &names, error));
+    LIANA_TRY(add_entries(own, folder, &names, false, &arena, error));
+    return with_folders ? add_entries(own, folder, &names, true, &arena, error) : LIANA_OK;
 }
 
 static liana_status walk_folder(folder_source *source, const char *folder, size_t id_start, int64_t label,
@@ -141,60 +164,30 @@ static liana_status walk_folder(folder_source *source, const char *folder, size_
 {
     walk own = {.source = source, .root = folder, .id_start = id_start, .label = label};
     liana_status status = add_images(&own, folder, with_folders, error);
-    liana__folder_set_free(&own.visited);
+    tdestroy(own.visited, free);
     return status;
 }
 
 /* ---- classes ---- */
 
-static liana_status add_class(folder_source *source, const char *name, liana__error *error)
-{
-    if (!liana__grow(&source->classes, source->num_classes, &source->classes_capacity, sizeof *source->classes)) {
-        return liana__fail_memory(error, "a list of classes");
-    }
-    source->classes[source->num_classes] = liana__arena_string(&source->files.arena, name);
-    return source->classes[source->num_classes++] ? LIANA_OK : liana__fail_memory(error, "a list of classes");
-}
-
-static int64_t find_class(const folder_source *source, const char *name)
-{
-    return liana__find_name(source->classes, source->num_classes, name);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The names of the folders in the folders that were named, in byte order. */
 static liana_status list_classes(const liana__paths *paths, liana__arena *arena, liana__strings *classes,
                                  liana__error *error)
 {
-    const char **items = NULL;
-    size_t count = 0, capacity = 0;
+    liana__name_set set = {.arena = arena};
     liana_status status = LIANA_OK;
     for (size_t i = 0; status == LIANA_OK && i < paths->count; i++) {
         liana__paths names = {0};
         if (!liana__folder_exists(paths->items[i])) continue;
         status = liana__folder_list(paths->items[i], arena, &names, error);
         for (size_t k = 0; status == LIANA_OK && k < names.count; k++) {
-            const char *inner = liana__path_join(arena, paths->items[i], names.items[k]);
-            bool room = inner && liana__grow(&items, count, &capacity, sizeof *items);
-            if (!room) status = liana__fail_memory(error, "a list of classes");
-            if (room && !liana__named_as_litter(names.items[k]) && liana__folder_exists(inner)) {
-                items[count++] = names.items[k];
-            }
+            const char *name = names.items[k], *inner = liana__path_join(arena, paths->items[i], name);
+            bool is_class = inner && !liana__named_as_litter(name) && liana__folder_exists(inner);
+            if (is_class) liana__name_set_add(&set, name, strlen(name));
         }
     }
-    if (count) qsort(items, count, sizeof *items, compare_names);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!kept || strcmp(items[kept - 1], items[i]) != 0) items[kept++] = items[i];
-    }
-    *classes = (liana__strings){kept, items};
-    if (status == LIANA_OK) return LIANA_OK;
-    free(items);
-    *classes = (liana__strings){0};
+    *classes = liana__name_set_take(&set);
+    if (status == LIANA_OK && arena->failed) return liana__fail_memory(error, "a list of classes");
     return status;
 }
 
@@ -229,32 +222,28 @@ static liana_status check_spelling(const liana__paths *paths, liana__arena *aren
 static liana_status find_classes(folder_source *source, const liana__paths *paths, const liana__source_options *options,
                                  liana__error *error)
 {
-    liana__strings found = options->class_names;
-    liana_status status = LIANA_OK;
-    if (!found.count) {
-        LIANA_TRY(list_classes(paths, &source->files.arena, &found, error));
-        if (!options->ignore_labels) status = check_spelling(paths, &source->files.arena, &found, error);
+    liana__arena *arena = &source->files.arena;
+    if (options->class_names.count) {
+        source->classes = liana__names_copy(&options->class_names, arena);
+        return arena->failed ? liana__fail_memory(error, "a list of classes") : LIANA_OK;
     }
-    for (size_t i = 0; status == LIANA_OK && i < found.count; i++) status = add_class(source, found.items[i], error);
-    if (!options->class_names.count) free((void *)(uintptr_t)found.items);
-    return status;
+    LIANA_TRY(list_classes(paths, arena, &source->classes, error));
+    return options->ignore_labels ? LIANA_OK : check_spelling(paths, arena, &source->classes, error);
 }
 
 static liana_status fail_class(folder_source *source, const char *folder, const char *name, liana__error *error)
 {
-    const liana__strings known = {source->num_classes, source->classes};
-    const liana__class_hint_text hint = liana__class_hint(name, &known);
+    const liana__class_hint_text hint = liana__class_hint(name, &source->classes);
     liana__strings found;
     LIANA_TRY(list_classes(source->paths, &source->files.arena, &found, error));
-    liana__class_list_text ours = liana__class_list_show(&known);
+    liana__class_list_text ours = liana__class_list_show(&source->classes);
     liana__class_list_text theirs = liana__class_list_show(&found);
-    free((void *)(uintptr_t)found.items);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "the folder '%s' does not have the name of a class%s. There are %s; the folders here are of %s",
                        folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
 }
 
-/* Why a folder has no image: what else it has. `unread`: the images of other kinds in it. */
+/* Why a folder has no image: its other contents. `unread`: the images of other kinds in it. */
 static liana_status fail_without_images(folder_source *source, const char *what, const char *folder,
                                         const liana__unread_images *unread, const char *hint, liana__error *error)
 {
@@ -284,7 +273,7 @@ static liana_status check_class_folder(folder_source *source, const char *folder
 static liana_status add_class_folder(folder_source *source, const char *folder, const char *name, size_t id_start,
                                      liana__error *error)
 {
-    int64_t label = source->ignore_labels ? -1 : find_class(source, name);
+    int64_t label = source->ignore_labels ? -1 : liana__names_find(&source->classes, false, name, strlen(name));
     if (label < 0 && !source->ignore_labels) return fail_class(source, folder, name, error);
     size_t before = source->files.count, num_lost = source->base.num_lost;
     const liana__unread_images all = source->unread;
@@ -336,17 +325,17 @@ static bool names_part(const char *name)
  * class, or if the classes have names of parts of data ("train", ...). */
 static liana_status check_level(const folder_source *source, const liana__source_options *options, liana__error *error)
 {
-    if (options->class_names.count || source->ignore_labels || !source->num_classes || source->num_direct) {
+    if (options->class_names.count || source->ignore_labels || !source->classes.count || source->num_direct) {
         return LIANA_OK;
     }
     bool parts = true;
-    for (size_t i = 0; i < source->num_classes; i++) parts = parts && names_part(source->classes[i]);
-    if (source->num_classes > 1 && !parts) return LIANA_OK;
+    for (size_t i = 0; i < source->classes.count; i++) parts = parts && names_part(source->classes.items[i]);
+    if (source->classes.count > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "no image (" LIANA__IMAGE_KINDS
                        ") in the folder of class '%s' itself, only in folders below it; "
                        "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
-                       source->classes[0], source->paths->items[0]);
+                       source->classes.items[0], source->paths->items[0]);
 }
 
 static liana_status tell_unread(folder_source *source, liana__error *error)
@@ -386,7 +375,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     source->base.num_records = source->files.count;
     source->base.memory = liana__image_files_memory(&source->files);
     source->base.has_labels = liana__image_files_labelled(&source->files, options->skip_damage);
-    source->base.class_names = (liana__strings){source->num_classes, source->classes};
+    source->base.class_names = source->classes;
     return LIANA_OK;
 }
 
@@ -400,7 +389,6 @@ static liana_status open_source(liana_source_opening *opening)
     source->paths = paths;
     source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
-    source->skip_damage = options->skip_damage;
     liana_status status = fill_source(source, paths, options, error);
     source->paths = NULL;
     return status;

@@ -14,7 +14,7 @@ typedef struct idx_pair {
 
 typedef struct idx_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_pairs;
     idx_pair *pairs;
 } idx_source;
@@ -60,26 +60,26 @@ static void visit_files(const void *handle, liana_file_visitor *visit, void *use
     }
 }
 
-/* Copies values of a mapped file into the buffer, so that nobody who shortens the file can end the process; values of
- * an inflated file are used in place. */
+/* Copies values of a mapped file into the buffer, so that a shortened file cannot end the process; values of an
+ * inflated file are used in place. */
 static liana_status copy_values(const liana__idx *idx, size_t at, size_t count, liana__file_buffer *buffer,
                                 const uint8_t **values, liana__error *error)
 {
+    const liana__mapping *mapping = &idx->mapping;
     *values = idx->data + at;
-    if (!idx->mapping.data) return LIANA_OK;
-    LIANA_TRY(liana__file_buffer_reserve(buffer, count, idx->name, error));
+    if (!mapping->data) return LIANA_OK;
+    LIANA_TRY(liana__mapping_read(mapping, idx->name, (size_t)(*values - mapping->data), count, buffer, error));
     *values = (const uint8_t *)buffer->bytes;
-    return liana__mapping_copy(&idx->mapping, idx->name, (size_t)(idx->data - idx->mapping.data) + at, buffer->bytes,
-                               count, error);
+    return LIANA_OK;
 }
 
 static liana_status read_label(const idx_pair *pair, size_t at, uint8_t *label, liana__error *error)
 {
     const liana__mapping *mapping = &pair->labels.mapping;
-    *label = mapping->data ? 0 : pair->labels.data[at];
+    const uint8_t *place = pair->labels.data + at;
+    *label = mapping->data ? 0 : *place;
     if (!mapping->data) return LIANA_OK;
-    size_t offset = (size_t)(pair->labels.data - mapping->data) + at;
-    return liana__mapping_copy(mapping, pair->labels.name, offset, label, 1, error);
+    return liana__mapping_copy(mapping, pair->labels.name, (size_t)(place - mapping->data), label, 1, error);
 }
 
 static int64_t known_label(const void *handle, uint64_t index)
@@ -160,16 +160,14 @@ static liana_status find_labels(liana__remote *remote, liana__arena *arena, cons
 }
 
 /* Opens a file, or notes that it is lost. */
-static liana_status open_file(idx_source *source, const char *path, bool skip_damage, liana__idx *idx, bool *lost,
-                              liana__error *error)
+static liana_status open_file(idx_source *source, const char *path, liana__idx *idx, bool *lost, liana__error *error)
 {
     liana__error own = {0};
-    liana_status status = skip_damage ? liana__idx_open_start(path, 0, idx, &own) : liana__idx_open(path, 0, idx, &own);
-    *lost = status != LIANA_OK;
-    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error) : LIANA_OK;
+    *lost = liana__idx_open(path, 0, source->base.skip_damage, idx, &own) != LIANA_OK;
+    return *lost ? liana__source_lose_file(&source->base, &source->arena, path, &own, error) : LIANA_OK;
 }
 
-/* Notes what of a truncated file is missing. */
+/* Notes the missing part of a truncated file. */
 static liana_status note_missing(idx_source *source, const liana__idx *idx, const char *what, liana__error *error)
 {
     if (!idx->missing) return LIANA_OK;
@@ -208,7 +206,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
 {
     idx_pair *pair = &source->pairs[source->num_pairs];
     bool lost;
-    LIANA_TRY(open_file(source, images, options->skip_damage, &pair->images, &lost, error));
+    LIANA_TRY(open_file(source, images, &pair->images, &lost, error));
     if (lost) return LIANA_OK;
     source->num_pairs++;
     LIANA_TRY(check_images(&pair->images, error));
@@ -216,7 +214,7 @@ static liana_status open_pair(idx_source *source, const char *images, const char
     pair->start = source->base.num_records;
     uint64_t count = pair->images.dimensions[0];
     if (labels) {
-        LIANA_TRY(open_file(source, labels, options->skip_damage, &pair->labels, &lost, error));
+        LIANA_TRY(open_file(source, labels, &pair->labels, &lost, error));
         pair->has_labels = !lost;
         /* Images without labels are useless where labels are needed. */
         if (lost && !options->ignore_labels) count = 0;
@@ -236,7 +234,7 @@ static bool holds_labels(const char *path)
     if (strstr(name, "images") || strstr(name, "idx3")) return false;
     liana__idx idx;
     /* Errors are reported when the file is really opened. */
-    if (liana__idx_open_start(path, 0, &idx, NULL) != LIANA_OK) return false;
+    if (liana__idx_open(path, 0, true, &idx, NULL) != LIANA_OK) return false;
     bool labels = idx.num_dimensions == 1;
     liana__idx_close(&idx);
     return labels;

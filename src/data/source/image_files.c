@@ -96,7 +96,7 @@ static liana_status fetch(liana__image_files *files, liana__remote_file_of_many 
         if (!file->reason) file->reason = got->reason;
         if (num_missing++ == 0) *failed = i;
     }
-    /* Where there is none at all, it is not the files that are at fault. */
+    /* If all files are missing, the list or the server is at fault, and not the files. */
     if (!num_missing || (options->skip_damage && num_missing < count)) return LIANA_OK;
     const liana__image_file *first = &files->items[*failed];
     return liana__fail(error, first->status, "%s", first->reason);
@@ -176,12 +176,4 @@ void liana__image_files_free(liana__image_files *files)
 {
     liana__arena_free(&files->arena);
     free(files->items);
-}
-
-int64_t liana__find_name(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) return (int64_t)i;
-    }
-    return -1;
 }

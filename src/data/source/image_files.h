@@ -9,7 +9,7 @@ typedef struct liana__image_file {
     const char *id;    /* NULL: none */
     bool names_itself; /* the data give the id, which is not changed */
     int64_t label;     /* -1: none */
-    /* Why the record cannot be used, whatever the file is: the error of reading it. */
+    /* Why the record cannot be used, for any file: the error of reading it. */
     const char *reason; /* NULL: no reason */
     liana_status status;
 } liana__image_file;
@@ -44,7 +44,7 @@ size_t liana__image_files_memory(const liana__image_files *files);
 liana_status liana__image_files_fetch(liana__image_files *files, const liana__source_options *options, size_t *failed,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* Notes what the local files are now, once all are added: a file that is exchanged or written to later is not read.
+/* Notes the versions of the local files, once all are added: a file that is exchanged or written to later is not read.
  * (Files of servers are copies, whose versions src/remote knows.) Errors: OUT_OF_MEMORY. */
 liana_status liana__image_files_note_versions(liana__image_files *files, liana__error *error) LIANA_MUST_USE;
 
@@ -60,8 +60,5 @@ void liana__image_files_visit(const liana__image_files *files, uint64_t count,
                               void (*visit)(void *user, const char *path, const char *name, bool labels), void *user);
 
 void liana__image_files_free(liana__image_files *files);
-
-/* The index of a name in names[0..count), or -1. */
-int64_t liana__find_name(const char *const *names, size_t count, const char *name);
 
 #endif

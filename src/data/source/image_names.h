@@ -1,5 +1,5 @@
-/* image_names.h - what names of files and folders say: images that are read, images that are not, and what programs
- * leave behind. */
+/* image_names.h - the meaning of names of files and folders: images that are read, images that are not, and remains of
+ * programs. */
 #ifndef LIANA_DATA_IMAGE_NAMES_H
 #define LIANA_DATA_IMAGE_NAMES_H
 
@@ -20,7 +20,7 @@ typedef struct liana__unread_images {
     uint64_t total;
     uint64_t counts[LIANA__UNREAD_KINDS];
 } liana__unread_images;
-/* Counts a file if it is one; false: it is none. */
+/* Counts a file if it is such an image; false: it is not. */
 bool liana__unread_images_add(liana__unread_images *unread, const char *path);
 /* "2 .heic and 1 .svg"; in the arena. NULL: out of memory. */
 const char *liana__unread_images_list(const liana__unread_images *unread, liana__arena *arena);

@@ -1,4 +1,4 @@
-/* label_advice.h - what can be done with the label of a tf.Example that is no class number. */
+/* label_advice.h - advice for the label of a tf.Example that is no class number. */
 #ifndef LIANA_DATA_LABEL_ADVICE_H
 #define LIANA_DATA_LABEL_ADVICE_H
 

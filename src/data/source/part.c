@@ -196,28 +196,16 @@ typedef struct member {
     uint64_t record;
 } member;
 
-static liana_status read_labels(const liana__source *source, int64_t label_offset, member *members, liana__error *error)
+static liana_status read_labels(const liana__source *source, int64_t label_offset, int32_t *labels, liana__error *error)
 {
-    void *scratch = liana__source_scratch_create(source);
-    if (!scratch) return liana__fail_memory(error, "reading labels");
-    liana_status status = LIANA_OK;
-    for (uint64_t i = 0; i < source->num_records && status == LIANA_OK; i++) {
-        members[i] = (member){-1, i};
-        if (source->kind->known_label) {
-            int64_t label = source->kind->known_label(liana__source_handle(source), i);
-            members[i].label = label >= 0 && label < INT32_MAX ? (int32_t)label : -1;
-            continue;
-        }
-        liana_source_record record;
-        status = liana__source_read(source, i, scratch, &record, error);
-        if (status == LIANA_OK) {
-            status =
-                liana__source_label(source, i, &record, label_offset, LIANA__MAX_CLASSES, &members[i].label, error);
-        }
-        if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
+    if (!source->kind->known_label) {
+        return liana__source_labels(source, label_offset, LIANA__MAX_CLASSES, labels, error);
     }
-    liana__source_scratch_destroy(source, scratch);
-    return status;
+    for (uint64_t i = 0; i < source->num_records; i++) {
+        int64_t label = source->kind->known_label(liana__source_handle(source), i);
+        labels[i] = label >= 0 && label < INT32_MAX ? (int32_t)label : -1;
+    }
+    return LIANA_OK;
 }
 
 static int compare_members(const void *a, const void *b)
@@ -266,10 +254,11 @@ static liana_status choose_records(const liana__source *source, const liana__spl
     uint64_t count = source->num_records;
     member *members = malloc((size_t)count * sizeof *members);
     uint64_t *drawn = malloc((size_t)count * sizeof *drawn);
-    liana_status status = members && drawn ? LIANA_OK : liana__fail_memory(error, "the division of the data");
-    for (uint64_t i = 0; status == LIANA_OK && i < count; i++) members[i] = (member){-1, i};
-    if (status == LIANA_OK && source->has_labels) status = read_labels(source, options->label_offset, members, error);
+    int32_t *labels = malloc((size_t)count * sizeof *labels);
+    liana_status status = members && drawn && labels ? LIANA_OK : liana__fail_memory(error, "the division of the data");
+    if (status == LIANA_OK && source->has_labels) status = read_labels(source, options->label_offset, labels, error);
     if (status == LIANA_OK) {
+        for (uint64_t i = 0; i < count; i++) members[i] = (member){source->has_labels ? labels[i] : -1, i};
         qsort(members, (size_t)count, sizeof *members, compare_members);
         *num_records = draw_records(members, count, options, drawn);
         *records = drawn;
@@ -282,6 +271,7 @@ static liana_status choose_records(const liana__source *source, const liana__spl
         }
     }
     free(members);
+    free(labels);
     if (status != LIANA_OK) free(drawn);
     return status;
 }

@@ -25,7 +25,7 @@ liana_status liana__source_fail_opening(const liana_source_type *kind, const cha
                        *message ? message : liana_status_text(status));
 }
 
-/* Copies the components, which must be what a batch can hold. */
+/* Copies the components. A batch must be able to hold them. */
 static liana_status take_components(plain_source *source, const liana_source_opening *opening, liana__error *error)
 {
     const liana_source_type *kind = source->base.kind;
@@ -84,7 +84,7 @@ liana_status liana__source_make_plain(const liana_source_opening *opening, liana
 
 /* ---- reading ---- */
 
-/* A record must have what its source says. */
+/* A record must have the components of its source. */
 static const char *mistake_of(const liana__source *source, const liana_source_record *given)
 {
     if (!source->lacks_images && !given->bytes && !given->pixels) return "it has no image";
@@ -139,7 +139,7 @@ static void visit_files_plain(const liana__source *base, liana_file_visitor *vis
 void *liana__source_make(liana_source_opening *opening, size_t size)
 {
     liana__source *source = calloc(1, size);
-    if (source) source->kind = opening->type;
+    if (source) *source = (liana__source){.kind = opening->type, .skip_damage = opening->options->skip_damage};
     opening->source = opening->handle = source;
     return source;
 }
@@ -270,13 +270,10 @@ liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, 
     return arena->failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
 }
 
-liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file,
                                      const liana__error *why, liana__error *error)
 {
-    if (!skip_damage || !liana__source_is_bad_record(why->status)) {
-        if (error) *error = *why;
-        return why->status;
-    }
+    if (!source->skip_damage || !liana__source_is_bad_record(why->status)) return liana__fail_as(error, why);
     struct stat info;
     int64_t bytes = stat(file, &info) == 0 && S_ISREG(info.st_mode) ? (int64_t)info.st_size : 0;
     return liana__source_add_lost(source, arena, &(liana__lost){file, 0, 0, bytes, why->message}, error);
@@ -334,8 +331,9 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
     return liana__source_fail_within(source, index, record, error);
 }
 
-liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
-                                         liana__error *error)
+/* Reads all labels into `labels` (may be NULL), and notes which occur in `seen` (may be NULL). */
+static liana_status read_labels(const liana__source *source, int64_t offset, int64_t limit, int32_t *labels, bool *seen,
+                                int64_t *num_classes, liana__error *error)
 {
     void *scratch = liana__source_scratch_create(source);
     if (!scratch) return liana__fail_memory(error, "reading labels");
@@ -345,14 +343,27 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
         liana_source_record record;
         int32_t label = 0;
         status = liana__source_read(source, index, scratch, &record, error);
-        if (status == LIANA_OK)
-            status = liana__source_label(source, index, &record, offset, LIANA__MAX_CLASSES, &label, error);
-        if (status == LIANA_OK && seen) seen[label] = true;
+        if (status == LIANA_OK) status = liana__source_label(source, index, &record, offset, limit, &label, error);
+        if (labels) labels[index] = status == LIANA_OK ? label : -1;
+        if (seen && status == LIANA_OK) seen[label] = true;
         if (source->skip_damage && liana__source_is_bad_record(status)) status = LIANA_OK;
         if (label >= *num_classes) *num_classes = (int64_t)label + 1;
     }
     liana__source_scratch_destroy(source, scratch);
     return status;
+}
+
+liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
+                                  liana__error *error)
+{
+    int64_t found;
+    return read_labels(source, offset, num_classes, labels, NULL, &found, error);
+}
+
+liana_status liana__source_count_classes(const liana__source *source, int64_t offset, int64_t *num_classes, bool *seen,
+                                         liana__error *error)
+{
+    return read_labels(source, offset, LIANA__MAX_CLASSES, NULL, seen, num_classes, error);
 }
 
 bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen)
@@ -366,7 +377,7 @@ bool liana__source_known_classes(const liana__source *source, int64_t offset, in
     return true;
 }
 
-/* Of a remote file, what its server calls this state of it. */
+/* Of a remote file, its server's name for this state of it. */
 static void add_remote_file(const liana__remote *remote, const char *url, uint64_t num_records,
                             liana__fingerprint *settings, liana__fingerprint *sources)
 {

@@ -68,7 +68,7 @@ typedef struct liana__source_options {
     liana__remote *remote;
     /* Treat the data as if they had no labels. */
     bool ignore_labels;
-    /* Go on without what cannot be read: files that cannot be opened, and records after damage that hides where records
+    /* Go on without unreadable parts: files that cannot be opened, and records after damage that hides where records
      * begin. The source lists it as lost. */
     bool skip_damage;
     /* Find the names of features in the first record that can be read, since the first records may be left out
@@ -87,7 +87,7 @@ struct liana__source {
     size_t memory; /* bytes used while it is open: its index, and blocks that are kept */
     bool has_labels;
     bool lacks_images; /* its records are values only */
-    /* Without labels: what its records have instead, and how that can be used. NULL: nothing is known. */
+    /* Without labels: the components that its records have instead, and their use. NULL: nothing is known. */
     const char *instead_of_labels;
     /* Further components of its records, after image, label and id, with static shapes. */
     size_t num_components;
@@ -113,7 +113,7 @@ struct liana__source {
     const uint64_t *block_starts;
     /* As in the options: a reader of all records continues after bad ones. */
     bool skip_damage;
-    /* With skip_damage: what is missing. */
+    /* With skip_damage: the lost parts. */
     size_t num_lost;
     liana__lost *lost;
 };
@@ -162,21 +162,20 @@ int64_t liana__source_offset(const liana__source *source, uint64_t index);
 /* Whether an error is the record's, so that a reader may leave the record out; and not the machine's or liana's. */
 bool liana__source_is_bad_record(liana_status status);
 
-/* For a kind: notes what is missing of a file. Strings are copied into the arena, which must live as long as the
- * source. Errors: OUT_OF_MEMORY. */
+/* For a kind: notes the lost part of a file. Strings are copied into the arena, which must live as long as the source.
+ * Errors: OUT_OF_MEMORY. */
 liana_status liana__source_add_lost(liana__source *source, liana__arena *arena, const liana__lost *lost,
                                     liana__error *error) LIANA_MUST_USE;
 /* The same for a whole file, if the source goes on without it and `why` is the file's fault. Otherwise `why` is the
  * error, and its status is returned. */
-liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file, bool skip_damage,
+liana_status liana__source_lose_file(liana__source *source, liana__arena *arena, const char *file,
                                      const liana__error *why, liana__error *error) LIANA_MUST_USE;
 /* For a kind's `open`: makes its struct of `size` bytes, zeros, which begins with the source and is its handle. If
  * opening fails, it is closed. NULL: out of memory. */
 void *liana__source_make(liana_source_opening *opening, size_t size);
 
-/* For an `open` that fills in the opening: makes the source. What the kind says of its records is checked, since the
- * loader relies on it. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's
- * then. */
+/* For an `open` that fills in the opening: makes the source. The components are checked, since the loader relies on
+ * them. Errors: INVALID_ARGUMENT (wrong components), OUT_OF_MEMORY; the handle stays the caller's then. */
 liana_status liana__source_make_plain(const liana_source_opening *opening, liana__source **source, liana__error *error)
     LIANA_MUST_USE;
 /* The failure of such an `open`: its message, else the status's text. */
@@ -201,6 +200,11 @@ liana_status liana__source_label(const liana__source *source, uint64_t index, co
 /* The largest number of classes. More are a mistake in the labels. */
 enum { LIANA__MAX_CLASSES = 1000000 };
 
+/* Reads the labels of all records: labels[num_records]. With the source's skip_damage a bad record has label -1.
+ * Errors: those of reading and of liana__source_label. */
+liana_status liana__source_labels(const liana__source *source, int64_t offset, int64_t num_classes, int32_t *labels,
+                                  liana__error *error) LIANA_MUST_USE;
+
 /* Reads all records (with skip_damage, those that can be read). The number of classes is the largest label plus
  * `offset` plus one. `seen` [LIANA__MAX_CLASSES] (may be NULL) becomes true for each class that occurs. Errors: those
  * of reading and of liana__source_label, with LIANA__MAX_CLASSES. */
@@ -210,7 +214,7 @@ liana_status liana__source_count_classes(const liana__source *source, int64_t of
 /* The same for `seen` [num_classes], without reading any record. False: the source cannot tell. */
 bool liana__source_known_classes(const liana__source *source, int64_t offset, int64_t num_classes, bool *seen);
 
-/* Adds all files of a source, remote ones by what their server calls their state. */
+/* Adds all files of a source, remote ones by their server's name for their state. */
 void liana__source_fingerprint(const liana__source *source, liana__fingerprint *settings, liana__fingerprint *sources);
 
 #define LIANA__SOURCE(stem, name) extern const liana_source_type liana__source_##name;

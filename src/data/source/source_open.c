@@ -1,6 +1,7 @@
 /* Opens sources: finds their files and their kind. */
 #include "data/source/source_open.h"
 
+#include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "data/source/image_names.h"
 #include "formats/image.h"
@@ -46,21 +47,18 @@ static liana_status find_kind(const liana_context *context, const char *name, co
     if (!name || strcmp(name, "auto") == 0) return LIANA_OK;
     liana__nearest_search search = liana__nearest_begin(name);
     liana__nearest_add(&search, "auto");
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     *kind = liana__part_find(context, &liana__source_kind, name, NULL);
     const liana_part *each;
     for (size_t i = 0; (each = liana__part_at(context, &liana__source_kind, i)); i++) {
         liana__nearest_add(&search, each->name);
         liana__text_add(&known, ", %s", each->name);
     }
-    if (!*kind) {
-        const char *nearest = search.nearest;
-        liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; the kinds are: auto%s", name,
-                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
-                    known.data ? known.data : "");
-    }
-    liana__text_free(&known);
-    return *kind ? LIANA_OK : LIANA_INVALID_CONFIG;
+    if (*kind) return LIANA_OK;
+    const char *nearest = search.nearest;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "there is no kind of data '%s'%s%s%s; the kinds are: auto%s", name,
+                       nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
+                       known.data ? known.data : "");
 }
 
 /* The first bytes of a file; none if it cannot be read (opening it will say why). */
@@ -88,20 +86,19 @@ static const liana_source_type *recognise(const liana_context *context, const ch
 static liana_status recognise_folder(const liana_context *context, const char *path, const liana_source_type **kind,
                                      liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     const liana_source_type *folders = NULL, *each;
     *kind = NULL;
     for (size_t i = 0; !folders && (each = liana__part_at(context, &liana__source_kind, i)); i++) {
         if (each->takes_folders) folders = each;
     }
-    liana_status status = liana__folder_list(path, &arena, &names, error);
+    LIANA_TRY(liana__folder_list(path, &arena, &names, error));
     bool has_folders = false;
-    for (size_t i = 0; status == LIANA_OK && i < names.count && !*kind; i++) {
+    for (size_t i = 0; i < names.count && !*kind; i++) {
         const char *inner = liana__path_join(&arena, path, names.items[i]);
-        if (!inner) {
-            status = liana__fail_memory(error, path);
-        } else if (liana__folder_exists(inner)) {
+        if (!inner) return liana__fail_memory(error, path);
+        if (liana__folder_exists(inner)) {
             has_folders = has_folders || *names.items[i] != '.';
         } else {
             *kind = recognise(context, inner);
@@ -109,8 +106,7 @@ static liana_status recognise_folder(const liana_context *context, const char *p
         }
     }
     if (!*kind && has_folders) *kind = folders;
-    liana__arena_free(&arena);
-    return status;
+    return LIANA_OK;
 }
 
 /* A description of a file or folder of no known kind: "; it is an HEIC image", "; it has 3 .heic". In the arena; NULL:
@@ -133,16 +129,14 @@ static const char *describe_unknown(const char *path, liana__arena *arena)
 
 static liana_status fail_unknown_kind(const char *path, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *what = describe_unknown(path, &arena);
-    liana_status status = liana__fail(error, LIANA_INVALID_DATA,
-                                      "'%s' is not of a known kind%s; expected TFRecord files, IDX files (MNIST), CSV "
-                                      "lists of images, WebDataset tar "
-                                      "archives, images (" LIANA__IMAGE_KINDS
-                                      ") or folders of them; if it is one of these, set data.kind",
-                                      path, what ? what : "");
-    liana__arena_free(&arena);
-    return status;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' is not of a known kind%s; expected TFRecord files, IDX files (MNIST), CSV "
+                       "lists of images, WebDataset tar "
+                       "archives, images (" LIANA__IMAGE_KINDS
+                       ") or folders of them; if it is one of these, set data.kind",
+                       path, what ? what : "");
 }
 
 static liana_status recognise_all(const liana_context *context, const liana__paths *paths,
@@ -175,6 +169,11 @@ typedef struct path_list {
     size_t count;
     size_t capacity;
 } path_list;
+
+static void path_list_free(path_list *list)
+{
+    free(list->items);
+}
 
 static liana_status add_path(path_list *list, const char *path, liana__error *error)
 {
@@ -236,16 +235,12 @@ static liana_status open_kind(const liana_source_type *kind, const liana__paths 
 static liana_status open_paths(const path_list *list, const liana_source_type *kind,
                                const liana__source_options *options, liana__source **source, liana__error *error)
 {
-    path_list files = {.arena = list->arena};
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < list->count; i++) {
+    LIANA__SCOPED(path_list) files = {.arena = list->arena};
+    for (size_t i = 0; i < list->count; i++) {
         bool expand = !kind->takes_folders && liana__folder_exists(list->items[i]);
-        status = expand ? add_folder(&files, list->items[i], kind, error) : add_path(&files, list->items[i], error);
+        LIANA_TRY(expand ? add_folder(&files, list->items[i], kind, error) : add_path(&files, list->items[i], error));
     }
-    liana__paths paths = {files.items, files.count};
-    if (status == LIANA_OK) status = open_kind(kind, &paths, options, source, error);
-    free(files.items);
-    return status;
+    return open_kind(kind, &(liana__paths){files.items, files.count}, options, source, error);
 }
 
 enum { LABELS_SHOWN = 100 };
@@ -275,15 +270,13 @@ static liana_status check_names(const liana__source *source, const char *pattern
 {
     bool numbered = source->has_labels && !source->class_names.count;
     if (!options->labels_are_names || !numbered || liana__class_list_counts(&options->class_names)) return LIANA_OK;
-    liana__text labels = {0};
+    LIANA__SCOPED(liana__text) labels = {0};
     show_labels(source, &labels);
-    liana__fail(
+    return liana__fail(
         error, LIANA_INVALID_DATA,
         "the labels of '%s' are numbers (%s, ...), but the run has names for its classes: %s. Which number belongs to "
         "which name is not known; use the names, or list them in the order of the numbers in data.class_names",
         pattern, labels.data ? labels.data : "", liana__class_list_show(&options->class_names).text);
-    liana__text_free(&labels);
-    return LIANA_INVALID_DATA;
 }
 
 static liana_status check_source(const liana__source *source, const char *pattern, const liana__source_options *options,
@@ -294,7 +287,7 @@ static liana_status check_source(const liana__source *source, const char *patter
         return liana__fail(error, LIANA_INVALID_DATA, "'%s': no records in it%s%s", pattern, why ? ": " : "",
                            why ? why : "");
     }
-    /* Components may be what is learnt. */
+    /* A model may learn components instead of labels. */
     const bool lacks = options->need_labels && !source->has_labels && !source->num_components;
     if (lacks && source->instead_of_labels) {
         return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no labels, which are needed here: %s", pattern,
@@ -318,25 +311,19 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files to read data from");
     const liana_source_type *kind;
     LIANA_TRY(find_kind(options->context, options->kind, &kind, error));
-    liana__arena arena = {0};
-    path_list list = {.arena = &arena};
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < num_patterns; i++) status = add_pattern(&list, patterns[i], error);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(path_list) list = {.arena = &arena};
+    for (size_t i = 0; i < num_patterns; i++) LIANA_TRY(add_pattern(&list, patterns[i], error));
     liana__paths paths = {list.items, list.count};
-    if (status == LIANA_OK && !kind) status = recognise_all(options->context, &paths, &kind, error);
-    if (status == LIANA_OK) status = open_paths(&list, kind, options, source, error);
-    if (status == LIANA_OK) {
-        if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
-        if (options->ignore_labels) (*source)->has_labels = false;
-        (*source)->skip_damage = options->skip_damage;
-        status = check_source(*source, patterns[0], options, error);
-        if (status != LIANA_OK) {
-            liana__source_close(*source);
-            *source = NULL;
-        }
-    }
-    free(list.items);
-    liana__arena_free(&arena);
+    if (!kind) LIANA_TRY(recognise_all(options->context, &paths, &kind, error));
+    LIANA_TRY(open_paths(&list, kind, options, source, error));
+    if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
+    if (options->ignore_labels) (*source)->has_labels = false;
+    (*source)->skip_damage = options->skip_damage;
+    liana_status status = check_source(*source, patterns[0], options, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana__source_close(*source);
+    *source = NULL;
     return status;
 }
 
@@ -344,7 +331,7 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
 static liana_status open_resolved(liana__remote *remote, const char *const *patterns, size_t num_patterns,
                                   const liana__source_options *options, liana__source **source, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths paths;
     liana__source_options local = *options;
     size_t count = num_patterns + (options->labels != NULL);
@@ -355,9 +342,7 @@ static liana_status open_resolved(liana__remote *remote, const char *const *patt
     liana_status status = liana__remote_resolve(remote, names, count, &arena, &paths, error);
     if (status == LIANA_OK && options->labels) local.labels = paths.items[--paths.count];
     if (status == LIANA_OK) status = open_local((const char *const *)paths.items, paths.count, &local, source, error);
-    if (status != LIANA_OK) liana__remote_fail_within(remote, error);
-    liana__arena_free(&arena);
-    return status;
+    return status == LIANA_OK ? LIANA_OK : liana__remote_fail_within(remote, error);
 }
 
 static void describe_columns(const liana__columns *columns, liana__fingerprint *settings)

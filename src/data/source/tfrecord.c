@@ -1,13 +1,12 @@
 /* TFRecord files of tf.Example: an encoded image, and perhaps a label and an id, under names that are found by looking
  * at the first record unless they are given. Compressed files are read in blocks. */
-#include "formats/tfrecord.h"
-#include "base/search.h"
+#include "base/scoped.h"
 #include "data/source/cast.h"
 #include "data/source/example_columns.h"
 #include "data/source/label_advice.h"
+#include "data/source/record_files.h"
 #include "data/source/source.h"
 #include "formats/example.h"
-#include "formats/tfrecord_blocks.h"
 #include "formats/tfrecord_frame.h"
 
 #include <inttypes.h>
@@ -15,21 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the two. */
-typedef struct record_file {
-    liana__tfrecord *plain;
-    liana__tfrecord_blocks *blocks; /* compressed */
-} record_file;
-
 typedef struct tfrecord_source {
     liana__source base;
-    liana__arena arena;
-    size_t num_files;
-    record_file *files;
-    liana__block_cache *cache; /* of the compressed files; NULL: none is */
-    uint64_t *block_starts;
-    size_t block_capacity;
-    uint64_t *starts; /* [num_files + 1] index of each file's first record */
+    liana__record_files files; /* names of features and lost files are in its arena */
     const char *image;
     const char *label; /* NULL: no labels */
     const char *id;    /* NULL: no ids */
@@ -38,18 +25,12 @@ typedef struct tfrecord_source {
 
 /* The memory that a thread reads with. */
 typedef struct reading {
-    liana__file_buffer buffer; /* of a record of a plain file */
+    liana__tfrecord_reader reader;
     liana__example example;
-    liana__block *block; /* that it read last */
-    char *values;        /* of the columns; NULL: none yet */
+    char *values; /* of the columns; NULL: none yet */
     size_t values_size;
     char id[32]; /* of a record whose id is a number */
 } reading;
-
-enum {
-    /* Inflated blocks that are kept: two windows of a shuffled order, the one that is read and the next. */
-    CACHE_LIMIT = 2 * LIANA__BLOCK_WINDOW * LIANA__TFRECORD_BLOCK,
-};
 
 /* The usual names, best first: those of Kaggle's flowers, then TF-slim's. */
 static const char *const IMAGE_NAMES[] = {"image", "image/encoded", "image_bytes", "jpeg", "png"};
@@ -64,54 +45,38 @@ static bool recognises(const char *path, const uint8_t *head, size_t head_size)
     return liana__tfrecord_header_is_right(head, head_size);
 }
 
-static const char *file_name(const record_file *file)
-{
-    return file->plain ? liana__tfrecord_name(file->plain) : liana__tfrecord_blocks_name(file->blocks);
-}
-
-static uint64_t file_count(const record_file *file)
-{
-    return file->plain ? liana__tfrecord_count(file->plain) : liana__tfrecord_blocks_count(file->blocks);
-}
-
 static void close_source(void *handle)
 {
     tfrecord_source *source = handle;
-    for (size_t i = 0; i < source->num_files; i++) {
-        liana__tfrecord_close(source->files[i].plain);
-        liana__tfrecord_blocks_close(source->files[i].blocks);
-    }
-    liana__block_cache_destroy(source->cache);
-    free(source->block_starts);
-    liana__arena_free(&source->arena);
+    liana__record_files_free(&source->files);
     free(source);
-}
-
-/* The last file that starts at or before the index (files without records start where the next one does). */
-static size_t file_of(const tfrecord_source *source, uint64_t index)
-{
-    return liana__part_of(source->starts, source->num_files, index);
 }
 
 static liana_record_address address(const void *handle, uint64_t index)
 {
-    const tfrecord_source *source = handle;
-    size_t file = file_of(source, index);
-    return (liana_record_address){file_name(&source->files[file]), (int64_t)(index - source->starts[file]), 0};
+    const liana__tfrecord *file = liana__record_files_find(&((const tfrecord_source *)handle)->files, &index);
+    return (liana_record_address){liana__tfrecord_name(file), (int64_t)index, 0};
 }
 
-static liana_status parse(const tfrecord_source *source, uint64_t index, reading *scratch, liana__error *error)
+static int64_t offset(const void *handle, uint64_t index)
 {
-    size_t number = file_of(source, index), size;
-    const record_file *file = &source->files[number];
-    size_t record = (size_t)(index - source->starts[number]);
+    const liana__tfrecord *file = liana__record_files_find(&((const tfrecord_source *)handle)->files, &index);
+    return (int64_t)liana__tfrecord_offset(file, index);
+}
+
+static void expect(const void *handle, uint64_t index)
+{
+    const liana__tfrecord *file = liana__record_files_find(&((const tfrecord_source *)handle)->files, &index);
+    liana__tfrecord_expect(file, index);
+}
+
+static liana_status parse(const tfrecord_source *source, uint64_t record, reading *scratch, liana__error *error)
+{
+    const liana__tfrecord *file = liana__record_files_find(&source->files, &record);
     const uint8_t *bytes;
-    if (file->plain) {
-        LIANA_TRY(liana__tfrecord_read(file->plain, record, &scratch->buffer, &bytes, &size, error));
-    } else {
-        LIANA_TRY(liana__tfrecord_blocks_get(file->blocks, record, &scratch->block, &bytes, &size, error));
-    }
-    return liana__example_parse(&scratch->example, file_name(file), record, bytes, size, error);
+    size_t size;
+    LIANA_TRY(liana__tfrecord_read(file, record, &scratch->reader, &bytes, &size, error));
+    return liana__example_parse(&scratch->example, liana__tfrecord_name(file), record, bytes, size, error);
 }
 
 static liana_status read_columns(const tfrecord_source *source, uint64_t index, reading *scratch,
@@ -173,19 +138,10 @@ static const char *look(const liana__example *example, const char *const *names,
     return NULL;
 }
 
-static int64_t offset(const void *handle, uint64_t index)
-{
-    const tfrecord_source *source = handle;
-    size_t file = file_of(source, index);
-    uint64_t record = index - source->starts[file];
-    return (int64_t)(source->files[file].plain ? liana__tfrecord_offset(source->files[file].plain, (size_t)record)
-                                               : liana__tfrecord_blocks_offset(source->files[file].blocks, record));
-}
-
 /* How many records without a label are passed over in search of one with. */
 enum { MAX_UNLABELLED = 64 };
 
-/* How much a record has of what is looked for: 0 nothing, 1 an image, 2 also a label. */
+/* Rates a record: 0 without an image, 1 with an image, 2 also with a label. */
 static int rate(const tfrecord_source *source, const liana__example *example)
 {
     liana__feature feature;
@@ -211,10 +167,7 @@ static liana_status find_pattern(const tfrecord_source *source, bool any, readin
         liana__error own = {0};
         liana_status status = parse(source, index, scratch, &own);
         if (index == 0) first = own;
-        if (status != LIANA_OK && !liana__source_is_bad_record(status)) {
-            if (error) *error = own;
-            return status;
-        }
+        if (status != LIANA_OK && !liana__source_is_bad_record(status)) return liana__fail_as(error, &own);
         int rated = status == LIANA_OK ? rate(source, &scratch->example) : -1;
         if (rated > best) {
             best = rated;
@@ -223,9 +176,7 @@ static liana_status find_pattern(const tfrecord_source *source, bool any, readin
         if (best == 2) return LIANA_OK;
         unlabelled += best == 1;
     }
-    if (best >= 0) return parse(source, *pattern, scratch, error);
-    if (error) *error = first;
-    return first.status;
+    return best >= 0 ? parse(source, *pattern, scratch, error) : liana__fail_as(error, &first);
 }
 
 /* The feature may have another name. The reading error lists the existing features; this adds how to name one. */
@@ -238,12 +189,10 @@ static liana_status fail_feature(const tfrecord_source *source, const liana__exa
     bool found = liana__example_find(example, source->image, &feature), is_bytes = feature.kind == LIANA__FEATURE_BYTES;
     liana__error own = *error;
     bool one_image = found && is_bytes && feature.count == 1;
-    liana__text advice = {0};
+    LIANA__SCOPED(liana__text) advice = {0};
     if (one_image && source->label) liana__label_advice(example, source->label, &advice);
     if (advice.data && !advice.failed) liana__fail(error, status, "%s; %s", own.message, advice.data);
-    bool advised = advice.data != NULL;
-    liana__text_free(&advice);
-    if (advised) return status;
+    if (advice.data) return status;
     if (one_image || !found || is_bytes) {
         return liana__fail(error, status, "%s; name the feature that holds the %s in data.features.%s", own.message,
                            one_image ? "labels" : "images", one_image ? "label" : "image");
@@ -265,11 +214,11 @@ static liana_status choose_columns(tfrecord_source *source, const liana__source_
     bool uses_label = source->label && !options->label_feature && liana__columns_use(options->columns, source->label);
     if (make_label || uses_label) source->label = NULL;
     base->has_labels = source->label != NULL;
-    /* Numbers, or bytes that a column reads, are no encoded image, whatever they are called. */
+    /* Numbers, or bytes that a column reads, are no encoded image, whatever their name. */
     bool is_image = liana__example_find(example, source->image, &feature) && feature.kind == LIANA__FEATURE_BYTES &&
                     !liana__columns_use(options->columns, source->image);
     base->lacks_images = !options->image_feature && !is_image;
-    LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->arena,
+    LIANA_TRY(liana__example_columns_find(options->columns, options->columns_optional, example, &source->files.arena,
                                           &source->columns, error));
     base->num_components = source->columns.components.count;
     base->components = source->columns.components.items;
@@ -286,7 +235,7 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
     if (named && !liana__example_find(example, named, &feature)) {
         LIANA_TRY(liana__example_list(example, named, LIANA__FEATURE_BYTES, &feature, error));
     }
-    source->id = liana__arena_string(&source->arena, wanted);
+    source->id = liana__arena_string(&source->files.arena, wanted);
     if (wanted && !source->id) return liana__fail_memory(error, "feature names");
     if (!wanted) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_BYTES);
     if (!source->id) source->id = look(example, ID_NAMES, COUNT(ID_NAMES), LIANA__FEATURE_INT64);
@@ -296,7 +245,7 @@ static liana_status find_id(tfrecord_source *source, const liana__source_options
 /* The features that a record without a label has instead. */
 static liana_status describe_labels(tfrecord_source *source, const liana__example *example, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "expected an int64 feature 'class', 'label' or 'image/class/label', or the one that "
                            "data.features.label names; ");
     liana__example_describe(example, &text);
@@ -307,8 +256,7 @@ static liana_status describe_labels(tfrecord_source *source, const liana__exampl
         liana__label_advice(example, LABEL_NAMES[i], &text);
     }
     if (text.length == length) liana__text_add(&text, "name the one with the class number");
-    source->base.instead_of_labels = text.failed ? NULL : liana__arena_string(&source->arena, text.data);
-    liana__text_free(&text);
+    source->base.instead_of_labels = text.failed ? NULL : liana__arena_string(&source->files.arena, text.data);
     return source->base.instead_of_labels ? LIANA_OK : liana__fail_memory(error, "feature names");
 }
 
@@ -316,9 +264,9 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
                                     liana__error *error)
 {
     const liana__example *example = &scratch->example;
-    source->image = liana__arena_string(&source->arena, options->image_feature);
-    source->label = liana__arena_string(&source->arena, options->label_feature);
-    if (source->arena.failed) return liana__fail_memory(error, "feature names");
+    source->image = liana__arena_string(&source->files.arena, options->image_feature);
+    source->label = liana__arena_string(&source->files.arena, options->label_feature);
+    if (source->files.arena.failed) return liana__fail_memory(error, "feature names");
     uint64_t pattern;
     LIANA_TRY(find_pattern(source, options->skip_damage || options->any_first_record, scratch, &pattern, error));
     if (!source->image) source->image = look(example, IMAGE_NAMES, COUNT(IMAGE_NAMES), LIANA__FEATURE_BYTES);
@@ -334,135 +282,68 @@ static liana_status choose_features(tfrecord_source *source, const liana__source
     return status == LIANA_OK ? LIANA_OK : fail_feature(source, example, status, error);
 }
 
-static liana_status open_blocks(tfrecord_source *source, const char *path, record_file *file, liana__error *error)
-{
-    if (!source->cache) source->cache = liana__block_cache_create(CACHE_LIMIT);
-    if (!source->cache) return liana__fail_memory(error, path);
-    return liana__tfrecord_blocks_open(path, LIANA__TFRECORD_BLOCK, source->cache, &file->blocks, error);
-}
-
-/* A damaged compressed file may still have a good start, which is found by inflating it as a whole. */
-static liana_status open_either(tfrecord_source *source, const char *path, bool skip_damage, record_file *file,
-                                liana__error *error)
-{
-    bool compressed;
-    LIANA_TRY(liana__tfrecord_probe(path, &compressed, error));
-    liana_status status = compressed ? open_blocks(source, path, file, error) : LIANA_OK;
-    if (compressed && !(skip_damage && liana__source_is_bad_record(status))) return status;
-    liana__tfrecord_options options = {.keep_start = skip_damage};
-    return liana__tfrecord_open(path, &options, &file->plain, error);
-}
-
 /* Opens the next file as far as it can be read; one that cannot be at all is lost as a whole. */
-static liana_status open_file(tfrecord_source *source, const char *path, bool skip_damage, liana__error *error)
+static liana_status open_file(tfrecord_source *source, const char *path, liana__error *error)
 {
-    record_file *file = &source->files[source->num_files];
+    liana__record_files *files = &source->files;
     liana__error own = {0};
-    liana_status status = open_either(source, path, skip_damage, file, &own);
-    if (status != LIANA_OK) {
-        return liana__source_lose_file(&source->base, &source->arena, path, skip_damage, &own, error);
-    }
-    uint64_t count = file_count(file);
-    source->starts[source->num_files + 1] = source->starts[source->num_files] + count;
-    source->num_files++;
     uint64_t begin, bytes;
-    const char *damage = file->plain ? liana__tfrecord_damage(file->plain, &begin, &bytes) : NULL;
+    if (liana__record_files_add(files, path, source->base.skip_damage, &own) != LIANA_OK) {
+        return liana__source_lose_file(&source->base, &files->arena, path, &own, error);
+    }
+    const liana__tfrecord *file = files->items[files->count - 1];
+    const char *damage = liana__tfrecord_damage(file, &begin, &bytes);
     if (!damage) return LIANA_OK;
-    liana__lost lost = {path, (int64_t)count, (int64_t)begin, (int64_t)bytes, damage};
-    return liana__source_add_lost(&source->base, &source->arena, &lost, error);
+    liana__lost lost = {path, (int64_t)liana__tfrecord_count(file), (int64_t)begin, (int64_t)bytes, damage};
+    return liana__source_add_lost(&source->base, &files->arena, &lost, error);
 }
 
-static liana_status add_block(tfrecord_source *source, uint64_t start, liana__error *error)
+static liana_status open_files(tfrecord_source *source, const liana_source_opening *opening, liana__error *error)
 {
-    if (!liana__grow(&source->block_starts, source->base.num_blocks, &source->block_capacity, sizeof start)) {
-        return liana__fail_memory(error, "a list of blocks");
+    liana__record_files *files = &source->files;
+    liana__source *base = &source->base;
+    LIANA_TRY(liana__record_files_begin(files, opening->num_paths, error));
+    for (size_t i = 0; i < opening->num_paths; i++) {
+        LIANA_TRY(open_file(source, opening->paths[i], error));
     }
-    source->block_starts[source->base.num_blocks++] = start;
-    return LIANA_OK;
-}
-
-/* Where compressed files are among the files, an order that jumps would inflate a block for each record. */
-static liana_status list_blocks(tfrecord_source *source, liana__error *error)
-{
-    if (!source->cache) return LIANA_OK;
-    for (size_t i = 0; i < source->num_files; i++) {
-        const record_file *file = &source->files[i];
-        uint64_t count = file_count(file), plain_blocks = (count + LIANA__PLAIN_BLOCK - 1) / LIANA__PLAIN_BLOCK;
-        uint64_t num_blocks = file->plain ? plain_blocks : liana__tfrecord_blocks_num_blocks(file->blocks);
-        for (uint64_t k = 0; k < num_blocks; k++) {
-            uint64_t first =
-                file->plain ? k * LIANA__PLAIN_BLOCK : liana__tfrecord_blocks_first(file->blocks, (size_t)k);
-            LIANA_TRY(add_block(source, source->starts[i] + first, error));
-        }
-    }
-    source->base.block_starts = source->block_starts;
-    return LIANA_OK;
-}
-
-static size_t memory_of(const tfrecord_source *source)
-{
-    size_t bytes = source->arena.used + source->block_capacity * sizeof *source->block_starts;
-    for (size_t i = 0; i < source->num_files; i++) {
-        const record_file *file = &source->files[i];
-        bytes += file->plain ? liana__tfrecord_memory(file->plain) : liana__tfrecord_blocks_memory(file->blocks);
-    }
-    return bytes + (source->cache ? CACHE_LIMIT : 0);
-}
-
-static liana_status open_files(tfrecord_source *source, const liana__paths *paths, bool skip_damage,
-                               liana__error *error)
-{
-    source->files = liana__arena_allocate(&source->arena, paths->count * sizeof *source->files);
-    source->starts = liana__arena_allocate(&source->arena, (paths->count + 1) * sizeof *source->starts);
-    if (source->arena.failed) return liana__fail_memory(error, "a list of files");
-    for (size_t i = 0; i < paths->count; i++) LIANA_TRY(open_file(source, paths->items[i], skip_damage, error));
-    source->base.num_records = source->starts[source->num_files];
-    LIANA_TRY(list_blocks(source, error));
-    source->base.memory = memory_of(source);
+    LIANA_TRY(liana__record_files_list_blocks(files, error));
+    base->num_records = files->starts[files->count];
+    base->num_blocks = files->num_blocks;
+    base->block_starts = files->block_starts;
+    base->memory = liana__record_files_memory(files);
     return LIANA_OK;
 }
 
 static void scratch_free(void *scratch)
 {
-    liana__example_free(&((reading *)scratch)->example);
-    liana__block_release(((reading *)scratch)->block);
-    free(((reading *)scratch)->values);
+    reading *own = scratch;
+    liana__example_free(&own->example);
+    liana__tfrecord_reader_free(&own->reader);
+    free(own->values);
 }
 
 static size_t scratch_bytes(const void *scratch)
 {
     const reading *own = scratch;
-    return liana__example_memory(&own->example) + (own->block ? liana__block_size(own->block) : 0) + own->values_size;
+    return liana__example_memory(&own->example) + liana__tfrecord_reader_bytes(&own->reader) + own->values_size;
 }
 
 static void scratch_bound(void *scratch, liana__memory_share *share)
 {
-    ((reading *)scratch)->example.share = share;
-}
-
-static void expect(const void *handle, uint64_t index)
-{
-    const tfrecord_source *source = handle;
-    size_t file = file_of(source, index);
-    if (source->files[file].plain) {
-        liana__tfrecord_expect(source->files[file].plain, (size_t)(index - source->starts[file]));
-    }
+    reading *own = scratch;
+    own->example.share = own->reader.buffer.share = share;
 }
 
 static liana_status open_source(liana_source_opening *opening)
 {
-    const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
     const liana__source_options *options = opening->options;
-    liana__error *error = opening->error;
     tfrecord_source *source = liana__source_make(opening, sizeof *source);
     if (!source) return LIANA_OUT_OF_MEMORY;
-    liana_status status = open_files(source, paths, options->skip_damage, error);
-    if (status == LIANA_OK && source->base.num_records > 0) {
-        reading scratch = {0};
-        status = choose_features(source, options, &scratch, error);
-        scratch_free(&scratch);
-        liana__file_buffer_free(&scratch.buffer);
-    }
+    LIANA_TRY(open_files(source, opening, opening->error));
+    if (source->base.num_records == 0) return LIANA_OK;
+    reading scratch = {0};
+    liana_status status = choose_features(source, options, &scratch, opening->error);
+    scratch_free(&scratch);
     return status;
 }
 
@@ -477,7 +358,6 @@ const liana_source_type liana__source_tfrecord = {
     .offset = offset,
     .expect = expect,
     .scratch_size = sizeof(reading),
-    .num_buffers = 1,
     .scratch_bytes = scratch_bytes,
     .scratch_bound = scratch_bound,
     .scratch_free = scratch_free,

@@ -20,7 +20,7 @@ typedef struct example_place {
 
 typedef struct webdataset_source {
     liana__source base;
-    liana__arena arena; /* of what is lost */
+    liana__arena arena; /* of lost records */
     size_t num_files;
     liana__tar *files;
     uint64_t *starts; /* [num_files + 1] index of each file's first example */
@@ -93,7 +93,7 @@ static void expect(const void *handle, uint64_t index)
     const webdataset_source *source = handle;
     const liana__tar *tar = &source->files[file_of(source, index)];
     const liana__tar_member *image = source->examples[index].image;
-    if (image && tar->mapping.data) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
+    if (image) liana__mapping_expect(&tar->mapping, (size_t)image->offset, (size_t)image->size);
 }
 
 /* The memory that one thread reads with. */
@@ -102,17 +102,11 @@ typedef struct member_buffers {
     liana__file_buffer label;
 } member_buffers;
 
-/* Copies a member of a mapped file, so that nobody who shortens the file can end the process; a member of an inflated
- * file is used in place. */
+/* Copies a member, so that nobody who shortens the file can end the process. */
 static liana_status copy_member(const liana__tar *tar, const liana__tar_member *member, liana__file_buffer *buffer,
-                                const uint8_t **bytes, liana__error *error)
+                                liana__error *error)
 {
-    *bytes = tar->bytes + member->offset;
-    if (!tar->mapping.data) return LIANA_OK;
-    LIANA_TRY(liana__file_buffer_reserve(buffer, (size_t)member->size, tar->name, error));
-    *bytes = (const uint8_t *)buffer->bytes;
-    return liana__mapping_copy(&tar->mapping, tar->name, (size_t)member->offset, buffer->bytes, (size_t)member->size,
-                               error);
+    return liana__mapping_read(&tar->mapping, tar->name, (size_t)member->offset, (size_t)member->size, buffer, error);
 }
 
 static liana_status read_record(void *handle, liana_source_record *record)
@@ -128,13 +122,13 @@ static liana_status read_record(void *handle, liana_source_record *record)
                     "no image among the members of that name; data.features.image names the extension");
         return liana__source_fail_within(&source->base, record->index, record, record->error);
     }
-    LIANA_TRY(copy_member(tar, place->image, &buffers->image, &record->bytes, record->error));
+    LIANA_TRY(copy_member(tar, place->image, &buffers->image, record->error));
+    record->bytes = (const uint8_t *)buffers->image.bytes;
     record->size = (size_t)place->image->size;
     if (!place->label || source->ignore_labels) return LIANA_OK;
     record->has_label = true;
-    const uint8_t *text;
-    LIANA_TRY(copy_member(tar, place->label, &buffers->label, &text, record->error));
-    if (parse_label(text, (size_t)place->label->size, &record->label)) return LIANA_OK;
+    LIANA_TRY(copy_member(tar, place->label, &buffers->label, record->error));
+    if (parse_label((const uint8_t *)buffers->label.bytes, (size_t)place->label->size, &record->label)) return LIANA_OK;
     liana__fail(record->error, LIANA_INVALID_DATA, "'%.200s' is not a class number in decimal digits",
                 place->label->name);
     return liana__source_fail_within(&source->base, record->index, record, record->error);
@@ -177,7 +171,7 @@ static liana_status add_example(webdataset_source *source, const liana__tar *tar
 /* The members of one name, which are an example: members[first, end), with their extensions. */
 typedef struct member_group {
     const liana__tar *tar;
-    const char **extensions; /* [number of members of the archive]; NULL: the member is none of the example */
+    const char **extensions; /* [number of members of the archive]; NULL: the member does not belong to the example */
     size_t first;
     size_t end;
 } member_group;
@@ -258,7 +252,7 @@ static liana_status note_cut(webdataset_source *source, const liana__tar *tar, s
     liana__lost lost = {.file = tar->name,
                         .record = (int64_t)(source->count - first),
                         .offset = (int64_t)end,
-                        .bytes = (int64_t)(tar->size - end),
+                        .bytes = (int64_t)(tar->mapping.size - end),
                         .reason = reason};
     return liana__source_add_lost(&source->base, &source->arena, &lost, error);
 }
@@ -272,7 +266,7 @@ static liana_status open_file(webdataset_source *source, const char *path, const
     liana_status status = liana__tar_open(path, tar, &own);
     bool cut = status == LIANA_DATA_LOSS && tar->count > 0;
     if (status != LIANA_OK && !(cut && options->skip_damage)) {
-        return liana__source_lose_file(&source->base, &source->arena, path, options->skip_damage, &own, error);
+        return liana__source_lose_file(&source->base, &source->arena, path, &own, error);
     }
     LIANA_TRY(add_file(source, tar, options, error));
     return cut ? note_cut(source, tar, first, own.message, error) : LIANA_OK;
@@ -306,9 +300,8 @@ static liana_status open_source(liana_source_opening *opening)
     source->ignore_labels = options->ignore_labels;
     source->files = calloc(paths->count, sizeof *source->files);
     source->starts = calloc(paths->count + 1, sizeof *source->starts);
-    liana_status status = source->files && source->starts ? fill_source(source, paths, options, error)
-                                                          : liana__fail_memory(error, "tar archives");
-    return status;
+    return source->files && source->starts ? fill_source(source, paths, options, error)
+                                           : liana__fail_memory(error, "tar archives");
 }
 
 const liana_source_type liana__source_webdataset = {

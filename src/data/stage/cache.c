@@ -76,10 +76,7 @@ static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *e
 static liana_status add_next(const liana__cursor *cursor, cache *own, liana__error *error)
 {
     static const liana__at first;
-    if (own->failure.status != LIANA_OK) {
-        if (error) *error = own->failure;
-        return own->failure.status;
-    }
+    if (own->failure.status != LIANA_OK) return liana__fail_as(error, &own->failure);
     if (!own->filler) {
         own->budget.memory = cursor->pace.budget->memory;
         liana__pace pace = {cursor->pace.num_threads, &own->budget};

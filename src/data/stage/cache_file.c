@@ -1,5 +1,6 @@
 /* Keeps elements in a file: those of the first epoch, for all programs that compute the same from the same data. */
 #include "base/descriptor.h"
+#include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
 #include "data/dataset/element_file.h"
 
@@ -104,23 +105,21 @@ static liana_status open_or_write(const liana_dataset *dataset, const liana__ele
                        *why ? why : "it does not exist any more");
 }
 
-/* One of several processes makes the file. The lock is a file beside it, and ends with the process. A lock on the
+/* One of several processes makes the file. The lock is a file next to it, and ends with the process. A lock on the
  * folder could block caches in it that are made from each other. */
 static liana_status make_file(const liana_dataset *dataset, const liana__element_file_contents *contents,
                               liana__error *error)
 {
     const cache *own = dataset->own;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *folder = liana__path_folder(&arena, own->path);
     const char *lock_path = liana__arena_format(&arena, "%s.lock", own->path);
-    liana_status status = arena.failed ? liana__fail_memory(error, own->path) : liana__folder_make(folder, error);
-    if (status == LIANA_OK) {
-        int lock = take_lock(lock_path);
-        status = open_or_write(dataset, contents, error);
-        if (lock >= 0) unlink(lock_path);
-        if (lock >= 0) close(lock);
-    }
-    liana__arena_free(&arena);
+    if (arena.failed) return liana__fail_memory(error, own->path);
+    LIANA_TRY(liana__folder_make(folder, error));
+    int lock = take_lock(lock_path);
+    liana_status status = open_or_write(dataset, contents, error);
+    if (lock >= 0) unlink(lock_path);
+    if (lock >= 0) close(lock);
     return status;
 }
 
@@ -155,12 +154,6 @@ static void note_damage(const liana_dataset *dataset, const liana__error *damage
                damage->message);
 }
 
-static liana_status fail_as(const liana__error *why, liana__error *error)
-{
-    if (error) *error = *why;
-    return why->status;
-}
-
 static size_t buffer_bytes(const liana__reader *reader)
 {
     return ((const liana__file_buffer *)reader->own)->capacity;
@@ -188,12 +181,10 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     buffer->share = reader->share;
     liana_status status = liana__element_file_read(own->file, &dataset->spec, at->index, buffer, element, &damage);
     if (status == LIANA_OK) return LIANA_OK;
-    if (status == LIANA_OUT_OF_MEMORY) return fail_as(&damage, error);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &damage);
     note_damage(dataset, &damage);
     liana__at first = {.index = at->index};
-    LIANA_TRY(liana__reader_read(reader->inputs[0], &first, element, error));
-    element->spec = &dataset->spec;
-    return LIANA_OK;
+    return liana__reader_read(reader->inputs[0], &first, element, error);
 }
 
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
@@ -220,15 +211,13 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         liana_status status =
             liana__element_file_read(own->file, &dataset->spec, cursor->index, cursor->own, element, &damage);
         if (status == LIANA_OK) return LIANA_OK;
-        if (status == LIANA_OUT_OF_MEMORY) return fail_as(&damage, error);
+        if (status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &damage);
         note_damage(dataset, &damage);
         liana__at at = {.index = cursor->index};
         LIANA_TRY(liana__cursor_open(dataset->inputs[0], cursor->pace, &at, &cursor->inputs[0], error));
         cursor->num_inputs = 1;
     }
-    LIANA_TRY(liana__cursor_next(cursor->inputs[0], element, error));
-    element->spec = &dataset->spec;
-    return LIANA_OK;
+    return liana__cursor_next(cursor->inputs[0], element, error);
 }
 
 /* A cache that is made of itself would wait for itself. */

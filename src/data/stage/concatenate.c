@@ -14,17 +14,6 @@ static size_t find_input(const liana_dataset *dataset, uint64_t *index)
     return at;
 }
 
-static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
-                                 liana__error *error)
-{
-    liana__at inner = *at;
-    size_t input = find_input(reader->dataset, &inner.index);
-    inner.seed = liana__seed_of_input(at->seed, input);
-    LIANA_TRY(liana__reader_read(reader->inputs[input], &inner, element, error));
-    element->spec = &reader->dataset->spec;
-    return LIANA_OK;
-}
-
 typedef struct concatenate_cursor {
     size_t input;
 } concatenate_cursor;
@@ -49,7 +38,6 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     concatenate_cursor *at = cursor->own;
     for (;;) {
         liana_status status = liana__cursor_next(cursor->inputs[at->input], element, error);
-        if (status == LIANA_OK) element->spec = &cursor->dataset->spec;
         if (status != LIANA_END_OF_DATA || at->input + 1 == cursor->dataset->num_inputs) return status;
         liana__cursor_close(cursor->inputs[at->input]);
         cursor->inputs[at->input++] = NULL;
@@ -74,24 +62,21 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 
 liana_dataset *liana_dataset_concatenate(liana_dataset *const *datasets, size_t num_datasets)
 {
-    if (!datasets) num_datasets = 0;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset =
-        num_datasets ? liana__dataset_create(context, &liana__stage_concatenate, datasets, num_datasets, 0) : NULL;
+    liana_dataset *dataset = liana__dataset_join(&liana__stage_concatenate, datasets, num_datasets, 0);
     if (!dataset) return NULL;
-    liana_status status = add_lengths(dataset, &context->error);
+    liana__error *error = &dataset->context->error;
+    liana_status status = add_lengths(dataset, error);
     for (size_t i = 1; i < num_datasets && status == LIANA_OK; i++) {
         dataset->random_access = dataset->random_access && datasets[i]->random_access;
-        status = liana__spec_match(&datasets[i]->spec, &dataset->spec, &context->error);
-        if (status != LIANA_OK) liana__fail_within(&context->error, "dataset %zu", i);
+        status = liana__spec_match(&datasets[i]->spec, &dataset->spec, error);
+        if (status != LIANA_OK) liana__fail_within(error, "dataset %zu", i);
     }
-    if (status == LIANA_OK) status = liana__dataset_join_blocks(dataset, &context->error);
+    if (status == LIANA_OK) status = liana__dataset_join_blocks(dataset, error);
     return liana__dataset_finish(dataset, status);
 }
 
 const liana_stage_type liana__stage_concatenate = {
     LIANA_PART(STAGE, liana_stage_type, "concatenate", "Several datasets, one after the other."),
-    .read = read_element,
     .trace = find_input,
     .begin = begin,
     .next = next,

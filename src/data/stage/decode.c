@@ -25,7 +25,6 @@ static liana_status decode_image(liana__reader *reader, const liana__at *at, con
                                   (unsigned long long)at->epoch, (unsigned long long)input->record);
     }
     *element = *input;
-    element->spec = &reader->dataset->spec;
     element->data[own->image] = store->columns[own->image];
     element->rows[own->image] = own->options.height;
     return LIANA_OK;

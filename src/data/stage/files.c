@@ -1,4 +1,5 @@
 /* Examples in files, of every kind of source: labelled images, and values of tables. */
+#include "base/scoped.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/dataset_source.h"
 #include "data/image/decode.h"
@@ -179,11 +180,10 @@ static liana_status open_dataset(liana_context *context, const char *kind, const
                            "take is %lld and header %d, expected 0 (all) or more, and a liana_header",
                            (long long)options->take, (int)options->header);
     }
-    liana__arena arena = {0};
-    liana_dataset *dataset = NULL;
-    liana_status status = open_files(context, kind, pattern, options, &arena, &dataset);
-    liana__arena_free(&arena);
-    if (status == LIANA_OK) status = liana__dataset_keep_options(dataset, options, error);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana_dataset *dataset;
+    LIANA_TRY(open_files(context, kind, pattern, options, &arena, &dataset));
+    liana_status status = liana__dataset_keep_options(dataset, options, error);
     if (status == LIANA_OK) *out = dataset;
     if (status != LIANA_OK) liana_dataset_close(dataset);
     return status;

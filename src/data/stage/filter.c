@@ -6,12 +6,6 @@ typedef struct filter {
     void *user;
 } filter;
 
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    (void)start;
-    return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
-}
-
 static liana_status next(liana__cursor *cursor, liana_element *element, liana__error *error)
 {
     const filter *own = cursor->dataset->own;
@@ -43,6 +37,5 @@ liana_dataset *liana_dataset_filter(liana_dataset *input, const liana_filter_opt
 
 const liana_stage_type liana__stage_filter = {
     LIANA_PART(STAGE, liana_stage_type, "filter", "Keeps the elements that a function of the program chooses."),
-    .begin = begin,
     .next = next,
 };

@@ -25,12 +25,6 @@ static bool tell(const liana_dataset *dataset, const liana__at *at, const liana_
     return true;
 }
 
-static liana_status hand_on(const liana__error *failure, liana__error *error)
-{
-    if (error) *error = *failure;
-    return failure->status;
-}
-
 /* ---- marked: any element at once ---- */
 
 static liana_status read_marked(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
@@ -43,32 +37,18 @@ static liana_status read_marked(liana__reader *reader, const liana__at *at, lian
     *valid = status == LIANA_OK;
     if (!*valid) {
         failure.status = status;
-        if (!tell(dataset, at, &failure)) return hand_on(&failure, error);
+        if (!tell(dataset, at, &failure)) return liana__fail_as(error, &failure);
         LIANA_TRY(liana__holder_begin(&reader->store, &dataset->spec, 0, error));
         liana__holder_clear(&reader->store);
         reader->store.element.record = at->index;
         liana__holder_finish(&reader->store, element);
     }
-    element->spec = &dataset->spec;
     element->data[count] = valid;
     element->rows[count] = 1;
     return LIANA_OK;
 }
 
 /* ---- left out ---- */
-
-static liana_status open_input(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    liana__cursor_close(cursor->inputs[0]);
-    cursor->inputs[0] = NULL;
-    return liana__cursor_open_input(cursor, 0, cursor->epoch, start, error);
-}
-
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    (void)start;
-    return open_input(cursor, 0, error);
-}
 
 static liana_status next(liana__cursor *cursor, liana_element *element, liana__error *error)
 {
@@ -78,8 +58,10 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         if (status == LIANA_OK || status == LIANA_END_OF_DATA) return status;
         failure.status = status;
         liana__at at = {cursor->seed, cursor->epoch, cursor->inputs[0]->index};
-        if (!tell(cursor->dataset, &at, &failure)) return hand_on(&failure, error);
-        LIANA_TRY(open_input(cursor, at.index + 1, error));
+        if (!tell(cursor->dataset, &at, &failure)) return liana__fail_as(error, &failure);
+        liana__cursor_close(cursor->inputs[0]);
+        cursor->inputs[0] = NULL;
+        LIANA_TRY(liana__cursor_open_input(cursor, 0, cursor->epoch, at.index + 1, error));
     }
 }
 
@@ -134,7 +116,6 @@ liana_dataset *liana_dataset_mark_errors(liana_dataset *input, const liana_ignor
 
 const liana_stage_type liana__stage_ignore_errors = {
     LIANA_PART(STAGE, liana_stage_type, "ignore_errors", "Leaves out elements that cannot be made."),
-    .begin = begin,
     .next = next,
 };
 

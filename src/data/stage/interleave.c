@@ -68,7 +68,6 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 {
     interleave_cursor *at = cursor->own;
     LIANA_TRY(liana__cycle_next(&at->cycle, cursor, open_next, element, error));
-    element->spec = &cursor->dataset->spec;
     element->record = at->cycle.places[at->cycle.at].record;
     return LIANA_OK;
 }

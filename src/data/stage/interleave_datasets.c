@@ -29,17 +29,6 @@ static size_t trace(const liana_dataset *dataset, uint64_t *index)
     return 0;
 }
 
-static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
-                                 liana__error *error)
-{
-    liana__at inner = *at;
-    size_t input = trace(reader->dataset, &inner.index);
-    inner.seed = liana__seed_of_input(at->seed, input);
-    LIANA_TRY(liana__reader_read(reader->inputs[input], &inner, element, error));
-    element->spec = &reader->dataset->spec;
-    return LIANA_OK;
-}
-
 /* ---- replayed ---- */
 
 typedef struct interleave_cursor {
@@ -72,9 +61,7 @@ static liana_status open_next(liana__cursor *cursor, liana__cycle_place *place, 
 static liana_status next(liana__cursor *cursor, liana_element *element, liana__error *error)
 {
     interleave_cursor *at = cursor->own;
-    LIANA_TRY(liana__cycle_next(&at->cycle, cursor, open_next, element, error));
-    element->spec = &cursor->dataset->spec;
-    return LIANA_OK;
+    return liana__cycle_next(&at->cycle, cursor, open_next, element, error);
 }
 
 /* ---- making it ---- */
@@ -125,14 +112,11 @@ static liana_status add_lengths(liana_dataset *dataset, liana__error *error)
 liana_dataset *liana_dataset_interleave_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                  const liana_interleave_datasets_options *options)
 {
-    if (!datasets) num_datasets = 0;
     static const liana_interleave_datasets_options defaults;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset = num_datasets ? liana__dataset_create(context, &liana__stage_interleave_datasets, datasets,
-                                                                  num_datasets, sizeof(interleave))
-                                          : NULL;
+    liana_dataset *dataset =
+        liana__dataset_join(&liana__stage_interleave_datasets, datasets, num_datasets, sizeof(interleave));
     if (!dataset) return NULL;
-    liana__error *error = &context->error;
+    liana__error *error = &dataset->context->error;
     liana_status status = check_options(dataset->own, num_datasets, options ? options : &defaults, error);
     for (size_t i = 1; i < num_datasets && status == LIANA_OK; i++) {
         status = liana__spec_match(&datasets[i]->spec, &dataset->spec, error);
@@ -192,7 +176,6 @@ const liana_stage_type liana__stage_interleave_datasets = {
     LIANA_PART(STAGE, liana_stage_type, "interleave_datasets", "Takes elements from several datasets in turn."),
     .options_size = offsetof(interleave, turns),
     .close = close_turns,
-    .read = read_element,
     .trace = trace,
     .begin = begin,
     .next = next,

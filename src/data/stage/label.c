@@ -24,10 +24,10 @@ static liana_status enumerate(liana__reader *reader, const liana__at *at, const 
 static liana_status rename_component(liana__reader *reader, const liana__at *at, const liana_element *input,
                                      liana_element *element, liana__error *error)
 {
+    (void)reader;
     (void)at;
     (void)error;
     *element = *input;
-    element->spec = &reader->dataset->spec;
     return LIANA_OK;
 }
 

@@ -89,7 +89,6 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     size_t chosen;
     while (draw(cursor, &chosen)) {
         liana_status status = liana__cursor_next(cursor->inputs[chosen], element, error);
-        if (status == LIANA_OK) element->spec = &cursor->dataset->spec;
         if (status != LIANA_END_OF_DATA || own->stop_on_empty) return status;
         at->inputs[chosen].ended = true;
     }
@@ -136,18 +135,16 @@ static int64_t find_length(const liana_dataset *dataset)
 liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                   const liana_sample_options *options)
 {
-    if (!datasets) num_datasets = 0;
     static const liana_sample_options defaults;
     if (!options) options = &defaults;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset = num_datasets ? liana__dataset_create(context, &liana__stage_sample_from_datasets, datasets,
-                                                                  num_datasets, sizeof(sample))
-                                          : NULL;
+    liana_dataset *dataset =
+        liana__dataset_join(&liana__stage_sample_from_datasets, datasets, num_datasets, sizeof(sample));
     if (!dataset) return NULL;
     sample *own = dataset->own;
     *own = (sample){options->seed, options->stop_on_empty_dataset,
                     liana__arena_allocate(&dataset->arena, num_datasets * sizeof *own->weights)};
-    liana_status status = own->weights ? check(dataset, options->weights, &context->error) : LIANA_OUT_OF_MEMORY;
+    liana_status status =
+        own->weights ? check(dataset, options->weights, &dataset->context->error) : LIANA_OUT_OF_MEMORY;
     dataset->random_access = false;
     dataset->varies = true;
     if (status == LIANA_OK) dataset->length = find_length(dataset);

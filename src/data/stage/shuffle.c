@@ -65,12 +65,6 @@ typedef struct buffer {
     bool drained;
 } buffer;
 
-static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
-{
-    (void)start;
-    return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
-}
-
 static void free_buffer(liana__cursor *cursor)
 {
     buffer *at = cursor->own;
@@ -158,7 +152,6 @@ const liana_stage_type liana__stage_shuffle = {
     .read = read_element,
     .reader_size = sizeof(shuffle_reader),
     .reader_free = free_reader,
-    .begin = begin,
     .next = next,
     .cursor_size = sizeof(buffer),
     .cursor_free = free_buffer,

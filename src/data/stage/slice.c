@@ -7,14 +7,6 @@ typedef struct slice {
     int64_t limit; /* elements at most; below 0: any number */
 } slice;
 
-static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
-                                 liana__error *error)
-{
-    const slice *own = reader->dataset->own;
-    liana__at inner = {at->seed, at->epoch, own->offset + at->index * own->step};
-    return liana__reader_read(reader->inputs[0], &inner, element, error);
-}
-
 static size_t trace(const liana_dataset *dataset, uint64_t *index)
 {
     const slice *own = dataset->own;
@@ -74,23 +66,14 @@ liana_dataset *liana_dataset_shard(liana_dataset *input, int64_t num_shards, int
 }
 
 const liana_stage_type liana__stage_take = {LIANA_PART(STAGE, liana_stage_type, "take", "Keeps the first elements."),
-                                            .options_size = sizeof(slice),
-                                            .read = read_element,
-                                            .trace = trace,
-                                            .begin = begin,
+                                            .options_size = sizeof(slice), .trace = trace, .begin = begin,
                                             .next = next};
 
 const liana_stage_type liana__stage_skip = {LIANA_PART(STAGE, liana_stage_type, "skip",
                                                        "Leaves out the first elements."),
-                                            .options_size = sizeof(slice),
-                                            .read = read_element,
-                                            .trace = trace,
-                                            .begin = begin,
+                                            .options_size = sizeof(slice), .trace = trace, .begin = begin,
                                             .next = next};
 
 const liana_stage_type liana__stage_shard = {LIANA_PART(STAGE, liana_stage_type, "shard", "Keeps every n-th element."),
-                                             .options_size = sizeof(slice),
-                                             .read = read_element,
-                                             .trace = trace,
-                                             .begin = begin,
+                                             .options_size = sizeof(slice), .trace = trace, .begin = begin,
                                              .next = next};

@@ -21,14 +21,8 @@ static liana_status read_slice(liana__reader *reader, const liana__at *at, liana
 {
     (void)error;
     const liana_dataset *dataset = reader->dataset;
-    const liana_element *all = &((const liana__holder *)dataset->own)->element;
-    *element = (liana_element){.spec = &dataset->spec, .record = at->index};
-    for (size_t i = 0; i < dataset->spec.count; i++) {
-        const liana_component *component = &dataset->spec.components[i];
-        element->rows[i] = liana__component_rows(component);
-        size_t size = liana__component_size(component, element->rows[i]);
-        element->data[i] = (const char *)all->data[i] + (size_t)at->index * size;
-    }
+    liana__element_row(&dataset->spec, &((const liana__holder *)dataset->own)->element, (int64_t)at->index, element);
+    element->record = at->index;
     return LIANA_OK;
 }
 

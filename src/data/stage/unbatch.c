@@ -7,25 +7,13 @@ typedef struct unbatch {
     int64_t rows; /* of each element of the input, or LIANA_UNKNOWN_DIM */
 } unbatch;
 
-/* Row `row` of a batch. */
-static void cut(const liana__spec *spec, const liana_element *whole, int64_t row, liana_element *element)
-{
-    *element = (liana_element){.spec = spec, .record = whole->record};
-    for (size_t i = 0; i < spec->count; i++) {
-        const liana_component *component = &spec->components[i];
-        element->rows[i] = liana__component_rows(component);
-        size_t size = liana__component_size(component, element->rows[i]);
-        element->data[i] = (const char *)whole->data[i] + (size_t)row * size;
-    }
-}
-
 static liana_status read_row(liana__reader *reader, const liana__at *at, liana_element *element, liana__error *error)
 {
     uint64_t rows = (uint64_t)((const unbatch *)reader->dataset->own)->rows;
     liana__at inner = {at->seed, at->epoch, at->index / rows};
     liana_element whole;
     LIANA_TRY(liana__reader_read(reader->inputs[0], &inner, &whole, error));
-    cut(&reader->dataset->spec, &whole, (int64_t)(at->index % rows), element);
+    liana__element_row(&reader->dataset->spec, &whole, (int64_t)(at->index % rows), element);
     return LIANA_OK;
 }
 
@@ -57,7 +45,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
             return liana__fail_within(error, "%s", cursor->dataset->name);
         }
     }
-    cut(&cursor->dataset->spec, &at->whole, at->row++, element);
+    liana__element_row(&cursor->dataset->spec, &at->whole, at->row++, element);
     return LIANA_OK;
 }
 

@@ -70,16 +70,13 @@ static int64_t shorter(int64_t a, int64_t b)
 
 liana_dataset *liana_dataset_zip(liana_dataset *const *datasets, size_t num_datasets)
 {
-    if (!datasets) num_datasets = 0;
-    liana_context *context = num_datasets && datasets[0] ? datasets[0]->context : NULL;
-    liana_dataset *dataset =
-        num_datasets ? liana__dataset_create(context, &liana__stage_zip, datasets, num_datasets, 0) : NULL;
+    liana_dataset *dataset = liana__dataset_join(&liana__stage_zip, datasets, num_datasets, 0);
     if (!dataset) return NULL;
     for (size_t i = 1; i < num_datasets; i++) {
         dataset->length = shorter(dataset->length, datasets[i]->length);
         dataset->random_access = dataset->random_access && datasets[i]->random_access;
     }
-    return liana__dataset_finish(dataset, join_specs(dataset, &context->error));
+    return liana__dataset_finish(dataset, join_specs(dataset, &dataset->context->error));
 }
 
 const liana_stage_type liana__stage_zip = {

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/random.h"
+#include "base/scoped.h"
 #include "base/threads.h"
 #include "data/convert/shards.h"
 #include "data/synth/synth_draw.h"
@@ -117,10 +118,7 @@ static liana_status write_block(drawing_run *run, liana__tfrecord_writer *writer
 {
     liana__pool_run(run->pool, count, draw_one, images);
     for (size_t slot = 0; slot < count; slot++) {
-        if (images->errors[slot].status != LIANA_OK) {
-            *run->error = images->errors[slot];
-            return run->error->status;
-        }
+        if (images->errors[slot].status != LIANA_OK) return liana__fail_as(run->error, &images->errors[slot]);
         LIANA_TRY(write_example(run, writer, images, slot));
     }
     run->done += (int64_t)count;
@@ -132,7 +130,7 @@ static liana_status write_block(drawing_run *run, liana__tfrecord_writer *writer
 static liana_status write_shard(drawing_run *run, block *images, const char *path, int64_t first, int64_t last)
 {
     liana__tfrecord_writer writer;
-    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, false, run->error));
+    LIANA_TRY(liana__tfrecord_writer_begin(&writer, path, run->error));
     liana_status status = LIANA_OK;
     for (images->first = first; images->first < last && status == LIANA_OK; images->first += BLOCK) {
         int64_t left = last - images->first;
@@ -180,15 +178,13 @@ static liana_status write_split(drawing_run *run, const split *part)
 
 static liana_status write_class_names(drawing_run *run)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     for (int64_t i = 0; i < run->options->classes; i++) {
         char name[128];
         liana__flower_shape_name(&run->shapes[i], name, sizeof name);
         liana__text_add(&text, "%s\n", name);
     }
-    liana_status status = liana__shards_class_names(&run->shards, &text, run->error);
-    liana__text_free(&text);
-    return status;
+    return liana__shards_class_names(&run->shards, &text, run->error);
 }
 
 static liana_status write_splits(drawing_run *run, const split *splits, size_t num_splits)

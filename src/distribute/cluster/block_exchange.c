@@ -40,7 +40,7 @@ static size_t blocks_of(const liana__tree_plan *tree, size_t worker)
     return tree->first_slots[worker + 1] - tree->first_slots[worker];
 }
 
-/* Adds what is there: `from` has just come. Additions are in the order of the slots that they take from. */
+/* Adds the slices that are there: `from` has just come. Additions are in the order of the slots that they take from. */
 static void add_up_to(const liana__tree_plan *tree, size_t from, size_t *next, float *const *slots, size_t size,
                       const liana_context *context)
 {
@@ -228,7 +228,7 @@ static void add_parts(const addition *own, const liana__tree_addition *pair)
     }
 }
 
-/* What was not added to anything is copied. */
+/* A slice that was not added to any is copied. */
 static void finish(const addition *own)
 {
     for (size_t i = 0; i < own->count; i++) {

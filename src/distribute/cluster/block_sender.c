@@ -1,15 +1,13 @@
 /* Chunks of the own blocks are sent as their sums come. */
 #include "distribute/cluster/block_sender.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 void liana__block_sender_free(liana__block_sender *sender)
 {
     if (sender->is_made) pthread_mutex_destroy(&sender->mutex);
     liana__slice_chunks_free(&sender->chunks);
-    free((void *)sender->sums);
-    free(sender->parts);
-    free(sender->is_sent);
+    liana__arena_free(&sender->arena);
     *sender = (liana__block_sender){.format = sender->format};
 }
 
@@ -22,7 +20,7 @@ static size_t own_blocks(const liana__block_sender *own)
 
 /* ---- sending ---- */
 
-/* Who gets this worker's blocks of a slice; SIZE_MAX: nobody, since it adds them itself. */
+/* The receiver of this worker's blocks of a slice; SIZE_MAX: none, since the worker adds them itself. */
 static size_t find_receiver(const liana__block_sender *own, size_t slice)
 {
     const size_t rank = own->cluster->place.rank, owner = liana__sliced_update_owner(own->update, slice);
@@ -67,7 +65,7 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
 {
     const bool is_plain = liana__wire_is_plain(&own->format);
     if (find_receiver(own, chunk->slice) == SIZE_MAX) return LIANA_OK;
-    void *memory = malloc(is_plain ? chunk->count * sizeof(liana__message_part) : chunk->size);
+    LIANA__SCOPED_MEMORY void *memory = malloc(is_plain ? chunk->count * sizeof(liana__message_part) : chunk->size);
     if (!memory) return liana__fail_memory(error, "the exchange of sums");
     liana__message_part packed = {memory, chunk->size};
     if (is_plain) {
@@ -75,13 +73,10 @@ static liana_status send_chunk(liana__block_sender *own, size_t block, const lia
     } else {
         pack(own, chunk, sums, memory);
     }
-    const liana_status status =
-        send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
-    free(memory);
-    return status;
+    return send_parts(own, block, chunk, is_plain ? memory : &packed, is_plain ? chunk->count : 1, error);
 }
 
-/* Also what cannot be sent counts as sent: the step fails. */
+/* A block that cannot be sent counts as sent too: the step fails. */
 static void send_now(liana__block_sender *own, size_t block, size_t number)
 {
     liana__error error = {0};
@@ -141,13 +136,11 @@ static liana_status reserve(liana__block_sender *own, liana__error *error)
 {
     const size_t count = own->num_blocks;
     if (count <= own->num_reserved) return LIANA_OK;
-    free((void *)own->sums);
-    free(own->parts);
-    free(own->is_sent);
-    own->sums = calloc(count * own->chunks.num_sums + 1, sizeof *own->sums);
-    own->parts = calloc(count * own->chunks.count + 1, sizeof *own->parts);
-    own->is_sent = calloc(count * own->chunks.count + 1, sizeof *own->is_sent);
-    own->num_reserved = own->sums && own->parts && own->is_sent ? count : 0;
+    liana__arena_free(&own->arena);
+    own->sums = liana__arena_allocate(&own->arena, count * own->chunks.num_sums * sizeof *own->sums);
+    own->parts = liana__arena_allocate(&own->arena, count * own->chunks.count * sizeof *own->parts);
+    own->is_sent = liana__arena_allocate(&own->arena, count * own->chunks.count * sizeof *own->is_sent);
+    own->num_reserved = own->arena.failed ? 0 : count;
     return own->num_reserved ? LIANA_OK : liana__fail_memory(error, "the exchange of sums");
 }
 

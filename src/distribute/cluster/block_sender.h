@@ -21,6 +21,7 @@ typedef struct liana__block_sender {
     const liana__sliced_update *update;
     bool to_mirrors;           /* slices go to their mirrors too, which add them (liana__mirrors_add) */
     size_t num_blocks;         /* of this worker */
+    liana__arena arena;        /* of the lists below */
     const float **sums;        /* by block and sum */
     atomic_size_t *parts;      /* by block and chunk: parts whose sums are still to come */
     atomic_bool *is_sent;      /* by block and chunk */
@@ -39,7 +40,7 @@ void liana__block_sender_free(liana__block_sender *sender);
 liana_status liana__block_sender_begin(liana__block_sender *sender, liana__cluster *cluster,
                                        const liana__tree_plan *tree, const liana__sliced_update *update,
                                        size_t num_sums, liana__error *error) LIANA_MUST_USE;
-/* Sends what has not been sent, of the blocks in the first slots of `local`. Errors: those of the cluster. */
+/* Sends the rest of the blocks in the first slots of `local`. Errors: those of the cluster. */
 liana_status liana__block_sender_end(liana__block_sender *sender, const liana__local_exchange *local,
                                      liana__error *error) LIANA_MUST_USE;
 

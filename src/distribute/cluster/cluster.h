@@ -1,4 +1,4 @@
-/* cluster.h - the processes of one training, and what they tell each other.
+/* cluster.h - the processes of one training, and their messages.
  *
  * All processes run the same program on the same configuration, and meet in the same collective operations, in the same
  * order: so each of them counts the operations, and the count is the key of the messages. A decision that hangs on
@@ -14,7 +14,7 @@
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/transport.h"
 
-/* What a message is for. A number each, so that no two operations take each other's messages. */
+/* The purpose of a message. A number each, so that no two operations take each other's messages. */
 typedef enum liana__cluster_message {
     LIANA__MESSAGE_GATHER = 1,
     LIANA__MESSAGE_BROADCAST,
@@ -25,7 +25,7 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_SUMS,      /* a slice of one sum, or of a round of sums */
     LIANA__MESSAGE_ROWS,      /* rows of the output */
     LIANA__MESSAGE_MIRROR,    /* a slice of the sums, from its owner to its mirror; or the slice's whole state */
-    LIANA__MESSAGE_ALARM,     /* who is gone */
+    LIANA__MESSAGE_ALARM,     /* the names of the dead */
     LIANA__MESSAGE_VIEW,      /* how far a process is, as all begin a generation */
     LIANA__MESSAGE_LEAD,      /* whether the chief of a generation may go on */
     LIANA__MESSAGE_RESULT,    /* of an operation, for those that were still in it */
@@ -37,7 +37,7 @@ typedef enum liana__cluster_message {
     LIANA__MESSAGE_REPLY_DATA,
 } liana__cluster_message;
 
-/* What shards and slices a process had, since it began: a test shows with it who did what. */
+/* The shards and slices of a process, since it began: a test sees in it the work of each. */
 typedef struct liana__cluster_counters {
     uint64_t shards_computed;
     uint64_t updates;
@@ -48,7 +48,7 @@ typedef struct liana__cluster_counters {
     liana__transport_counters transport;
 } liana__cluster_counters;
 
-/* What a program does about changes of the cluster. Zeros: nothing. */
+/* A program's answers to changes of the cluster. Zeros: nothing. */
 typedef struct liana__cluster_hooks {
     /* Asks the chief of a generation that begins whether this side of the cluster may go on. `takes_over`: it was not
      * the chief before. The others wait for the answer; an error ends the job on all. NULL: only the first chief
@@ -62,7 +62,7 @@ typedef struct liana__cluster_hooks {
 typedef struct liana__recovery liana__recovery;
 
 typedef struct liana__cluster {
-    liana__cluster_place place; /* borrowed from who opened the cluster */
+    liana__cluster_place place; /* borrowed from the caller that opened the cluster */
     const liana__transport *transport;
     liana__transport_instance *instance;
     uint64_t generation; /* processes that have gone so far */
@@ -73,7 +73,7 @@ typedef struct liana__cluster {
     /* Variables in slices that were read so far, and reads that failed, which fail for all. */
     uint64_t held_reads, held_failures;
     liana__cluster_hooks hooks;
-    const char *advice; /* what to do when the cluster cannot go on; it stays the caller's. NULL: not known yet */
+    const char *advice; /* the remedy when the cluster cannot go on; it stays the caller's. NULL: not known yet */
     volatile liana__phases *phases; /* for tests; NULL: nobody asked */
     liana__recovery *recovery;      /* NULL: the death of a process ends the job */
     liana__cluster_counters counters;
@@ -83,11 +83,11 @@ typedef struct liana__cluster {
 void liana__cluster_init(liana__cluster *cluster, const liana__cluster_place *place, const liana__transport *transport,
                          liana__transport_instance *instance);
 /* Closes the transport. Where the cluster survives deaths it waits a moment for the others to come here too: one that
- * is behind may need what this process knows. */
+ * is behind may need this process's results. */
 void liana__cluster_close(liana__cluster *cluster);
 
-/* The cluster that a program's context belongs to; NULL: none. It is borrowed, and must outlive what is made with the
- * context. Errors: OUT_OF_MEMORY, in the context. */
+/* The cluster that a program's context belongs to; NULL: none. It is borrowed, and must outlive all that is made with
+ * the context. Errors: OUT_OF_MEMORY, in the context. */
 liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster) LIANA_MUST_USE;
 liana__cluster *liana__cluster_of(const liana_context *context);
 /* The same for a strategy that needs one: the first call joins the cluster that the environment tells of
@@ -96,13 +96,14 @@ liana__cluster *liana__cluster_of(const liana_context *context);
 liana_status liana__cluster_require(liana_context *context, const char *strategy, liana__cluster **cluster,
                                     liana__error *error) LIANA_MUST_USE;
 
-/* ---- who is who ---- */
+/* ---- roles ---- */
 
 size_t liana__cluster_size(const liana__cluster *cluster); /* processes: workers, then servers */
 /* True for no cluster, too. */
 bool liana__cluster_is_chief(const liana__cluster *cluster);
 bool liana__cluster_is_worker(const liana__cluster *cluster); /* the chief is one */
-/* Who may own slices: the servers, or all workers if there are none. Some of them may be gone. */
+/* The number of processes that may own slices: the servers, or all workers without servers. Some of them may be
+ * gone. */
 size_t liana__cluster_num_owners(const liana__cluster *cluster);
 size_t liana__cluster_owner_rank(const liana__cluster *cluster, size_t owner);
 /* Whether a process is still there, as all agree. Any thread. */
@@ -143,20 +144,20 @@ liana_status liana__cluster_gather_sized(liana__cluster *cluster, const void *ow
                                          liana__error *error) LIANA_MUST_USE;
 void liana__gathered_free(liana__gathered *gathered);
 
-/* Everybody gets what the process `from` has. All pass the same rank, so all fail alike if it dies. Errors: UNAVAILABLE
- * where it dies before it has told. */
+/* Everybody gets the data of the process `from`. All pass the same rank, so all fail alike if it dies. Errors:
+ * UNAVAILABLE where it dies before it has told. */
 liana_status liana__cluster_tell(liana__cluster *cluster, size_t from, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;
 /* The same of a size that only `from` knows: *data is malloc'ed for the others, and `from` gives its own. */
 liana_status liana__cluster_tell_sized(liana__cluster *cluster, size_t from, void **data, size_t *size,
                                        liana__error *error) LIANA_MUST_USE;
 
-/* Everybody gets what the chief has; if it dies before it has told, what the next chief has. */
+/* Everybody gets the chief's data; if it dies before it has told, the next chief's. */
 liana_status liana__cluster_follow_chief(liana__cluster *cluster, void *data, size_t size, liana__error *error)
     LIANA_MUST_USE;
 /* Whether it is so anywhere. */
 liana_status liana__cluster_agree(liana__cluster *cluster, bool *any, liana__error *error) LIANA_MUST_USE;
-/* What the chief says. */
+/* The chief's decision. */
 liana_status liana__cluster_decide(liana__cluster *cluster, bool *decision, liana__error *error) LIANA_MUST_USE;
 /* If a process failed, all fail with the error of the first one by rank. Without a cluster: returns `status`. */
 liana_status liana__cluster_agree_status(liana__cluster *cluster, liana_status status, liana__error *error)
@@ -169,8 +170,8 @@ liana_status liana__cluster_share_error(liana__cluster *cluster, const int32_t *
  *
  * All these do nothing for no cluster, and where a death ends the job.
  *
- * The operations above survive a death by themselves. Others must be in a section: what is done from its beginning on
- * can be done once more, since it changes nothing before the section has ended well in all processes. */
+ * The operations above survive a death by themselves. Others must be in a section: the work since its beginning can be
+ * done once more, since it changes nothing before the section has ended well in all processes. */
 
 void liana__cluster_section_begin(liana__cluster *cluster);
 bool liana__cluster_in_section(const liana__cluster *cluster);
@@ -178,17 +179,17 @@ bool liana__cluster_in_section(const liana__cluster *cluster);
 void liana__cluster_section_forget(liana__cluster *cluster);
 /* All processes have come to the end: now the section counts as done. Errors: as any operation in it. */
 liana_status liana__cluster_section_end(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
-/* The same where it ends with a status that all processes come to, which is returned: what they computed is bad. */
+/* The same where it ends with a status that all processes have, which is returned: their results are bad. */
 liana_status liana__cluster_section_leave(liana__cluster *cluster, liana_status status, liana__error *error)
     LIANA_MUST_USE;
-/* After a section: whether it is to be done once more, from its beginning on, by all who are left; they have agreed on
+/* After a section: whether it is to be done once more, from its beginning on, by all that are left; they have agreed on
  * a new generation then. `status` is how it ended, and may become another error. */
 bool liana__cluster_repeats(liana__cluster *cluster, liana_status *status, liana__error *error) LIANA_MUST_USE;
 /* From now on a death ends the job. All processes call it at the same place. */
 void liana__cluster_give_up_survival(liana__cluster *cluster);
 /* Whether a death may leave it alive. */
 bool liana__cluster_survives(const liana__cluster *cluster);
-/* Changes when members do; 0 for no cluster. Whoever has divided work among processes divides it anew then. */
+/* Changes when members do; 0 for no cluster. A caller that has divided work among processes divides it anew then. */
 uint64_t liana__cluster_generation(const liana__cluster *cluster);
 void liana__cluster_set_hooks(liana__cluster *cluster, const liana__cluster_hooks *hooks);
 
@@ -204,8 +205,7 @@ void liana__cluster_take_in(liana__cluster *cluster, bool may);
 bool liana__cluster_is_later_round(const liana__cluster *cluster);
 /* Processes that are there, as far as this process knows. */
 size_t liana__cluster_num_members(const liana__cluster *cluster);
-/* Whether a process has died, or the processes have met again: the cluster is not what it began as. False for no
- * cluster. */
+/* Whether a process has died, or the processes have met again since the cluster began. False for no cluster. */
 bool liana__cluster_has_changed(const liana__cluster *cluster);
 /* Whether one waits, as far as this process knows. */
 bool liana__cluster_has_waiting(const liana__cluster *cluster);

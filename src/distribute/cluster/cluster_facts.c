@@ -5,7 +5,7 @@
 #include <liana/cluster.h>
 #include <string.h>
 
-/* What TensorFlow's cluster resolvers call a task. */
+/* The name of a task in TensorFlow's cluster resolvers. */
 static void name_task(const liana__cluster_place *place, liana_cluster_facts *facts)
 {
     switch (place->role) {

@@ -4,6 +4,7 @@
 #include "backends/host_add.h"
 #include "backends/shard_programs.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 #include "distribute/cluster/block_exchange.h"
 #include "distribute/cluster/exchange_options.h"
 #include "distribute/cluster/held.h"
@@ -21,7 +22,7 @@ typedef struct replicas {
     liana__device *device; /* the first one of this process */
     size_t num_replicas;   /* of all processes */
     liana__leaf_plan plans[LIANA__NUM_STEP_KINDS];
-    liana__device_group group;                          /* of a worker: who computes its shards */
+    liana__device_group group;                          /* of a worker: the devices that compute its shards */
     liana__local_exchange local[LIANA__NUM_STEP_KINDS]; /* the own blocks on the host */
     size_t row_size;                                    /* bytes of a row of the output; 0: there are none */
     liana__leaf_range *ranges;                          /* by worker */
@@ -35,16 +36,13 @@ typedef struct replicas {
     char found_name[256];
 } replicas;
 
-/* How unevenly shards may be shared out so that ranges have few blocks. */
-static const double ASSIGN_TOLERANCE = 0.05;
-
 /* ---- setting up ---- */
 
 static void destroy(liana__strategy_instance *instance)
 {
     replicas *own = (replicas *)instance;
     if (!own) return;
-    liana__held_release(own->plan.variables, own);
+    liana__held_release(own->plan.variables, &own->update);
     liana__sliced_update_free(&own->update);
     liana__device_group_free(&own->group);
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) liana__local_exchange_free(&own->local[kind]);
@@ -56,22 +54,13 @@ static void destroy(liana__strategy_instance *instance)
     free(own);
 }
 
-static size_t most_leaves(const liana__strategy_plan *plan)
-{
-    size_t most = 1;
-    for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
-        if (plan->leaves[kind] && plan->leaves[kind]->max_leaves > most) most = plan->leaves[kind]->max_leaves;
-    }
-    return most;
-}
-
 static liana_status make_replicas(replicas *own, const liana__strategy_devices *devices, liana__error *error)
 {
     const size_t num_workers = own->cluster->place.num_workers;
     own->ranges = calloc(num_workers, sizeof *own->ranges);
     own->speeds = calloc(num_workers, sizeof *own->speeds);
     if (!own->ranges || !own->speeds) return liana__fail_memory(error, "the strategy");
-    LIANA_TRY(liana__tree_plan_create(most_leaves(&own->plan), num_workers, &own->tree, error));
+    LIANA_TRY(liana__tree_plan_create(liana__strategy_most_shards(&own->plan), num_workers, &own->tree, error));
     for (int kind = 0; kind < LIANA__NUM_STEP_KINDS; kind++) {
         if (!own->plan.leaves[kind]) continue;
         own->plans[kind] = *own->plan.leaves[kind];
@@ -117,29 +106,12 @@ static size_t count(const liana__strategy_instance *instance)
 
 /* ---- variables in slices ---- */
 
-static liana_status gather(void *user, size_t place, void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_gather(&own->update, place, data, error);
-}
-
-static liana_status scatter(void *user, size_t place, const void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_scatter(&own->update, place, data, error);
-}
-
-static liana_status read_own(void *user, size_t place, void *data, liana__error *error)
-{
-    replicas *own = user;
-    return liana__sliced_update_read_own(&own->update, place, data, error);
-}
-
 static liana_status hold(liana__strategy_instance *instance, const char *name, liana_dtype dtype,
                          const liana_shape *shape, double begins_at, liana__error *error)
 {
     replicas *own = (replicas *)instance;
-    const liana__slice_holder holder = {gather, scatter, read_own, own};
+    const liana__slice_holder holder = {liana__sliced_update_gather, liana__sliced_update_scatter,
+                                        liana__sliced_update_read_own, &own->update};
     return liana__held_add(own->plan.variables, name, dtype, shape, begins_at, &holder, error);
 }
 
@@ -151,8 +123,8 @@ static liana_status assign(replicas *own, size_t num_leaves, liana__error *error
     for (size_t i = 0; i < own->cluster->place.num_workers; i++) {
         own->speeds[i] = liana__cluster_is_member(own->cluster, i) ? 1 : 0;
     }
-    return liana__tree_assign(num_leaves, own->cluster->place.num_workers, own->speeds, ASSIGN_TOLERANCE, own->ranges,
-                              error);
+    return liana__tree_assign(num_leaves, own->cluster->place.num_workers, own->speeds, LIANA__TREE_TOLERANCE,
+                              own->ranges, error);
 }
 
 /* Finds each worker's range of the batch. */
@@ -173,7 +145,7 @@ static liana_status share_out(replicas *own, const liana__leaf_batch *batch, lia
     return LIANA_OK;
 }
 
-/* What a shard gives: all have the same sums. */
+/* The sums of a shard: all shards have the same. */
 static liana_status find_sums(replicas *own, liana__step_kind kind, liana__error *error)
 {
     const liana__leaf_plan *plan = &own->plans[kind];
@@ -350,13 +322,13 @@ static liana_status update(liana__strategy_instance *instance, const float *scal
     return liana__sliced_update_run(&own->update, scalars, error);
 }
 
-/* What an owner found in its slice. */
+/* An owner's finding in its slice. */
 typedef struct finding {
     int64_t count;
     char name[256];
 } finding;
 
-/* What all owners found: a result of all processes. */
+/* The findings of all owners: a result of all processes. */
 typedef struct search {
     replicas *own;
     liana__checked what;
@@ -377,14 +349,15 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
     replicas *own = (replicas *)instance;
     liana__cluster *cluster = own->cluster;
     const size_t count = liana__cluster_size(cluster);
-    search of = {own, what, calloc(count, sizeof(finding))};
+    LIANA__SCOPED_MEMORY finding *all = calloc(count, sizeof *all);
+    search of = {own, what, all};
     const liana__operation operation = {
-        .run = find, .user = &of, .result = of.all, .size = count * sizeof(finding), .hears_all = true};
+        .run = find, .user = &of, .result = all, .size = count * sizeof *all, .hears_all = true};
     *found = (liana__non_finite){0};
-    if (!of.all) return liana__fail_memory(error, "the check of numbers");
-    const liana_status status = liana__cluster_operate(cluster, &operation, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
-        const finding *one = &of.all[i];
+    if (!all) return liana__fail_memory(error, "the check of numbers");
+    LIANA_TRY(liana__cluster_operate(cluster, &operation, error));
+    for (size_t i = 0; i < count; i++) {
+        const finding *one = &all[i];
         if (one->count && !found->name) {
             memcpy(own->found_name, one->name, sizeof own->found_name);
             own->found_name[sizeof own->found_name - 1] = 0;
@@ -392,8 +365,7 @@ static liana_status check(liana__strategy_instance *instance, liana__checked wha
         }
         found->count += one->count;
     }
-    free(of.all);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status read_sum(const liana__strategy_instance *instance, size_t number, void *data, liana__error *error)

@@ -1,4 +1,4 @@
-/* cluster_replicas.h - replicas in several processes, a device each: what strategies of a cluster are made of.
+/* cluster_replicas.h - replicas in several processes, a device each: the common part of strategies of a cluster.
  *
  * All processes make the same calls. A worker computes the shards of its range and sends each owner of a slice that
  * slice of its blocks. The owner adds them in the tree's order, applies the update, and sends the new weights to all.

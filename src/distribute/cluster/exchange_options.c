@@ -59,7 +59,7 @@ liana_status liana__parameter_server_check(const void *options, size_t num_worke
     return LIANA_OK;
 }
 
-/* The wire, and what is not waited for. */
+/* The wire, and the gradients that are not waited for. */
 void liana__parameter_server_describe(const void *options, size_t num_workers, char *text, size_t size)
 {
     const liana__exchange_options own = liana__parameter_server_options(options, num_workers);

@@ -4,7 +4,7 @@
 
 #include "distribute/cluster/worker_devices.h"
 
-/* What the options come to for a number of workers. */
+/* The options, resolved for a number of workers. */
 typedef struct liana__exchange_options {
     bool synchronous;
     int64_t max_staleness;
@@ -14,7 +14,7 @@ typedef struct liana__exchange_options {
 
 /* `options`: a liana__worker_asked; NULL: the defaults. */
 liana__exchange_options liana__parameter_server_options(const void *options, size_t num_workers);
-/* Errors: INVALID_CONFIG for options that do not go together, or not with so many workers. */
+/* Errors: INVALID_CONFIG for options that do not go together, or not with this number of workers. */
 liana_status liana__parameter_server_check(const void *options, size_t num_workers, liana__error *error) LIANA_MUST_USE;
 
 /* See liana__strategy.describe_arithmetic: "asynchronous updates, max_staleness 8, 2 workers". */

@@ -1,37 +1,36 @@
-/* How all who are left come to say the same about who is gone: a new generation of the cluster. */
+/* How all processes that are left come to agree on the dead: a new generation of the cluster. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-/* Seconds that the transport may take to notice what a failed message has shown already. */
+/* Seconds that the transport may take to notice a death that a failed message has shown already. */
 static const double slowest_notice = 5;
 
 /* ---- views ---- */
 
-/* What each tells all others before a generation begins. */
+/* The message of each to all others before a generation begins. */
 typedef struct view {
     uint64_t position;
-    uint64_t dead; /* a hash of who */
+    uint64_t dead; /* a hash of their ranks */
 } view;
 
 static uint64_t hash_dead(const liana__recovery *own)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < own->size; i++) hash = (hash ^ own->is_dead[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < own->size; i++) hash = (hash ^ own->ranks[i].is_dead) * 0x100000001b3u;
     return hash;
 }
 
-/* The same for all who miss the same processes, and for no other view: nobody tells two of them. */
+/* The same for all that miss the same processes, and for no other view: nobody tells two of them. */
 static liana__message_key view_key(const liana__recovery *own)
 {
     return (liana__message_key){own->num_dead, hash_dead(own), LIANA__MESSAGE_VIEW, 0};
 }
 
-/* Tells all others who is dead: also those who are, should they be alive after all. */
+/* Tells all others the names of the dead: also the dead themselves, should they be alive after all. */
 static liana_status tell(liana__cluster *cluster, liana__error *error)
 {
     liana__recovery *own = cluster->recovery;
@@ -42,13 +41,13 @@ static liana_status tell(liana__cluster *cluster, liana__error *error)
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
         liana_status status = liana__members_send_alarm(cluster, i, own->position, error);
-        if (status == LIANA_OK && !own->is_dead[i]) {
+        if (status == LIANA_OK && !own->ranks[i].is_dead) {
             status = liana__transport_send(transport, cluster->instance, i, view_key(own), &mine, sizeof mine, error);
         }
-        /* Who cannot be reached will be found to be gone. */
+        /* A process that cannot be reached will be found to be gone. */
         if (status != LIANA_OK && status != LIANA_UNAVAILABLE) return status;
     }
-    own->positions[cluster->place.rank] = own->position;
+    own->ranks[cluster->place.rank].position = own->position;
     return LIANA_OK;
 }
 
@@ -60,7 +59,7 @@ static liana_status hear(liana__cluster *cluster, bool *changed, liana__error *e
     *changed = false;
     for (size_t i = 0; i < own->size; i++) {
         view theirs = {0};
-        if (i == cluster->place.rank || own->is_dead[i]) continue;
+        if (i == cluster->place.rank || own->ranks[i].is_dead) continue;
         for (;;) {
             const liana_status status =
                 liana__transport_receive(cluster->transport, cluster->instance, i, view_key(own), &theirs,
@@ -71,7 +70,7 @@ static liana_status hear(liana__cluster *cluster, bool *changed, liana__error *e
             *changed = own->num_dead != before;
             if (*changed) return LIANA_OK;
         }
-        own->positions[i] = theirs.position;
+        own->ranks[i].position = theirs.position;
     }
     return LIANA_OK;
 }
@@ -86,14 +85,14 @@ static const char *advice_of(const liana__cluster *cluster)
 static liana_status check_left(const liana__cluster *cluster, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
-    if (own->is_dead[cluster->place.rank]) {
+    if (own->ranks[cluster->place.rank].is_dead) {
         return liana__fail(error, LIANA_UNAVAILABLE,
                            "the other processes took this one (rank %zu) for dead and go on without it: it did not "
                            "answer in time, or the network was cut",
                            cluster->place.rank);
     }
     for (size_t i = 0; i < cluster->place.num_workers; i++) {
-        if (!own->is_dead[i]) return LIANA_OK;
+        if (!own->ranks[i].is_dead) return LIANA_OK;
     }
     return liana__fail(error, LIANA_UNAVAILABLE, "no worker is left of %zu; %s", cluster->place.num_workers,
                        advice_of(cluster));
@@ -102,20 +101,13 @@ static liana_status check_left(const liana__cluster *cluster, liana__error *erro
 static liana_status begin_generation(liana__cluster *cluster, liana__error *error)
 {
     liana__recovery *own = cluster->recovery;
-    bool *members = calloc(own->size, sizeof *members);
-    if (!members) return liana__fail_memory(error, "a new generation of the cluster");
-    for (size_t i = 0; i < own->size; i++) {
-        members[i] = !own->is_dead[i];
-        own->is_member[i] = members[i];
-    }
+    for (size_t i = 0; i < own->size; i++) own->ranks[i].is_member = !own->ranks[i].is_dead;
     cluster->generation = own->num_dead;
     cluster->step = 0;
-    cluster->transport->set_generation(cluster->instance, cluster->generation, members);
-    free(members);
-    return LIANA_OK;
+    return liana__members_set(cluster, error);
 }
 
-/* What the chief says about going on. */
+/* The chief's answer about going on. */
 typedef struct answer {
     int32_t status;
     char text[1024];
@@ -141,11 +133,11 @@ static void ask_chief(liana__cluster *cluster, bool takes_over, answer *said)
 static liana_status find_chief(liana__cluster *cluster, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
-    /* Who leads stays the chief, also where a worker before it has come back. */
+    /* The leader stays the chief, also where a worker before it has come back. */
     size_t chief = cluster->chief;
-    if (own->is_dead[chief]) {
+    if (own->ranks[chief].is_dead) {
         chief = 0;
-        while (own->is_dead[chief]) chief++;
+        while (own->ranks[chief].is_dead) chief++;
     }
     const bool changes = chief != cluster->chief;
     answer said = {0};

@@ -2,7 +2,7 @@
  * of these functions. */
 #include "distribute/cluster/held.h"
 
-#include <stdlib.h>
+#include "base/scoped.h"
 
 typedef struct held {
     liana__buffer base;
@@ -14,7 +14,7 @@ typedef struct held {
 
 static liana_status gone(const held *own, liana__error *error)
 {
-    if (own->holder.user) return LIANA_OK;
+    if (own->holder.update) return LIANA_OK;
     return liana__fail(error, LIANA_INTERNAL, "the holder of a variable in slices is gone");
 }
 
@@ -28,14 +28,14 @@ static liana_status upload(liana__device *device, liana_dtype dtype, const liana
     if (fence) *fence = NULL;
     LIANA_TRY(gone(own, error));
     own->base.version = atomic_fetch_add(&device->num_versions, 1) + 1;
-    return own->holder.scatter(own->holder.user, own->place, data, error);
+    return own->holder.scatter(own->holder.update, own->place, data, error);
 }
 
 static liana_status download(const liana__buffer *buffer, void *data, liana__error *error)
 {
     const held *own = (const held *)buffer;
     LIANA_TRY(gone(own, error));
-    return own->holder.gather(own->holder.user, own->place, data, error);
+    return own->holder.gather(own->holder.update, own->place, data, error);
 }
 
 static void buffer_destroy(liana__buffer *buffer)
@@ -85,7 +85,7 @@ liana_status liana__variable_read_own(const liana__variable *variable, void *dat
     if (!liana__is_held(variable)) return liana__variable_read(variable, data, error);
     const held *own = (const held *)variable->buffer;
     LIANA_TRY(gone(own, error));
-    return own->holder.read_own(own->holder.user, own->place, data, error);
+    return own->holder.read_own(own->holder.update, own->place, data, error);
 }
 
 liana_status liana__held_attend(const liana__variables *variables, size_t done, liana__error *error)
@@ -94,19 +94,17 @@ liana_status liana__held_attend(const liana__variables *variables, size_t done, 
     for (size_t i = 0; i < variables->count; i++) {
         const liana__variable *variable = &variables->items[i];
         if (!liana__is_held(variable) || number++ < done) continue;
-        void *data = malloc(variable->buffer->size + 1);
+        LIANA__SCOPED_MEMORY void *data = malloc(variable->buffer->size + 1);
         if (!data) return liana__fail_memory(error, "what others hold");
-        liana_status status = liana__variable_read(variable, data, error);
-        free(data);
-        LIANA_TRY(status);
+        LIANA_TRY(liana__variable_read(variable, data, error));
     }
     return LIANA_OK;
 }
 
-void liana__held_release(const liana__variables *variables, const void *user)
+void liana__held_release(const liana__variables *variables, const struct liana__sliced_update *update)
 {
     for (size_t i = 0; i < variables->count; i++) {
         held *own = (held *)variables->items[i].buffer;
-        if (liana__is_held(&variables->items[i]) && own->holder.user == user) own->holder.user = NULL;
+        if (liana__is_held(&variables->items[i]) && own->holder.update == update) own->holder.update = NULL;
     }
 }

@@ -1,5 +1,5 @@
-/* How a cluster begins and ends, and the one that a program's environment names: the first who needs it opens it, and
- * it is closed with the context. */
+/* How a cluster begins and ends, and the one that a program's environment names: the first user opens it, and it is
+ * closed with the context. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"
@@ -43,7 +43,7 @@ static void take_leave(liana__cluster *cluster)
                liana__transport_receive(transport, cluster->instance, i, liana__members_close_key(), NULL, 0,
                                         liana__clock_seconds() + LIANA__BETWEEN_LOOKS, NULL) != LIANA_OK) {
             if (liana__clock_seconds() > end || recovery->failure.status != LIANA_OK) return;
-            /* Who has closed and is gone had nothing more to ask. */
+            /* A process that has closed and is gone had nothing more to ask. */
             if (transport->is_gone(cluster->instance, i) &&
                 !transport->peek(cluster->instance, i, liana__members_close_key(), &size)) {
                 break;
@@ -64,14 +64,9 @@ void liana__cluster_close(liana__cluster *cluster)
     cluster->instance = NULL;
 }
 
-/* A function is part of what is registered; it is never called. */
-static void no_function(void)
-{
-}
-
 liana_status liana__cluster_join(liana_context *context, liana__cluster *cluster)
 {
-    return liana__context_register(context, KIND, KIND, no_function, cluster);
+    return liana__context_register(context, KIND, KIND, NULL, cluster);
 }
 
 liana__cluster *liana__cluster_of(const liana_context *context)

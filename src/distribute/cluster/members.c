@@ -1,8 +1,7 @@
-/* Who is gone, as far as this process knows, and what it tells the others of it. */
+/* The dead, as far as this process knows them, and its messages to the others about them. */
 #include "distribute/cluster/recovery.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/scoped.h"
 
 /* Messages outside of operations belong to no generation, so none drops them. */
 static liana__message_key lasting_key(liana__cluster_message kind, uint64_t number)
@@ -15,12 +14,12 @@ liana__message_key liana__members_close_key(void)
     return lasting_key(LIANA__MESSAGE_CLOSE, 0);
 }
 
-/* ---- who is gone ---- */
+/* ---- the dead ---- */
 
 static void note_dead(liana__recovery *own, size_t rank)
 {
-    if (own->is_dead[rank]) return;
-    own->is_dead[rank] = true;
+    if (own->ranks[rank].is_dead) return;
+    own->ranks[rank].is_dead = true;
     own->num_dead++;
 }
 
@@ -33,14 +32,14 @@ static size_t alarm_size(const liana__recovery *own)
 static void hear_alarm(liana__recovery *own, size_t from, const unsigned char *said)
 {
     uint64_t count = 0;
-    memcpy(&own->told_positions[from], said, sizeof own->position);
+    memcpy(&own->ranks[from].told_position, said, sizeof own->position);
     for (size_t i = 0; i < own->size; i++) {
         /* No bool: from another process comes any byte. */
         if (!said[sizeof own->position + i]) continue;
         note_dead(own, i);
         count++;
     }
-    own->told_dead[from] = count;
+    own->ranks[from].told_dead = count;
 }
 
 static void hear_alarms(liana__cluster *cluster, size_t from)
@@ -49,15 +48,14 @@ static void hear_alarms(liana__cluster *cluster, size_t from)
     const size_t expected = alarm_size(own);
     size_t size;
     for (;;) {
-        const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_from[from]);
+        const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->ranks[from].alarms_from);
         if (!cluster->transport->peek(cluster->instance, from, key, &size)) return;
-        unsigned char *said = calloc(expected, sizeof *said);
+        LIANA__SCOPED_MEMORY unsigned char *said = calloc(expected, sizeof *said);
         if (!said) return;
         const liana_status status =
             liana__transport_receive(cluster->transport, cluster->instance, from, key, said, expected, 0, NULL);
-        own->alarms_from[from]++;
+        own->ranks[from].alarms_from++;
         if (status == LIANA_OK) hear_alarm(own, from, said);
-        free(said);
     }
 }
 
@@ -65,22 +63,29 @@ liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint6
 {
     liana__recovery *own = cluster->recovery;
     const size_t size = alarm_size(own);
-    unsigned char *said = malloc(size);
+    LIANA__SCOPED_MEMORY unsigned char *said = malloc(size);
     if (!said) return liana__fail_memory(error, "a message about who is gone");
     memcpy(said, &position, sizeof position);
-    for (size_t i = 0; i < own->size; i++) said[sizeof position + i] = own->is_dead[i];
-    const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->alarms_to[to]++);
-    const liana_status status =
-        liana__transport_send(cluster->transport, cluster->instance, to, key, said, size, error);
-    free(said);
-    return status;
+    for (size_t i = 0; i < own->size; i++) said[sizeof position + i] = own->ranks[i].is_dead;
+    const liana__message_key key = lasting_key(LIANA__MESSAGE_ALARM, own->ranks[to].alarms_to++);
+    return liana__transport_send(cluster->transport, cluster->instance, to, key, said, size, error);
+}
+
+liana_status liana__members_set(liana__cluster *cluster, liana__error *error)
+{
+    const liana__recovery *own = cluster->recovery;
+    LIANA__SCOPED_MEMORY bool *members = calloc(own->size, sizeof *members);
+    if (!members) return liana__fail_memory(error, "a new generation of the cluster");
+    for (size_t i = 0; i < own->size; i++) members[i] = own->ranks[i].is_member;
+    cluster->transport->set_generation(cluster->instance, cluster->generation, members);
+    return LIANA_OK;
 }
 
 bool liana__members_call_back(const liana__cluster *cluster, uint64_t position)
 {
     const liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
-        if (own->told_dead[i] > cluster->generation && own->told_positions[i] < position) return true;
+        if (own->ranks[i].told_dead > cluster->generation && own->ranks[i].told_position < position) return true;
     }
     return false;
 }
@@ -90,9 +95,8 @@ void liana__members_pass_on(liana__cluster *cluster)
     const liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
         if (i == cluster->place.rank) continue;
-        const liana_status status = liana__members_send_alarm(cluster, i, 0, NULL);
-        /* Who cannot be reached will be found to be gone. */
-        (void)status;
+        /* A process that cannot be reached will be found to be gone. */
+        (void)!liana__members_send_alarm(cluster, i, 0, NULL);
     }
 }
 
@@ -100,7 +104,7 @@ bool liana__members_look(liana__cluster *cluster)
 {
     liana__recovery *own = cluster->recovery;
     for (size_t i = 0; i < own->size; i++) {
-        if (i == cluster->place.rank || own->is_dead[i]) continue;
+        if (i == cluster->place.rank || own->ranks[i].is_dead) continue;
         hear_alarms(cluster, i);
         if (cluster->transport->is_gone(cluster->instance, i)) note_dead(own, i);
     }

@@ -1,11 +1,11 @@
-/* Who the processes of a cluster are, and messages between them. */
+/* The roles of the processes of a cluster, and messages between them. */
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"
 
 #include <string.h>
 
-/* ---- who is who ---- */
+/* ---- roles ---- */
 
 size_t liana__cluster_size(const liana__cluster *cluster)
 {
@@ -19,7 +19,7 @@ bool liana__cluster_is_chief(const liana__cluster *cluster)
 
 bool liana__cluster_is_member(const liana__cluster *cluster, size_t rank)
 {
-    return !cluster->recovery || cluster->recovery->is_member[rank];
+    return !cluster->recovery || cluster->recovery->ranks[rank].is_member;
 }
 
 bool liana__cluster_is_worker(const liana__cluster *cluster)
@@ -90,7 +90,7 @@ static bool is_in_vain(liana__cluster *cluster, size_t from, bool *has_closed)
 
 static liana_status wait_for(const liana__cluster *cluster, const awaited *of, liana__error *error)
 {
-    /* Looking changes only what this process knows of the others. */
+    /* Looking changes only this process's knowledge of the others. */
     liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
     bool has_closed;
     if (!cluster->recovery) return wait_until(cluster, of, 0, error);

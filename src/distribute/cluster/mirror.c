@@ -1,4 +1,4 @@
-/* Who has which slice, and how a slice gets another mirror. */
+/* The holders of slices, and how a slice gets another mirror. */
 #include "distribute/cluster/sliced_update.h"
 
 #include "base/scoped.h"
@@ -13,7 +13,7 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
     liana__cluster *cluster = update->cluster;
     const size_t count = update->num_slices;
     size_t num_left = 0;
-    /* Processes may hear of a death at different places of the program: so one says who is left. */
+    /* Processes may hear of a death at different places of the program: so one names those that are left. */
     LIANA__SCOPED_MEMORY uint64_t *told = calloc(2 + count, sizeof *told);
     if (!told) return liana__fail_memory(error, "the slices of an update");
     told[0] = cluster->generation;
@@ -35,10 +35,10 @@ liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *e
     return LIANA_OK;
 }
 
-/* What a process has of a slice. */
+/* A process's role for a slice. */
 enum { NOTHING, A_MIRROR, THE_OWNER };
 
-/* All tell each other what they have: [processes, slices]. */
+/* All tell each other their roles: [processes, slices]. */
 static liana_status gather_holdings(const liana__sliced_update *own, unsigned char *all, liana__error *error)
 {
     LIANA__SCOPED_MEMORY unsigned char *mine = calloc(own->num_slices, 1);
@@ -78,7 +78,7 @@ static size_t find_new_mirror(const liana__sliced_update *own, size_t slice)
     return best;
 }
 
-/* Whoever has a slice keeps it; of several mirrors the first. */
+/* The owner of a slice keeps it; of several mirrors the first does. */
 static liana_status find_holders(liana__sliced_update *own, const unsigned char *all, liana__error *error)
 {
     const size_t rank = own->cluster->place.rank;
@@ -144,7 +144,7 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
     from += sizeof slice->applied;
     LIANA_TRY(liana__slice_write_all(slice, from, error));
     from += liana__slice_bytes(slice, true) + liana__slice_bytes(slice, false);
-    /* The same in all that have applied the update; who has not computes them anew. */
+    /* The same in all that have applied the update; the others compute them anew. */
     for (size_t round = 0; slice->applied > own->num_updates && round < own->plan->update->num_rounds; round++) {
         memcpy(own->chunk_sums[round], from, round_bytes(own, round));
         from += round_bytes(own, round);
@@ -155,8 +155,7 @@ static liana_status read_state(liana__sliced_update *own, liana__slice *slice, c
 static liana_status send_state(liana__sliced_update *own, size_t slice, size_t to, liana__error *error)
 {
     const size_t size = state_size(own, own->slices[slice]);
-    /* The receiver takes its variables for up to date, and would never hear of what was written since the last
-     * update. */
+    /* The receiver takes its variables for up to date, and would never hear of values written since the last update. */
     LIANA_TRY(liana__slice_refresh(own->slices[slice], error));
     LIANA__SCOPED_MEMORY char *state = malloc(size);
     if (!state) return liana__fail_memory(error, "the mirror of a slice");

@@ -1,6 +1,6 @@
 /* phase.h - tells another process where this one is: a test that ends processes inside an exchange, or in a part of a
  * training, needs it. LIANA_PHASES names a file; without it nothing is told. LIANA_HALT_AT names a part, in which the
- * process halts itself: who waits for that finds it there. */
+ * process halts itself: a test that waits for it finds it there. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 #define LIANA_DISTRIBUTE_CLUSTER_PHASE_H
 
@@ -12,7 +12,7 @@ typedef enum liana__phase_kind {
     LIANA__PHASE_EXCHANGES, /* from the first sums that it sends to the end of the step */
 } liana__phase_kind;
 
-/* What stands in the file, little-endian. */
+/* The contents of the file, little-endian. */
 typedef struct liana__phases {
     uint32_t phase;
     uint32_t steps; /* that have ended well in all processes, since this one began */

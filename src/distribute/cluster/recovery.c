@@ -58,19 +58,12 @@ liana__recovery *liana__recovery_create(size_t size)
     liana__recovery *own = calloc(1, sizeof *own);
     if (!own) return NULL;
     own->size = size;
-    own->is_member = calloc(size, sizeof *own->is_member);
-    own->is_dead = calloc(size, sizeof *own->is_dead);
-    own->alarms_to = calloc(size, sizeof *own->alarms_to);
-    own->alarms_from = calloc(size, sizeof *own->alarms_from);
-    own->positions = calloc(size, sizeof *own->positions);
-    own->told_dead = calloc(size, sizeof *own->told_dead);
-    own->told_positions = calloc(size, sizeof *own->told_positions);
-    const bool knows_members = own->is_member && own->is_dead && own->positions;
-    if (!knows_members || !own->alarms_to || !own->alarms_from || !own->told_dead || !own->told_positions) {
+    own->ranks = calloc(size, sizeof *own->ranks);
+    if (!own->ranks) {
         liana__recovery_destroy(own);
         return NULL;
     }
-    for (size_t i = 0; i < size; i++) own->is_member[i] = true;
+    for (size_t i = 0; i < size; i++) own->ranks[i].is_member = true;
     return own;
 }
 
@@ -81,24 +74,18 @@ void liana__recovery_destroy(liana__recovery *recovery)
     drop_before(&recovery->queued, UINT64_MAX);
     free(recovery->log.items);
     free(recovery->queued.items);
-    free(recovery->is_member);
-    free(recovery->is_dead);
-    free(recovery->alarms_to);
-    free(recovery->alarms_from);
-    free(recovery->positions);
-    free(recovery->told_dead);
-    free(recovery->told_positions);
+    free(recovery->ranks);
     free(recovery);
 }
 
-/* ---- those behind get what others have completed ---- */
+/* ---- those behind get the results of others ---- */
 
 /* Two messages for each result: its size and its bytes. */
 static liana_status send_results(liana__cluster *cluster, size_t to, liana__error *error)
 {
     const liana__recovery *own = cluster->recovery;
     size_t part = 0;
-    for (uint64_t at = own->positions[to]; at < own->position; at++) {
+    for (uint64_t at = own->ranks[to].position; at < own->position; at++) {
         const liana__kept_result *found = find_result(&own->log, at);
         if (!found) return liana__fail(error, LIANA_INTERNAL, "rank %zu is too far behind", to);
         const uint64_t size = found->size;
@@ -112,7 +99,7 @@ static liana_status receive_results(liana__cluster *cluster, size_t from, liana_
 {
     liana__recovery *own = cluster->recovery;
     size_t part = 0;
-    for (uint64_t at = own->position; at < own->positions[from]; at++) {
+    for (uint64_t at = own->position; at < own->ranks[from].position; at++) {
         uint64_t size = 0;
         LIANA_TRY(liana__cluster_receive(cluster, from, LIANA__MESSAGE_RESULT, part++, &size, sizeof size, error));
         char *data = size < SIZE_MAX ? malloc((size_t)size + 1) : NULL;
@@ -134,13 +121,13 @@ static liana_status share_results(liana__cluster *cluster, liana__error *error)
     liana__recovery *own = cluster->recovery;
     size_t first = own->size;
     for (size_t i = 0; i < own->size; i++) {
-        const bool further = first == own->size || own->positions[i] > own->positions[first];
-        if (own->is_member[i] && further) first = i;
+        const bool further = first == own->size || own->ranks[i].position > own->ranks[first].position;
+        if (own->ranks[i].is_member && further) first = i;
     }
     drop_before(&own->queued, UINT64_MAX);
     if (first != cluster->place.rank) return receive_results(cluster, first, error);
     for (size_t i = 0; i < own->size; i++) {
-        if (own->is_member[i] && i != first) LIANA_TRY(send_results(cluster, i, error));
+        if (own->ranks[i].is_member && i != first) LIANA_TRY(send_results(cluster, i, error));
     }
     return LIANA_OK;
 }
@@ -181,7 +168,7 @@ static liana_status keep_result(liana__recovery *own, const liana__operation *op
     return add_result(&own->log, own->position++, data, size, error);
 }
 
-/* Takes what others have completed already. False: nobody has. */
+/* Takes a result that others have completed already. False: nobody has. */
 static bool take_queued(liana__recovery *own, const liana__operation *operation, liana_status *status,
                         liana__error *error)
 {

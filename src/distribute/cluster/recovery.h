@@ -2,11 +2,11 @@
  *
  * Operations that all processes complete are counted: the count is a process's position. Nobody completes an operation
  * in which it hears from all before all have begun it. So when a process dies, the others are in the same operation, or
- * some have completed it, and a few that only one tells. Those who are ahead give their results to those behind; then
- * all do the operation once more without the dead, or the section that it belongs to.
+ * some have completed it, and a few that only one tells. Those ahead give their results to those behind; then all do
+ * the operation once more without the dead, or the section that it belongs to.
  *
- * The dead only become more, and their number is the generation. All who are left tell each other whom they miss, until
- * all say the same: no one has to lead that. */
+ * The dead only become more, and their number is the generation. All that are left tell each other whom they miss,
+ * until all say the same: no one has to lead that. */
 #ifndef LIANA_DISTRIBUTE_RECOVERY_H
 #define LIANA_DISTRIBUTE_RECOVERY_H
 
@@ -14,10 +14,10 @@
 
 #include <stdatomic.h>
 
-/* Seconds between looks at who is gone, while a message is awaited. */
+/* Seconds between looks for deaths, while a message is awaited. */
 #define LIANA__BETWEEN_LOOKS 0.05
 
-/* What an operation came to: the same bytes in all processes. */
+/* The result of an operation: the same bytes in all processes. */
 typedef struct liana__kept_result {
     uint64_t position;
     char *data;
@@ -30,14 +30,19 @@ typedef struct liana__result_list {
     size_t bytes;
 } liana__result_list;
 
+/* A process, as this one knows it. */
+typedef struct liana__rank_state {
+    atomic_bool is_member;             /* of this generation */
+    bool is_dead;                      /* as far as this process knows */
+    uint64_t alarms_to, alarms_from;   /* how many were sent and heard */
+    uint64_t told_dead, told_position; /* of its last alarm */
+    uint64_t position;                 /* when the generation began */
+} liana__rank_state;
+
 struct liana__recovery {
-    size_t size;                          /* processes, gone or not */
-    atomic_bool *is_member;               /* by rank: of this generation */
-    bool *is_dead;                        /* by rank: as far as this process knows */
-    uint64_t num_dead, told;              /* how many; when the others were last told of them */
-    uint64_t *alarms_to, *alarms_from;    /* by rank: how many were sent and heard */
-    uint64_t *told_dead, *told_positions; /* by rank: of its last alarm */
-    uint64_t *positions;                  /* by rank: when the generation began */
+    size_t size;              /* processes, gone or not */
+    liana__rank_state *ranks; /* by rank */
+    uint64_t num_dead, told;  /* how many are dead; when the others were last told of them */
     uint64_t position;
     bool in_section;
     bool lost;                 /* an operation has ended because somebody is gone */
@@ -53,19 +58,21 @@ void liana__recovery_destroy(liana__recovery *recovery);
 
 /* ---- members.c ---- */
 
-/* Looks who is gone. True: somebody is who belongs to the generation. */
+/* Looks for deaths. True: a process of the generation is dead. */
 bool liana__members_look(liana__cluster *cluster);
-/* Takes a process for dead that has closed the cluster before it sent what is awaited. */
+/* Takes a process for dead that has closed the cluster before it sent the awaited message. */
 void liana__members_lose(liana__cluster *cluster, size_t rank);
-/* Whether somebody begins a new generation who had completed fewer operations than `position` when he said so: he needs
- * all others for it. */
+/* Whether a process begins a new generation that had completed fewer operations than `position` when it said so: it
+ * needs all others for it. */
 bool liana__members_call_back(const liana__cluster *cluster, uint64_t position);
 /* Tells all others the same as if this process were behind them all. */
 void liana__members_pass_on(liana__cluster *cluster);
+/* Tells the transport who belongs to the generation. Errors: OUT_OF_MEMORY. */
+liana_status liana__members_set(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 /* A message outside of operations: it can be received in any generation. */
 liana__message_key liana__members_close_key(void);
 
-/* Tells a process who is dead, and that this one has completed `position` operations. Errors: those of the
+/* Tells a process the names of the dead, and that this one has completed `position` operations. Errors: those of the
  * transport. */
 liana_status liana__members_send_alarm(liana__cluster *cluster, size_t to, uint64_t position, liana__error *error)
     LIANA_MUST_USE;
@@ -82,13 +89,13 @@ liana_status liana__cluster_exchange(const liana__cluster *cluster, const void *
 
 /* ---- generation.c ---- */
 
-/* All who are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on
+/* All that are left agree on a new generation; `positions` are set. Errors: UNAVAILABLE if the others have gone on
  * without this process, if this side may not go on, or if no worker is left. */
 liana_status liana__members_agree(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
 /* ---- rounds.c ---- */
 
-/* Takes over who does not belong to the round in which the processes have met, and who leads it. */
+/* Takes over the absent and the leader of the round in which the processes have met. */
 void liana__rounds_begin(liana__cluster *cluster);
 
 /* ---- recovery.c ---- */
@@ -97,7 +104,7 @@ void liana__rounds_begin(liana__cluster *cluster);
 typedef struct liana__operation {
     liana_status (*run)(void *user, liana__cluster *cluster, liana__error *error);
     void *user;
-    /* What it came to. NULL: `result`. Both functions are for results whose size is not known before. */
+    /* Its result. NULL: `result`. Both functions are for results whose size is not known before. */
     liana_status (*keep)(void *user, char **data, size_t *size, liana__error *error);
     liana_status (*take)(void *user, const char *data, size_t size, liana__error *error);
     void *result;
@@ -108,7 +115,8 @@ typedef struct liana__operation {
 /* Begins an operation and runs it: until it has been done in all that are left. In a section it is tried once. */
 liana_status liana__cluster_operate(liana__cluster *cluster, const liana__operation *operation, liana__error *error)
     LIANA_MUST_USE;
-/* Begins a new generation, and gets what others have completed. Errors: those of liana__members_agree, INTERNAL. */
+/* Begins a new generation, and gets the results that others have completed. Errors: those of liana__members_agree,
+ * INTERNAL. */
 liana_status liana__cluster_recover(liana__cluster *cluster, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "base/scoped.h"
 
-#include <stdlib.h>
-
 void liana__rounds_begin(liana__cluster *cluster)
 {
     liana__cluster_round round = {0};
@@ -13,19 +11,15 @@ void liana__rounds_begin(liana__cluster *cluster)
     cluster->round = round.number;
     cluster->chief = round.chief;
     if (!recovery || !round.absent) return;
-    bool *members = calloc(recovery->size, sizeof *members);
     for (size_t i = 0; i < recovery->size; i++) {
-        recovery->is_member[i] = !round.absent[i];
-        recovery->is_dead[i] = round.absent[i];
+        recovery->ranks[i].is_member = !round.absent[i];
+        recovery->ranks[i].is_dead = round.absent[i];
         recovery->num_dead += round.absent[i];
-        if (members) members[i] = !round.absent[i];
     }
     cluster->generation = recovery->told = recovery->num_dead;
+    if (!recovery->num_dead) return;
     /* Without memory the transport only does not know that nobody waits for messages of those. */
-    if (members && recovery->num_dead) {
-        cluster->transport->set_generation(cluster->instance, cluster->generation, members);
-    }
-    free(members);
+    (void)!liana__members_set(cluster, NULL);
 }
 
 void liana__cluster_take_in(liana__cluster *cluster, bool may)
@@ -62,7 +56,7 @@ bool liana__cluster_has_waiting(const liana__cluster *cluster)
     return false;
 }
 
-/* What each tells all others, with a byte for each process behind it: whether that one waits. */
+/* The message of each to all others, with a byte for each process behind it: whether that one waits. */
 enum { IS_THERE, IS_CHIEF, WAITS, STOPS, NUM_FLAGS };
 
 static void describe_own(const liana__cluster *cluster, bool waits, bool stops, unsigned char *own)

@@ -2,11 +2,10 @@
 #include "distribute/cluster/slice.h"
 
 #include "backends/host.h"
+#include "base/scoped.h"
 #include "distribute/cluster/held.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- variables ---- */
 
@@ -51,7 +50,8 @@ static liana_status add_variable(liana__slice *own, const liana__node *node, lia
 {
     if (liana__variables_find(&own->variables, node->name)) return LIANA_OK;
     liana__slice_origin origin = {0};
-    char *values = NULL, *memory = NULL;
+    LIANA__SCOPED_MEMORY char *memory = NULL;
+    char *values = NULL;
     LIANA_TRY(find_origin(own, node, &origin.part, error));
     const liana__variable *from = &own->plan->variables->items[origin.part.thing];
     origin.held = liana__is_held(from);
@@ -59,13 +59,9 @@ static liana_status add_variable(liana__slice *own, const liana__node *node, lia
     if (!liana__grow(&own->origins, own->variables.count, &own->num_origins_allocated, sizeof origin)) {
         return liana__fail_memory(error, "the slice of a variable");
     }
-    liana_status status = first_values(own, &origin.part, &values, &memory, error);
+    LIANA_TRY(first_values(own, &origin.part, &values, &memory, error));
     own->origins[own->variables.count] = origin;
-    if (status == LIANA_OK) {
-        status = liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
-    }
-    free(memory);
-    return status;
+    return liana__variables_add(&own->variables, node->name, node->dtype, &node->shape, values, error);
 }
 
 static liana_status add_variables(liana__slice *own, const liana_graph *graph, liana__error *error)
@@ -78,7 +74,7 @@ static liana_status add_variables(liana__slice *own, const liana_graph *graph, l
 
 /* ---- the plan ---- */
 
-/* An update that cannot be cut is the first slice's. *which is what is built; false: nothing is. */
+/* An update that cannot be cut is the first slice's. *which is the graph that is built; false: none is. */
 static bool builds(const liana__slice *own, size_t *which)
 {
     *which = own->plan->update->cut ? own->number : LIANA__WHOLE_UPDATE;
@@ -155,12 +151,10 @@ static liana_status make_sum(liana__slice *own, const liana__node *input, size_t
     if (own->sums[number]) return LIANA_OK;
     liana__slice_part *part = &own->map.parts[LIANA__PARTS_OF_SUMS][number];
     part->end = part->begin + (uint64_t)liana_shape_size(&input->shape);
-    void *zeros = liana__allocate_zeroed(liana__byte_size(input->dtype, &input->shape));
+    LIANA__SCOPED_MEMORY void *zeros = liana__allocate_zeroed(liana__byte_size(input->dtype, &input->shape));
     if (!zeros) return liana__fail_memory(error, "the sums of a slice");
-    const liana_status status =
-        own->device->backend->upload(own->device, input->dtype, &input->shape, zeros, &own->sums[number], NULL, error);
-    free(zeros);
-    return status;
+    return own->device->backend->upload(own->device, input->dtype, &input->shape, zeros, &own->sums[number], NULL,
+                                        error);
 }
 
 static liana_status make_sums(liana__slice *own, liana__error *error)
@@ -198,7 +192,7 @@ static bool is_fetched(const liana__slice *own, const liana__slice_origin *origi
     return origin->assigned && !origin->held && origin->part.thing < own->plan->num_leaf_variables;
 }
 
-/* What is held, and what is sent once it is new. */
+/* The variables that are held, and those that are sent once they are new. */
 static liana_status list_variables(liana__slice *own, liana__error *error)
 {
     const liana__program *program = own->update.programs[own->plan->update->num_rounds].program;
@@ -255,11 +249,10 @@ liana_status liana__slice_refresh(liana__slice *slice, liana__error *error)
         liana__slice_origin *origin = &slice->origins[i];
         const liana__variable *from = &slice->plan->variables->items[origin->part.thing];
         if (origin->held || origin->version == from->buffer->version) continue;
-        char *values = NULL, *memory = NULL;
-        liana_status status = first_values(slice, &origin->part, &values, &memory, error);
-        if (status == LIANA_OK) status = liana__variable_write(&slice->variables.items[i], values, error);
-        free(memory);
-        LIANA_TRY(status);
+        LIANA__SCOPED_MEMORY char *memory = NULL;
+        char *values = NULL;
+        LIANA_TRY(first_values(slice, &origin->part, &values, &memory, error));
+        LIANA_TRY(liana__variable_write(&slice->variables.items[i], values, error));
         origin->version = from->buffer->version;
     }
     return LIANA_OK;
@@ -321,7 +314,7 @@ liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_
     return LIANA_OK;
 }
 
-/* ---- what it has ---- */
+/* ---- its contents ---- */
 
 size_t liana__slice_bytes(const liana__slice *slice, bool held)
 {

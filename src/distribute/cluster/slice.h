@@ -31,13 +31,13 @@ typedef struct liana__slice {
     uint64_t applied;     /* updates that the variables have seen, since the first one of all slices */
 } liana__slice;
 
-/* Compiles a slice of a plan that was cut; its variables begin as the plan's are, or as what is held begins. The plan
- * is borrowed. Errors: those of the plan and of compiling. Free it in any case. */
+/* Compiles a slice of a plan that was cut; its variables begin with the plan's values, or with the first values of held
+ * ones. The plan is borrowed. Errors: those of the plan and of compiling. Free it in any case. */
 liana_status liana__slice_create(liana__device *device, const liana__strategy_plan *plan, size_t number,
                                  liana__slice **slice, liana__error *error) LIANA_MUST_USE;
 void liana__slice_free(liana__slice *slice);
 
-/* Takes over what was written to the plan's variables from outside of updates. */
+/* Takes over values that were written to the plan's variables from outside of updates. */
 liana_status liana__slice_refresh(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
 /* The plan's variables have the new values of the slice's. */
 void liana__slice_written(liana__slice *slice);
@@ -46,11 +46,11 @@ float *liana__slice_sum(const liana__slice *slice, size_t part);
 liana_status liana__slice_take_sums(liana__slice *slice, liana__error *error) LIANA_MUST_USE;
 /* Runs a round of sums, or after all rounds the update; see replica_update.h. */
 liana_status liana__slice_run(liana__slice *slice, size_t number, liana__error *error) LIANA_MUST_USE;
-/* What is not finite. The name is that of the whole variable or sum, in `name`. */
+/* Counts the numbers that are not finite. `name` is that of the whole variable or sum. */
 liana_status liana__slice_check(liana__slice *slice, liana__checked what, int64_t *count, char name[256],
                                 liana__error *error) LIANA_MUST_USE;
 
-/* Bytes of what is held, or of the rest. */
+/* Bytes of the held variables, or of the rest. */
 size_t liana__slice_bytes(const liana__slice *slice, bool held);
 /* Where the new values of the variables that are sent lie, in the order of the map: valid until the slice runs
  * again. */
@@ -62,7 +62,7 @@ liana_status liana__slice_read_fetched(const liana__slice *slice, char *to, size
 /* Copies the parts of a variable that is held, or of a sum, one behind the other. */
 liana_status liana__slice_read_parts(const liana__slice *slice, liana__part_list list, size_t thing, char *to,
                                      liana__error *error) LIANA_MUST_USE;
-/* What the slice holds of a variable: to its places in `data`, and from there. */
+/* The slice's part of a held variable: to its places in `data`, and from there. */
 liana_status liana__slice_read_held(const liana__slice *slice, size_t place, void *data, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__slice_write_held(liana__slice *slice, size_t place, const void *data, liana__error *error)

@@ -1,8 +1,9 @@
-/* Who owns what. */
+/* The owners of slices. */
 #include "distribute/cluster/slice_map.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 
 liana_status liana__slice_map_add(liana__slice_map *map, liana__part_list list, liana__slice_part part,
                                   liana__error *error)
@@ -77,7 +78,7 @@ static char *print_map(const liana__slice_map *map, uint64_t slice, char *end)
     return end;
 }
 
-/* Reads one map, unless it is known already. *text and *size: what is left. */
+/* Reads one map, unless it is known already. *text and *size: the rest. */
 static liana_status read_map(const char **text, size_t *size, size_t num_slices, liana__slice_map *maps,
                              liana__error *error)
 {
@@ -116,10 +117,8 @@ static liana_status read_maps(const liana__gathered *all, size_t num_processes, 
         const char *text = all->data + all->offsets[i];
         size_t size = all->offsets[i + 1] - all->offsets[i];
         while (size) {
-            const liana_status status = read_map(&text, &size, num_slices, maps, error);
-            if (status == LIANA_OK) continue;
-            liana__fail_within(error, "process %zu", i);
-            return status;
+            if (read_map(&text, &size, num_slices, maps, error) == LIANA_OK) continue;
+            return liana__fail_within(error, "process %zu", i);
         }
     }
     for (size_t i = 0; i < num_slices; i++) {
@@ -136,19 +135,17 @@ static liana_status read_maps(const liana__gathered *all, size_t num_processes, 
 liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *const *own, size_t num_slices,
                                       liana__slice_map *maps, liana__error *error)
 {
-    liana__gathered all = {0};
+    LIANA__SCOPED(liana__gathered) all = {0};
     size_t size = 0;
     for (size_t i = 0; i < num_slices; i++) size += own[i] ? map_size(own[i]) : 0;
-    char *text = malloc(size + 1), *end = text;
+    LIANA__SCOPED_MEMORY char *text = malloc(size + 1);
+    char *end = text;
     if (!text) return liana__fail_memory(error, "the slice of an update");
     for (size_t i = 0; i < num_slices; i++) {
         if (own[i]) end = print_map(own[i], i, end);
     }
-    liana_status status = liana__cluster_gather_sized(cluster, text, size, &all, error);
-    if (status == LIANA_OK) status = read_maps(&all, liana__cluster_size(cluster), num_slices, maps, error);
-    liana__gathered_free(&all);
-    free(text);
-    return status;
+    LIANA_TRY(liana__cluster_gather_sized(cluster, text, size, &all, error));
+    return read_maps(&all, liana__cluster_size(cluster), num_slices, maps, error);
 }
 
 bool liana__piece_of_name(const char *text, char *name, size_t size, uint64_t *begin, uint64_t *end)

@@ -35,8 +35,8 @@ size_t liana__slice_map_bytes(const liana__slice_map *map, liana__part_list list
 /* Elements that a list has of one thing. */
 size_t liana__slice_map_elements(const liana__slice_map *map, liana__part_list list, size_t thing);
 
-/* All processes tell each other what the slices are that they have. own[num_slices]: NULL for those that they have not.
- * maps[num_slices] is zeros. Errors: those of the cluster, UNAVAILABLE if nobody has a slice, OUT_OF_MEMORY. */
+/* All processes tell each other their slices. own[num_slices]: NULL for those that they have not. maps[num_slices] is
+ * zeros. Errors: those of the cluster, UNAVAILABLE if nobody has a slice, OUT_OF_MEMORY. */
 liana_status liana__slice_maps_gather(liana__cluster *cluster, const liana__slice_map *const *own, size_t num_slices,
                                       liana__slice_map *maps, liana__error *error) LIANA_MUST_USE;
 

@@ -20,24 +20,13 @@ void liana__sliced_update_free(liana__sliced_update *update)
         if (update->maps) liana__slice_map_free(&update->maps[i]);
         if (update->received) liana__message_free(&update->received[i]);
     }
-    for (size_t i = 0; update->chunk_sums && i < update->plan->update->num_rounds; i++) free(update->chunk_sums[i]);
-    for (size_t i = 0; update->whole && i < update->num_places; i++) free(update->whole[i]);
     liana__cluster_counters *counters = &update->cluster->counters;
     counters->slot_bytes = counters->mirror_bytes = counters->variable_bytes = 0;
-    free(update->chunk_sums);
-    free(update->whole);
-    free(update->maps);
-    free(update->slices);
-    free(update->owners);
-    free(update->mirrors);
-    free(update->round_sizes);
-    free(update->scalars);
-    free(update->received);
-    free(update->parts);
+    liana__arena_free(&update->arena);
     *update = (liana__sliced_update){0};
 }
 
-/* How much each slice adds to each round of sums; [slices, rounds] of what this process has, zeros of the rest. */
+/* How much each slice adds to each round of sums; [slices, rounds] of this process's slices, zeros of the rest. */
 static void list_rounds(const liana__sliced_update *own, uint64_t *sizes)
 {
     const size_t num_rounds = own->plan->update->num_rounds;
@@ -57,10 +46,9 @@ static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
     if (num_rounds == 0) return LIANA_OK;
     LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count, sizeof *sizes);
     LIANA__SCOPED_MEMORY uint64_t *all = calloc(size * count, sizeof *all);
-    own->round_sizes = calloc(count, sizeof *own->round_sizes);
-    own->chunk_sums = calloc(num_rounds, sizeof *own->chunk_sums);
-    const bool enough = sizes && all && own->round_sizes && own->chunk_sums;
-    if (!enough) return liana__fail_memory(error, "the sums of an update");
+    own->round_sizes = liana__arena_allocate(&own->arena, count * sizeof *own->round_sizes);
+    own->chunk_sums = liana__arena_allocate(&own->arena, num_rounds * sizeof *own->chunk_sums);
+    if (!sizes || !all || own->arena.failed) return liana__fail_memory(error, "the sums of an update");
     list_rounds(own, sizes);
     LIANA_TRY(liana__cluster_gather(own->cluster, sizes, count * sizeof *sizes, all, error));
     for (size_t i = 0; i < size * count; i++) {
@@ -69,7 +57,7 @@ static liana_status share_rounds(liana__sliced_update *own, liana__error *error)
     for (size_t round = 0; round < num_rounds; round++) {
         size_t total = 0;
         for (size_t i = 0; i < own->num_slices; i++) total += (size_t)own->round_sizes[i * num_rounds + round];
-        own->chunk_sums[round] = calloc(total + 1, sizeof(float));
+        own->chunk_sums[round] = liana__arena_allocate(&own->arena, total * sizeof(float));
         if (!own->chunk_sums[round]) return liana__fail_memory(error, "the sums of an update");
     }
     return LIANA_OK;
@@ -81,17 +69,17 @@ static liana_status note_sent(liana__sliced_update *own, size_t place, liana__er
     if (place >= own->num_places) return liana__fail(error, LIANA_INVALID_DATA, "a process owns no variable of ours");
     const liana__buffer *buffer = own->plan->variables->items[place].buffer;
     if (own->whole[place] || liana__host_view(buffer)) return LIANA_OK;
-    own->whole[place] = malloc(buffer->size + 1);
+    own->whole[place] = liana__arena_allocate(&own->arena, buffer->size);
     return own->whole[place] ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
-/* Memory for what is sent. */
+/* Memory for messages. */
 static liana_status make_room(liana__sliced_update *own, liana__error *error)
 {
     size_t most = 0;
     own->num_places = own->plan->variables->count;
-    own->whole = calloc(own->num_places + 1, sizeof *own->whole);
-    own->received = calloc(own->num_slices, sizeof *own->received);
+    own->whole = liana__arena_allocate(&own->arena, own->num_places * sizeof *own->whole);
+    own->received = liana__arena_allocate(&own->arena, own->num_slices * sizeof *own->received);
     if (!own->whole || !own->received) return liana__fail_memory(error, "the new weights");
     for (size_t i = 0; i < own->num_slices; i++) {
         const liana__slice_map *map = &own->maps[i];
@@ -101,20 +89,19 @@ static liana_status make_room(liana__sliced_update *own, liana__error *error)
             LIANA_TRY(note_sent(own, (size_t)map->parts[LIANA__PARTS_SENT][k].thing, error));
         }
     }
-    own->parts = calloc(most + 1, sizeof *own->parts);
+    own->parts = liana__arena_allocate(&own->arena, most * sizeof *own->parts);
     return own->parts ? LIANA_OK : liana__fail_memory(error, "the new weights");
 }
 
 static liana_status make_tables(liana__sliced_update *own, liana__error *error)
 {
     const size_t count = own->num_slices;
-    own->slices = calloc(count, sizeof(liana__slice *));
-    own->owners = calloc(count, sizeof *own->owners);
-    own->mirrors = calloc(count, sizeof *own->mirrors);
-    own->maps = calloc(count, sizeof *own->maps);
-    own->scalars = calloc(own->plan->num_scalars + 1, sizeof *own->scalars);
-    if (own->slices && own->owners && own->mirrors && own->maps && own->scalars) return LIANA_OK;
-    return liana__fail_memory(error, "the update");
+    own->slices = liana__arena_allocate(&own->arena, count * sizeof *own->slices);
+    own->owners = liana__arena_allocate(&own->arena, count * sizeof *own->owners);
+    own->mirrors = liana__arena_allocate(&own->arena, count * sizeof *own->mirrors);
+    own->maps = liana__arena_allocate(&own->arena, count * sizeof *own->maps);
+    own->scalars = liana__arena_allocate(&own->arena, own->plan->num_scalars * sizeof *own->scalars);
+    return own->arena.failed ? liana__fail_memory(error, "the update") : LIANA_OK;
 }
 
 static liana_status compile_slices(liana__sliced_update *own, liana__error *error)
@@ -157,7 +144,7 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
     return LIANA_OK;
 }
 
-/* ---- who has what ---- */
+/* ---- holders ---- */
 
 size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice)
 {
@@ -248,7 +235,7 @@ static bool has_applied(const liana__sliced_update *own, const liana__slice *sli
     return slice->applied > own->num_updates;
 }
 
-/* The sums of a round from all owners to all. Who has applied the update knows them from the time before. */
+/* The sums of a round from all owners to all. A process that has applied the update knows them from the time before. */
 static liana_status exchange_round(liana__sliced_update *own, size_t round, liana__error *error)
 {
     const size_t num_rounds = own->plan->update->num_rounds;
@@ -381,7 +368,7 @@ liana_status liana__sliced_update_run(liana__sliced_update *update, const float 
         LIANA_TRY(run_round(update, round, error));
     LIANA_TRY(apply(update, error));
     LIANA_TRY(exchange_values(update, error));
-    /* Whoever comes here has applied the update, and has all new values. */
+    /* A process that comes here has applied the update, and has all new values. */
     LIANA_TRY(liana__cluster_section_end(update->cluster, error));
     update->num_updates++;
     update->cluster->counters.updates++;
@@ -423,7 +410,7 @@ liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__
     return write_values(update, error);
 }
 
-/* ---- what is not finite ---- */
+/* ---- numbers that are not finite ---- */
 
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error)
@@ -442,7 +429,7 @@ liana_status liana__sliced_update_check(const liana__sliced_update *update, lian
     return LIANA_OK;
 }
 
-/* ---- what owners hold ---- */
+/* ---- held variables ---- */
 
 static void unpack_to(const liana__slice_map *map, liana__part_list list, size_t thing, size_t element,
                       const char *from, char *data)
@@ -497,11 +484,9 @@ static liana_status collect(void *user, liana__cluster *cluster, liana__error *e
 static liana_status collect_all(collection *of, size_t size, liana__error *error)
 {
     const liana__operation operation = {.run = collect, .user = of, .result = of->data, .size = size};
-    of->memory = malloc(size + 1);
-    if (!of->memory) return liana__fail_memory(error, "what others hold");
-    const liana_status status = liana__cluster_operate(of->update->cluster, &operation, error);
-    free(of->memory);
-    return status;
+    LIANA__SCOPED_MEMORY char *memory = of->memory = malloc(size + 1);
+    return memory ? liana__cluster_operate(of->update->cluster, &operation, error)
+                  : liana__fail_memory(error, "what others hold");
 }
 
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)

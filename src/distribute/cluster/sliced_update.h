@@ -1,5 +1,5 @@
 /* sliced_update.h - an update in a cluster: each slice is applied by its owner, and by its mirror if it has one. All
- * processes get the new values of the variables that shards read. What only updates read stays with owner and
+ * processes get the new values of the variables that shards read. Variables that only updates read stay with owner and
  * mirror. */
 #ifndef LIANA_DISTRIBUTE_SLICED_UPDATE_H
 #define LIANA_DISTRIBUTE_SLICED_UPDATE_H
@@ -10,6 +10,7 @@
 
 typedef struct liana__sliced_update {
     const liana__strategy_plan *plan; /* of all variables; NULL: not made */
+    liana__arena arena;               /* of all lists, and of what they point to but slices */
     liana__cluster *cluster;
     liana__device *device;
     size_t num_slices;
@@ -22,9 +23,9 @@ typedef struct liana__sliced_update {
     uint64_t *round_sizes;    /* [slices, rounds]: floats that a slice adds to a round */
     float **chunk_sums;       /* by round: of all slices */
     float *scalars;
-    /* New values, until all processes have them: by slice as they have come, or parts of what this process has applied.
-     * By place among the plan's variables memory for them, where a device has its own; NULL: it has none, or nothing is
-     * sent. */
+    /* New values, until all processes have them: by slice as they have come, or parts of the values that this process
+     * has applied. By place among the plan's variables memory for them, where a device has its own; NULL: it has none,
+     * or nothing is sent. */
     liana__message *received;
     liana__message_part *parts;
     char **whole;
@@ -39,7 +40,7 @@ liana_status liana__sliced_update_create(liana__cluster *cluster, liana__device 
                                          liana__error *error) LIANA_MUST_USE;
 void liana__sliced_update_free(liana__sliced_update *update);
 
-/* Who has a slice's state now: its owner, or if that is gone its mirror; SIZE_MAX: it is lost. */
+/* The present holder of a slice's state: its owner, or if that is gone its mirror; SIZE_MAX: it is lost. */
 size_t liana__sliced_update_owner(const liana__sliced_update *update, size_t slice);
 /* The slice, if this process is its owner; else NULL. */
 liana__slice *liana__sliced_update_owned(const liana__sliced_update *update, size_t slice);
@@ -59,17 +60,17 @@ liana_status liana__sliced_update_write(liana__sliced_update *update, liana__err
 /* All processes get the new values of all slices. */
 liana_status liana__sliced_update_exchange(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 
-/* What this process owns that is not finite. The name is that of the whole variable or sum, in `name`. */
+/* Counts the numbers of this process's slices that are not finite. `name` is that of the whole variable or sum. */
 liana_status liana__sliced_update_check(const liana__sliced_update *update, liana__checked what, int64_t *count,
                                         char name[256], liana__error *error) LIANA_MUST_USE;
 
-/* A variable that its owners hold: from them to all processes, and from this process's copy to what it holds of it. The
- * place is that among the plan's variables. */
+/* A variable that its owners hold: from them to all processes, and from this process's copy to its own part. The place
+ * is that among the plan's variables. */
 liana_status liana__sliced_update_gather(liana__sliced_update *update, size_t place, void *data, liana__error *error)
     LIANA_MUST_USE;
 liana_status liana__sliced_update_scatter(liana__sliced_update *update, size_t place, const void *data,
                                           liana__error *error) LIANA_MUST_USE;
-/* What this process holds of it, to its places in `data`. */
+/* This process's part of it, to its places in `data`. */
 liana_status liana__sliced_update_read_own(const liana__sliced_update *update, size_t place, void *data,
                                            liana__error *error) LIANA_MUST_USE;
 /* A sum of the shards, from its owners to all processes. */
@@ -81,18 +82,18 @@ liana_status liana__sliced_update_read_sum(liana__sliced_update *update, size_t 
 /* Chooses the first owners and mirrors: of those that are left, as the chief sees it. A cluster has as many slices as
  * it had owners when it began. Errors: UNAVAILABLE if no owner is left, those of the cluster. */
 liana_status liana__mirrors_choose(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
-/* After deaths: all agree who has which slice, and slices without mirror get one, which receives the state. In a
+/* After deaths: all agree on the holders of slices, and slices without mirror get one, which receives the state. In a
  * section. Errors: UNAVAILABLE if a slice is lost: its owner and its mirror died. */
 liana_status liana__mirrors_follow(liana__sliced_update *update, liana__error *error) LIANA_MUST_USE;
 /* Whether mirrors add the blocks themselves, as owners do: where two workers have a block each, which takes no more
  * bytes than the sums would, and can be sent while shards are computed. All processes say the same. */
 bool liana__mirrors_add(const liana__sliced_update *update, const liana__tree_plan *tree);
-/* Else: the sums of slices, from owners to mirrors, in chunks: whoever adds them sends them. */
+/* Else: the sums of slices, from owners to mirrors, in chunks: the process that adds them sends them. */
 liana_status liana__mirrors_send_chunk(const liana__sliced_update *update, const liana__slice_chunks *chunks,
                                        const liana__slice_chunk *chunk, liana__error *error) LIANA_MUST_USE;
 liana_status liana__mirrors_receive_sums(const liana__sliced_update *update, const liana__slice_chunks *chunks,
                                          liana__error *error) LIANA_MUST_USE;
-/* What this process owns and mirrors, in the counters of the cluster. */
+/* The slices that this process owns and mirrors, in the counters of the cluster. */
 void liana__mirrors_count(const liana__sliced_update *update);
 
 #endif

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process tells all others before a span. */
+/* The message of a process to all others before a span. */
 typedef struct entry {
     int32_t status;
     uint32_t is_there;
     uint64_t generation;
 } entry;
 
-/* What it tells them after it. Behind it are the tables of liana__span_side. */
+/* Its message after it. Behind it are the tables of liana__span_side. */
 typedef struct report {
     int32_t status;
     uint32_t is_there;
@@ -23,6 +23,7 @@ typedef struct report {
 } report;
 
 typedef struct span_run {
+    liana__arena arena; /* of all lists */
     const liana__span_parts *parts;
     const liana__span_work *work;
     liana__span_outcome *outcome;
@@ -33,7 +34,7 @@ typedef struct span_run {
     liana__span_server *server;
 } span_run;
 
-/* ---- what servers had before ---- */
+/* ---- former values of servers ---- */
 
 static liana_status keep_states(span_run *own, liana__error *error)
 {
@@ -70,26 +71,21 @@ static liana_status make_room(span_run *own, liana__error *error)
 {
     const liana__cluster *cluster = own->parts->cluster;
     const size_t count = liana__cluster_size(cluster);
-    own->states = calloc(own->parts->update->num_slices, sizeof *own->states);
-    own->was_there = calloc(count, sizeof *own->was_there);
-    own->side.steps = calloc(own->work->num_steps + 1, sizeof *own->side.steps);
-    own->side.given = calloc(cluster->place.num_workers, sizeof *own->side.given);
-    own->said = calloc(1, report_size(own));
-    own->all = calloc(count, report_size(own));
-    const bool has_tables = own->states && own->was_there && own->side.steps && own->side.given;
-    return has_tables && own->said && own->all ? LIANA_OK : liana__fail_memory(error, "a span of updates");
+    liana__arena *arena = &own->arena;
+    own->states = liana__arena_allocate(arena, own->parts->update->num_slices * sizeof *own->states);
+    own->was_there = liana__arena_allocate(arena, count * sizeof *own->was_there);
+    own->side.steps = liana__arena_allocate(arena, (own->work->num_steps + 1) * sizeof *own->side.steps);
+    own->side.given = liana__arena_allocate(arena, cluster->place.num_workers * sizeof *own->side.given);
+    own->said = liana__arena_allocate(arena, report_size(own));
+    own->all = liana__arena_allocate(arena, count * report_size(own));
+    return arena->failed ? liana__fail_memory(error, "a span of updates") : LIANA_OK;
 }
 
 static void free_run(span_run *own)
 {
     liana__span_server_destroy(own->server);
     for (size_t i = 0; own->states && i < own->parts->update->num_slices; i++) free(own->states[i]);
-    free(own->states);
-    free(own->was_there);
-    free(own->side.steps);
-    free(own->side.given);
-    free(own->said);
-    free(own->all);
+    liana__arena_free(&own->arena);
 }
 
 /* ---- before and after ---- */
@@ -123,8 +119,8 @@ static liana_status do_in_section(span_run *own, liana_status (*run)(liana__slic
     return status;
 }
 
-/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. Who hears of it later
- * than others, from those, is in another one and calls them back. */
+/* All tell each other how they begin. *fits: all in one generation, in which shares were divided. A process that hears
+ * of it later than others, from those, is in another span and calls them back. */
 static liana_status enter(span_run *own, liana_status status, bool *fits, liana__error *error)
 {
     liana__cluster *cluster = own->parts->cluster;
@@ -162,7 +158,7 @@ static liana_status work_or_serve(span_run *own, liana__error *error)
     return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void write_report(span_run *own, liana_status status)
 {
@@ -180,7 +176,7 @@ static report read_head(const span_run *own, size_t rank)
     return head;
 }
 
-/* What a server says of a step. */
+/* A server's record of a step. */
 static liana__span_step read_step(const span_run *own, size_t rank, size_t step)
 {
     liana__span_step said;
@@ -189,7 +185,7 @@ static liana__span_step read_step(const span_run *own, size_t rank, size_t step)
     return said;
 }
 
-/* What the first server says of a worker. */
+/* The first server's record of a worker. */
 static liana__span_given read_given(const span_run *own, size_t worker)
 {
     liana__span_given given;
@@ -198,7 +194,7 @@ static liana__span_given read_given(const span_run *own, size_t worker)
     return given;
 }
 
-/* What was done of a step. A worker that died may have reached some servers only. */
+/* Counts the gradients of a step that were used. A worker that died may have reached some servers only. */
 static void count_step(const span_run *own, size_t step)
 {
     const liana__cluster *cluster = own->parts->cluster;
@@ -217,7 +213,7 @@ static void count_step(const span_run *own, size_t step)
     if (own->parts->options.synchronous || most > 0) own->outcome->done[step] = true;
 }
 
-/* A worker that is gone has used what the first server knows. */
+/* A worker that is gone has used the gradients that the first server knows. */
 static void count_worker(const span_run *own, size_t worker)
 {
     liana__span_outcome *outcome = own->outcome;

@@ -6,14 +6,14 @@
  *
  * - asynchronous: an update is one worker's gradients, which the servers apply as they come. The first server lets a
  *   worker begin when no gradient can become staler than the bound (span_gate.h).
- * - first arrivals: an update is the sum of the first so many workers' gradients. What comes later is dropped.
+ * - first arrivals: an update is the sum of the first `gradients` workers' gradients. Later ones are dropped.
  *
  * All processes call liana__span_run, and meet in it at the end. Nothing here is reproducible, but which gradients were
  * used is known, and each is used once.
  *
- * Where the cluster survives deaths, the servers go on without a worker that is gone. Without a server, and where
- * somebody has not come into the span when others have, nothing of the span stays: the servers take back what they had
- * before. */
+ * Where the cluster survives deaths, the servers go on without a worker that is gone. Without a server, and where some
+ * process has not come into the span when others have, nothing of the span stays: the servers take back their former
+ * values. */
 #ifndef LIANA_DISTRIBUTE_SPAN_H
 #define LIANA_DISTRIBUTE_SPAN_H
 
@@ -21,14 +21,14 @@
 #include "distribute/cluster/sliced_update.h"
 #include "distribute/cluster/span_counts.h"
 
-/* What a worker computes of a step. */
+/* A worker's results of a step. */
 typedef struct liana__span_share {
     liana__leaf_batch leaves; /* its own, all of them */
     int64_t count;            /* examples; 0: there are none, and nothing is computed */
     size_t num_sharing;       /* workers that have shards of the step; 0: this worker has none of it, and goes on */
 } liana__span_share;
 
-/* What the training does. Steps are counted from the span's first one. */
+/* The functions of the training. Steps are counted from the span's first one. */
 typedef struct liana__span_work {
     size_t num_steps;
     const bool *done;    /* by step: those that are not to be done again */
@@ -40,38 +40,38 @@ typedef struct liana__span_work {
     liana_status (*look)(void *user, size_t step, const float *first, liana__error *error);
     /* Its gradients were used. */
     liana_status (*end)(void *user, size_t step, const float *first, liana__error *error);
-    /* On a server: what the n-th update of the span is given, for so many examples. */
+    /* On a server: the scalars of the n-th update of the span, for `count` examples. */
     liana_status (*scalars)(void *user, size_t update, double count, float *scalars, liana__error *error);
-    /* On a server: what a sum that an input of the update reads is of, for messages. NULL: as the input is called. */
+    /* On a server: the name of a sum that an input of the update reads, for messages. NULL: as the input is called. */
     const char *(*name_sum)(void *user, const char *input);
     bool allows_non_finite; /* nobody looks for numbers that are not finite */
     void *user;
 } liana__span_work;
 
-/* What became of the gradients of one step. */
+/* The fate of the gradients of one step. */
 typedef struct liana__span_step {
     uint32_t used;      /* that its update took */
     uint32_t dropped;   /* that came when its update was over */
     uint32_t staleness; /* of asynchronous ones: updates between fetching and applying, the most on any server */
 } liana__span_step;
 
-/* What came of a span: the same in all processes. The tables are the caller's, zeros before. */
+/* The results of a span: the same in all processes. The tables are the caller's, zeros before. */
 typedef struct liana__span_outcome {
     liana__span_counts counts;
     bool undone; /* nothing of the span stays; all is to be done again, by those that are left */
     bool *done; /* by step: it was done. Not of those of workers that are gone, where an update is of one's gradients */
     liana__span_step *steps; /* by step, of all tries together that were not undone */
     bool *died;              /* by worker: it was there at the beginning, and not at the end ... */
-    int64_t *examples;       /* ... and so many of its examples were used */
+    int64_t *examples;       /* ... and this number of its examples was used */
 } liana__span_outcome;
 
-/* What the first server knows of a worker, should that not be able to say it. */
+/* The first server's record of a worker, should that not be able to tell it. */
 typedef struct liana__span_given {
     uint64_t used, dropped; /* gradients */
     int64_t examples;       /* of those used */
 } liana__span_given;
 
-/* What one process has seen of a span. */
+/* One process's record of a span. */
 typedef struct liana__span_side {
     bool broken; /* it cannot stay */
     liana__span_counts counts;
@@ -79,7 +79,7 @@ typedef struct liana__span_side {
     liana__span_given *given; /* of the first server, by worker */
 } liana__span_side;
 
-/* What computes and updates: parts of the strategy. */
+/* The parts of the strategy that compute and update. */
 typedef struct liana__span_parts {
     liana__cluster *cluster;
     liana__exchange_options options;
@@ -106,7 +106,7 @@ void liana__span_server_destroy(liana__span_server *server); /* NULL is allowed 
 liana_status liana__span_worker(const liana__span_parts *span, const liana__span_work *work, liana__span_side *side,
                                 liana__error *error) LIANA_MUST_USE;
 
-/* ---- what they say ---- */
+/* ---- messages ---- */
 
 typedef enum liana__span_request_kind {
     LIANA__SPAN_BEGIN = 1, /* to the first server: may this worker begin? */

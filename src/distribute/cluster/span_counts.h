@@ -1,4 +1,4 @@
-/* span_counts.h - what became of the gradients of workers that are not in step. */
+/* span_counts.h - the fate of the gradients of workers that are not in step. */
 #ifndef LIANA_DISTRIBUTE_SPAN_COUNTS_H
 #define LIANA_DISTRIBUTE_SPAN_COUNTS_H
 

@@ -4,6 +4,7 @@
 #include "distribute/cluster/span_wait.h"
 
 #include "base/clock.h"
+#include "distribute/transport/mailbox.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { LETTERS_EACH = 4 };
 
-/* Seconds that a server waits for a letter before it looks who is gone. */
+/* Seconds that a server waits for a letter before it looks for deaths. */
 static const double patience = 0.05;
 
 typedef struct listener {
@@ -105,7 +106,7 @@ static bool wait_for_begin(liana__span_inbox *own)
     return begun;
 }
 
-/* Who is gone is known to the server's own thread too. */
+/* The server's own thread knows the dead too. */
 static bool is_worth_telling(const liana__span_inbox *own, liana_status failed)
 {
     return failed != LIANA_UNAVAILABLE || !own->cluster->recovery;
@@ -140,16 +141,6 @@ static liana_status start(liana__span_inbox *own, size_t rank, liana__error *err
     return LIANA_OK;
 }
 
-/* For waits until a time of liana__clock. */
-static void make_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
-
 liana_status liana__span_inbox_open(liana__cluster *cluster, const bool *heard, char *const *messages, size_t size,
                                     liana__span_inbox **inbox, liana__error *error)
 {
@@ -161,7 +152,7 @@ liana_status liana__span_inbox_open(liana__cluster *cluster, const bool *heard, 
     made->size = size;
     made->capacity = LETTERS_EACH * count;
     pthread_mutex_init(&made->mutex, NULL);
-    make_condition(&made->changed);
+    liana__mailbox_condition(&made->changed);
     made->letters = calloc(made->capacity, sizeof *made->letters);
     made->listeners = calloc(count, sizeof *made->listeners);
     *inbox = made;

@@ -1,5 +1,5 @@
-/* span_inbox.h - what others send to a server, in the order in which it comes: a thread for each of them waits for its
- * requests, and one thread, the server's own, takes them out. */
+/* span_inbox.h - the messages of others to a server, in the order in which they come: a thread for each of them waits
+ * for its requests, and one thread, the server's own, takes them out. */
 #ifndef LIANA_DISTRIBUTE_SPAN_INBOX_H
 #define LIANA_DISTRIBUTE_SPAN_INBOX_H
 
@@ -15,8 +15,8 @@ typedef struct liana__span_letter {
 typedef struct liana__span_inbox liana__span_inbox;
 
 /* Starts threads for the ranks that are `heard`, which wait for liana__span_inbox_begin. Gradients of worker w come to
- * messages[w], of `size` bytes: its next ones do not come before it had a reply. Where the cluster survives deaths, who
- * is gone simply sends no more. Errors: OUT_OF_MEMORY, IO_ERROR (no thread). */
+ * messages[w], of `size` bytes: its next ones do not come before it had a reply. Where the cluster survives deaths, a
+ * dead process simply sends no more. Errors: OUT_OF_MEMORY, IO_ERROR (no thread). */
 liana_status liana__span_inbox_open(liana__cluster *cluster, const bool *heard, char *const *messages, size_t size,
                                     liana__span_inbox **inbox, liana__error *error) LIANA_MUST_USE;
 /* From now on requests of the running operation are taken in. */

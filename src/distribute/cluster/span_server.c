@@ -5,11 +5,9 @@
 
 #include "backends/host_add.h"
 #include "base/denormals.h"
+#include "base/scoped.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* What a server knows of another process: a worker, or a server that it speaks with. */
+/* A server's record of another process: a worker, or a server that it speaks with. */
 typedef struct client {
     bool heard; /* it has a part in the span */
     bool ended;
@@ -22,6 +20,7 @@ typedef struct client {
 } client;
 
 struct liana__span_server {
+    liana__arena arena; /* of the lists */
     const liana__span_parts *span;
     const liana__span_work *work;
     liana__span_side *side;
@@ -55,14 +54,9 @@ void liana__span_server_destroy(liana__span_server *server)
     liana__span_inbox_close(server->inbox);
     for (size_t i = 0; server->messages && i < server->num_workers; i++) free(server->messages[i]);
     liana__span_gate_free(&server->gate);
-    free(server->messages);
-    free(server->clients);
     free(server->room);
     free(server->values);
-    free(server->scalars);
-    free(server->numbers);
-    free(server->seen);
-    free(server->targets);
+    liana__arena_free(&server->arena);
     free(server);
 }
 
@@ -78,33 +72,30 @@ static bool has_part(const liana__span_server *own, size_t rank)
 
 static liana_status open_inbox(liana__span_server *own, size_t size, liana__error *error)
 {
-    bool *heard = calloc(own->num_ranks, sizeof *heard);
+    LIANA__SCOPED_MEMORY bool *heard = calloc(own->num_ranks, sizeof *heard);
     if (!heard) return liana__fail_memory(error, "a parameter server");
     for (size_t i = 0; i < own->num_ranks; i++) {
         heard[i] = own->clients[i].heard = has_part(own, i);
         own->num_left += heard[i];
         own->num_workers_left += heard[i] && i < own->num_workers;
     }
-    const liana_status status =
-        liana__span_inbox_open(own->span->cluster, heard, own->messages, size, &own->inbox, error);
-    free(heard);
-    return status;
+    return liana__span_inbox_open(own->span->cluster, heard, own->messages, size, &own->inbox, error);
 }
 
 static liana_status make_room(liana__span_server *own, liana__error *error)
 {
     const liana__sliced_update *update = own->span->update;
     const size_t size = liana__wire_size(own->span->format, &own->slice->map), num_steps = own->work->num_steps;
-    own->clients = calloc(own->num_ranks, sizeof *own->clients);
-    own->messages = calloc(own->num_workers, sizeof *own->messages);
+    liana__arena *arena = &own->arena;
+    own->clients = liana__arena_allocate(arena, own->num_ranks * sizeof *own->clients);
+    own->messages = liana__arena_allocate(arena, own->num_workers * sizeof *own->messages);
+    own->scalars = liana__arena_allocate(arena, update->plan->num_scalars * sizeof *own->scalars);
+    own->numbers = liana__arena_allocate(arena, own->num_ranks * sizeof *own->numbers);
+    own->seen = liana__arena_allocate(arena, own->num_workers * own->num_ranks);
+    own->targets = liana__arena_allocate(arena, num_steps * sizeof *own->targets);
     own->room = malloc((own->size + 1) * sizeof *own->room);
     own->values = malloc(liana__slice_map_bytes(&own->slice->map, LIANA__PARTS_FETCHED, update->plan->variables) + 1);
-    own->scalars = calloc(update->plan->num_scalars + 1, sizeof *own->scalars);
-    own->numbers = calloc(own->num_ranks, sizeof *own->numbers);
-    own->seen = calloc(own->num_workers, own->num_ranks);
-    own->targets = malloc(num_steps * sizeof *own->targets);
-    bool enough = own->clients && own->messages && own->room && own->values && own->scalars;
-    enough = enough && own->numbers && own->seen && own->targets;
+    bool enough = !arena->failed && own->room && own->values;
     for (size_t i = 0; enough && i < own->num_workers; i++) enough = (own->messages[i] = malloc(size + 1)) != NULL;
     if (!enough) return liana__fail_memory(error, "a parameter server");
     for (size_t i = 0; i < num_steps; i++) own->targets[i] = -1;
@@ -216,7 +207,7 @@ static liana_status check(liana__span_server *own, liana__checked what)
         name, (long long)count);
 }
 
-/* `sums` are of so many examples. Without any nothing changes, but the update counts. */
+/* `sums` are of `count` examples. Without any nothing changes, but the update counts. */
 static void apply(liana__span_server *own, int64_t count)
 {
     const bool owns = own->size > 0, checks = owns && !own->work->allows_non_finite;
@@ -262,7 +253,8 @@ static void take_slice(liana__span_server *own, size_t worker, bool adds)
     }
 }
 
-/* Adds the gradients of the running update in the order of the workers: the sum does not depend on who was first. */
+/* Adds the gradients of the running update in the order of the workers: the sum does not depend on the order of
+ * arrival. */
 static int64_t add_gradients(liana__span_server *own)
 {
     const liana__denormals before = liana__denormals_flush();
@@ -365,7 +357,7 @@ static void tell_servers(liana__span_server *own, const liana__span_request *req
     }
 }
 
-/* The first server ends last, so that the others hear who is gone. */
+/* The first server ends last, so that the others hear of deaths. */
 static void tell_end(liana__span_server *own)
 {
     const bool ends = own->is_first ? own->num_left == 0 : own->num_workers_left == 0;
@@ -427,7 +419,7 @@ static void close_exhausted_rounds(liana__span_server *own)
     if (own->num_gone) update_in_rounds(own);
 }
 
-/* Of the first server: the first so many are taken. */
+/* Of the first server: the first ones are taken, up to the number of the options. */
 static void decide(liana__span_server *own, size_t worker)
 {
     client *one = &own->clients[worker];
@@ -494,7 +486,7 @@ static void look_at_worker(liana__span_server *own, size_t worker)
     if (is_over) end_client(own, worker);
 }
 
-/* Who is gone; without another server the span cannot stay. */
+/* Looks for deaths; without another server the span cannot stay. */
 static void look_around(liana__span_server *own)
 {
     liana__cluster *cluster = own->span->cluster;

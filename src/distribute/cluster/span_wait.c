@@ -9,13 +9,12 @@ void liana__span_look(liana__cluster *cluster, double *last)
     const double now = liana__clock_seconds();
     if (!cluster->recovery || now < *last + LIANA__BETWEEN_LOOKS) return;
     *last = now;
-    const bool any = liana__members_look(cluster);
-    (void)any; /* who it is, is asked one by one */
+    (void)!liana__members_look(cluster); /* who is gone, is asked one by one */
 }
 
 bool liana__span_is_gone(const liana__cluster *cluster, size_t rank)
 {
-    return cluster->recovery && cluster->recovery->is_dead[rank];
+    return cluster->recovery && cluster->recovery->ranks[rank].is_dead;
 }
 
 bool liana__span_is_called_back(liana__cluster *cluster)
@@ -24,13 +23,13 @@ bool liana__span_is_called_back(liana__cluster *cluster)
     if (!recovery) return false;
     const bool is_called = liana__members_call_back(cluster, recovery->position);
     if (is_called) liana__members_pass_on(cluster);
-    return is_called || recovery->is_dead[cluster->place.rank];
+    return is_called || recovery->ranks[cluster->place.rank].is_dead;
 }
 
 liana_status liana__span_receive(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                  void *data, size_t size, bool *lost, liana__error *error)
 {
-    /* Looking changes only what this process knows of the others. */
+    /* Looking changes only this process's knowledge of the others. */
     liana__cluster *own = (liana__cluster *)(uintptr_t)cluster;
     const liana__message_key key = liana__cluster_key(cluster, kind, part);
     if (!cluster->recovery) return liana__cluster_receive(cluster, from, kind, part, data, size, error);

@@ -15,11 +15,11 @@ liana_status liana__span_receive(const liana__cluster *cluster, size_t from, lia
 liana_status liana__span_listen(const liana__cluster *cluster, size_t from, liana__cluster_message kind, size_t part,
                                 void *data, size_t size, const atomic_bool *ends, liana__error *error) LIANA_MUST_USE;
 
-/* Looks who is gone, at most every few hundredths of a second: for those who have no time to wait. */
+/* Looks for deaths, at most every few hundredths of a second: for callers that have no time to wait. */
 void liana__span_look(liana__cluster *cluster, double *last);
 /* As far as the last look has shown. False where the cluster does not survive deaths. */
 bool liana__span_is_gone(const liana__cluster *cluster, size_t rank);
-/* Whether the span cannot go on: this process is taken for dead, or somebody who has not come into the span needs all
+/* Whether the span cannot go on: this process is taken for dead, or a process that has not come into the span needs all
  * others. They are told. */
 bool liana__span_is_called_back(liana__cluster *cluster);
 

@@ -74,7 +74,7 @@ const float *liana__wire_read_part(const liana__wire_format *format, const liana
     if (is_short(format, part)) {
         widen((const uint16_t *)(const void *)bytes, (size_t)(part->end - part->begin), room);
     } else {
-        /* What lies before it may have made it unaligned. */
+        /* The bytes before it may have made it unaligned. */
         memcpy(room, bytes, liana__wire_part_size(format, part));
     }
     return room;

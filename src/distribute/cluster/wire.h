@@ -1,7 +1,7 @@
 /* wire.h - slices of sums as messages: in float32, or gradients in bfloat16.
  *
  * In bfloat16 each gradient of a block is rounded to nearest even, once, whether or not it travels: an owner does the
- * same with its own blocks. So the sums depend on the blocks, and not on who owns what. Statistics stay float32. */
+ * same with its own blocks. So the sums depend on the blocks, and not on their owners. Statistics stay float32. */
 #ifndef LIANA_DISTRIBUTE_WIRE_H
 #define LIANA_DISTRIBUTE_WIRE_H
 
@@ -33,7 +33,7 @@ char *liana__wire_pack_part(const liana__wire_format *format, const liana__slice
 /* One part of a message, at *from, which goes on to the next one: its floats, in the message or widened into `room`. */
 const float *liana__wire_read_part(const liana__wire_format *format, const liana__slice_part *part, const char **from,
                                    float *room);
-/* What the receiver of a part would read, whose floats are here: they themselves, or in `room`. */
+/* The floats of a part as its receiver would read them: the floats themselves, or in `room`. */
 const float *liana__wire_round_part(const liana__wire_format *format, const liana__slice_part *part,
                                     const float *floats, float *room);
 /* An owner's slice of a block, whose sum s begins at offsets[s]. */

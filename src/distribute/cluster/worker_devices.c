@@ -1,4 +1,4 @@
-/* How many devices a process of a cluster computes on, and what it sends gradients in. */
+/* How many devices a process of a cluster computes on, and the type of the gradients that it sends. */
 #include "distribute/cluster/worker_devices.h"
 
 #include <stddef.h>

@@ -4,6 +4,7 @@
 #include "base/choice.h"
 #include "base/named.h"
 #include "base/other_names.h"
+#include "base/scoped.h"
 #include "distribute/cluster/cluster.h"
 #include "distribute/cluster/wire.h"
 #include "formats/yaml.h"
@@ -60,14 +61,12 @@ liana_status liana__strategy_cluster(liana_context *context, const liana_strateg
 {
     *cluster = NULL;
     if (!options->name) return LIANA_OK;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__strategy_choice choice;
-    /* What is wrong with the options is said where they are used. */
+    /* A fault of the options is told where they are used. */
     const bool is_known = liana__strategy_of(options, &arena, &choice, NULL) == LIANA_OK;
-    const liana__strategy *strategy = is_known ? choice.strategy : NULL;
-    liana__arena_free(&arena);
-    if (!strategy || !strategy->needs_cluster) return LIANA_OK;
-    return liana__cluster_require(context, strategy->name, cluster, error);
+    if (!is_known || !choice.strategy->needs_cluster) return LIANA_OK;
+    return liana__cluster_require(context, choice.strategy->name, cluster, error);
 }
 
 _Static_assert(LIANA_BIND_NODES == (int)LIANA__BIND_NODES && LIANA_BIND_CORES == (int)LIANA__BIND_CORES,

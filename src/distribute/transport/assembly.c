@@ -1,4 +1,4 @@
-/* Puts the pieces of a message together. What is read comes from a network: nothing in it is believed. */
+/* Puts the pieces of a message together. Its input comes from a network: nothing in it is believed. */
 #include "distribute/transport/frame.h"
 #include "distribute/transport/service.h"
 

@@ -1,4 +1,4 @@
-/* Places in a cluster that numbered processes have: RANK, mpirun, srun; and what all sources need. */
+/* Places in a cluster that numbered processes have: RANK, mpirun, srun; and the common code of all sources. */
 #include "distribute/transport/cluster_found.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* cluster_found.h - what one source says about this process's place in a cluster; see cluster_read.h. */
+/* cluster_found.h - one source's facts about this process's place in a cluster; see cluster_read.h. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_FOUND_H
 #define LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_FOUND_H
 

@@ -1,4 +1,4 @@
-/* cluster_keys.h - the secret of a cluster: who holds it gets in, and nobody else reads what is sent.
+/* cluster_keys.h - the secret of a cluster: its holders get in, and nobody else reads their messages.
  *
  * A cluster has one secret, a CURVE25519 key in the file cluster.secret of a folder of mode 0700. Every process uses it
  * at both ends of its connections; each connection then has session keys of its own. docs/cluster.md says why there is
@@ -26,8 +26,8 @@ liana_status liana__cluster_keys_read(const char *folder, liana__cluster_keys *k
 /* Overwrites them. */
 void liana__cluster_keys_forget(liana__cluster_keys *keys);
 
-/* Fails with INVALID_CONFIG unless the folder belongs to this user and nobody else may enter it. `what` is for the
- * message: "the folder of keys". */
+/* Fails with INVALID_CONFIG unless the folder belongs to this user and nobody else may enter it. `what` names the
+ * folder in the message: "the folder of keys". */
 liana_status liana__check_private_folder(const char *folder, const char *what, liana__error *error) LIANA_MUST_USE;
 
 #endif

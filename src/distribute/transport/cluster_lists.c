@@ -166,26 +166,24 @@ static liana_status add_strings(const liana__cluster_reader *reader, const char 
 
 static liana_status read_task(const liana__cluster_reader *reader, const char *task, liana__cluster_found *found)
 {
-    size_t length = strcspn(task, ":");
+    const struct {
+        const char *name;
+        size_t count, first; /* of tasks, and the rank of the first */
+    } kinds[] = {{"chief", 1, 0},
+                 {"worker", found->num_workers, 0},
+                 {"server", found->num_servers, found->num_workers},
+                 {"evaluator", SIZE_MAX, 0}};
+    const size_t length = strcspn(task, ":");
     const char *index = task[length] ? task + length + 1 : "0";
     char *end = NULL;
-    unsigned long number = *index >= '0' && *index <= '9' ? strtoul(index, &end, 10) : 0;
-    bool is_number = end && *end == '\0';
+    const unsigned long number = *index >= '0' && *index <= '9' ? strtoul(index, &end, 10) : 0;
+    const bool is_number = end && *end == '\0';
     found->has_rank = true;
-    if (is_number && length == 5 && memcmp(task, "chief", 5) == 0 && number == 0) {
-        found->rank = 0;
-        return LIANA_OK;
-    }
-    if (is_number && length == 6 && memcmp(task, "worker", 6) == 0 && number < found->num_workers) {
-        found->rank = number;
-        return LIANA_OK;
-    }
-    if (is_number && length == 6 && memcmp(task, "server", 6) == 0 && number < found->num_servers) {
-        found->rank = found->num_workers + number;
-        return LIANA_OK;
-    }
-    if (is_number && strncmp(task, "evaluator", 9) == 0 && length == 9) {
-        found->is_evaluator = true;
+    for (size_t i = 0; is_number && i < sizeof kinds / sizeof *kinds; i++) {
+        const bool is_kind = strlen(kinds[i].name) == length && memcmp(task, kinds[i].name, length) == 0;
+        if (!is_kind || number >= kinds[i].count) continue;
+        found->is_evaluator = kinds[i].count == SIZE_MAX;
+        if (!found->is_evaluator) found->rank = kinds[i].first + number;
         return LIANA_OK;
     }
     return liana__fail(

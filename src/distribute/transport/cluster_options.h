@@ -5,11 +5,11 @@
 #include "base/field.h"
 
 typedef struct liana__cluster_options {
-    const char *transport;  /* NULL: what has started the processes says */
+    const char *transport;  /* NULL: the starter of the processes decides */
     liana__strings workers; /* addresses; the first one is the chief's */
     liana__strings servers;
     const char *task;    /* "chief", "worker:1", "server:0"; NULL: the environment says */
-    int64_t num_servers; /* of processes that others number (mpirun, srun, RANK): the last so many are servers */
+    int64_t num_servers; /* of processes that others number (mpirun, srun, RANK): the last `num_servers` are servers */
     const char *keys;
     const char *mpi; /* "openmpi" or "mpich"; NULL: the one that has started the processes */
     double timeout, heartbeat, lease;

@@ -1,4 +1,4 @@
-/* cluster_place.h - who this process is in a cluster, and where the others are.
+/* cluster_place.h - the place of this process in a cluster, and the addresses of the others.
  *
  * cluster_read.h reads it from the configuration and the environment. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_PLACE_H
@@ -20,7 +20,7 @@ typedef enum liana__cluster_role {
 typedef struct liana__cluster_round {
     uint64_t number;
     size_t chief;       /* the rank of the worker that leads; not always the first one */
-    const bool *absent; /* by rank: who does not belong to it; NULL: all do */
+    const bool *absent; /* by rank: it does not belong to the cluster; NULL: all do */
 } liana__cluster_round;
 
 /* Ranks: the chief, the other workers, then the parameter servers. */

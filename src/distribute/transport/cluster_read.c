@@ -1,11 +1,11 @@
-/* Asks all sources who this process is, and holds them to the same answer. */
+/* Asks all sources for the place of this process, and holds them to the same answer. */
 #include "distribute/transport/cluster_read.h"
 
 #include "distribute/transport/cluster_found.h"
 
 #include <string.h>
 
-/* ---- what the sources say ---- */
+/* ---- facts of the sources ---- */
 
 enum { NUM_LISTS = 3, NUM_SOURCES = 4 };
 typedef liana_status (*find_function)(const liana__cluster_reader *reader, liana__cluster_found *found);
@@ -25,7 +25,7 @@ static liana_status fail_differ(const liana__cluster_reader *reader, const liana
                        b->num_servers);
 }
 
-/* Completes `first` with what `next` knows besides, or fails where they contradict each other. */
+/* Completes `first` with facts that only `next` has, or fails where they contradict each other. */
 static liana_status merge(const liana__cluster_reader *reader, liana__cluster_found *first,
                           const liana__cluster_found *next)
 {

@@ -1,11 +1,11 @@
-/* cluster_read.h - finds out who this process is in a cluster: from the configuration and the environment. */
+/* cluster_read.h - finds the place of this process in a cluster: from the configuration and the environment. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_READ_H
 #define LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_READ_H
 
 #include "distribute/transport/cluster_options.h"
 #include "distribute/transport/cluster_place.h"
 
-/* Who this process is. These are looked at, in this order:
+/* The place of this process. These are looked at, in this order:
  *
  *   LIANA_CLUSTER            set by `liana launch`
  *   cluster.workers          and cluster.task (or the rank that one of the others says)
@@ -15,8 +15,8 @@
  *   SLURM_PROCID ...         srun's
  *
  * Of the first four all that are there must agree. If none is there, or the cluster has one process, place->transport
- * is NULL. `options` may be NULL. All is in the arena or borrowed. Errors: INVALID_CONFIG with what was found and what
- * was expected; OUT_OF_MEMORY. */
+ * is NULL. `options` may be NULL. All is in the arena or borrowed. Errors: INVALID_CONFIG with the value found and the
+ * value expected; OUT_OF_MEMORY. */
 liana_status liana__cluster_place_read(const liana__cluster_options *options, liana__get_variable get, void *user,
                                        liana__arena *arena, liana__cluster_place *place, liana__error *error)
     LIANA_MUST_USE;

@@ -1,6 +1,10 @@
 /* The part of a transport that does not depend on how bytes travel. */
 #include "distribute/transport/endpoint.h"
 
+#include "base/thread_start.h"
+
+#include <string.h>
+
 static liana__endpoint *own_of(const liana__transport_instance *instance)
 {
     return (liana__endpoint *)(uintptr_t)instance;
@@ -74,7 +78,7 @@ bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, lian
     return from < own->num_ranks && liana__mailbox_peek(own->mailbox, from, key, size);
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__endpoint_is_gone(const liana__transport_instance *instance, size_t rank)
 {
@@ -92,4 +96,13 @@ void liana__endpoint_counters(const liana__transport_instance *instance, liana__
     const liana__endpoint *own = own_of(instance);
     *counters =
         (liana__transport_counters){own->messages_sent, own->bytes_sent, own->messages_received, own->bytes_received};
+}
+
+/* ---- the thread ---- */
+
+liana_status liana__endpoint_start_thread(pthread_t *thread, void *(*run)(void *user), void *user, liana__error *error)
+{
+    const int code = liana__thread_start(thread, run, user);
+    if (code == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
 }

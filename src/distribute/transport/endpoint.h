@@ -1,4 +1,4 @@
-/* endpoint.h - what the transports that keep messages in a mailbox have in common: all but how bytes travel.
+/* endpoint.h - the common part of the transports that keep messages in a mailbox: all but how bytes travel.
  *
  * Such a transport's struct begins with a liana__endpoint, and its table has LIANA__ENDPOINT_QUESTIONS. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_ENDPOINT_H
@@ -7,6 +7,7 @@
 #include "distribute/transport/frame.h"
 #include "distribute/transport/mailbox.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct liana__endpoint {
@@ -46,6 +47,10 @@ bool liana__endpoint_peek(liana__transport_instance *instance, size_t from, lian
 bool liana__endpoint_is_gone(const liana__transport_instance *instance, size_t rank);
 void liana__endpoint_set_generation(liana__transport_instance *instance, uint64_t generation, const bool *members);
 void liana__endpoint_counters(const liana__transport_instance *instance, liana__transport_counters *counters);
+
+/* Starts a thread for messages, which no signal reaches: they are the main thread's affair. Errors: OUT_OF_MEMORY. */
+liana_status liana__endpoint_start_thread(pthread_t *thread, void *(*run)(void *user), void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 /* All of them but `receive`. */
 #define LIANA__ENDPOINT_QUESTIONS                                     \

@@ -1,4 +1,4 @@
-/* Writes and reads frames and greetings. What is read comes from a network: nothing in it is believed. */
+/* Writes and reads frames and greetings. Its input comes from a network: nothing in it is believed. */
 #include "distribute/transport/frame.h"
 
 #include "base/little_endian.h"

@@ -1,4 +1,4 @@
-/* frame.h - what goes over a wire between two processes of a cluster: a header of fixed size, and bytes.
+/* frame.h - the frames on a wire between two processes of a cluster: a header of fixed size, and bytes.
  *
  * A message is cut into pieces, so that a heartbeat never waits for a large one. Each piece is a frame. The header is
  * little-endian. docs/design/transports.md has the table of its fields. */
@@ -17,7 +17,7 @@ enum {
 };
 
 typedef enum liana__frame_kind {
-    LIANA__FRAME_HELLO = 1, /* a greeting: who I am */
+    LIANA__FRAME_HELLO = 1, /* a greeting: my place */
     LIANA__FRAME_WELCOME,   /* your greeting has come, and fits */
     LIANA__FRAME_REFUSAL,   /* your greeting does not fit: the text says why */
     LIANA__FRAME_TABLE,     /* from the master: the addresses of all, a line each */
@@ -53,8 +53,8 @@ void liana__frame_write(const liana__frame *frame, uint8_t *header);
 liana_status liana__frame_read(const uint8_t *bytes, size_t size, liana__frame *frame, liana__error *error)
     LIANA_MUST_USE;
 
-/* The contents of a TABLE: takes the next address, a line, off the front of *text. False: there is none, or it is
- * none. */
+/* The contents of a TABLE: takes the next address, a line, off the front of *text. False: there is none, or it is no
+ * address. */
 enum { LIANA__FRAME_ADDRESS = 256 };
 bool liana__frame_next_address(const char **text, const char *end, char address[LIANA__FRAME_ADDRESS]);
 
@@ -74,7 +74,7 @@ size_t liana__greeting_write(const liana__greeting *greeting, char text[LIANA__G
 liana_status liana__greeting_read(const uint8_t *bytes, size_t size, liana__greeting *greeting, liana__error *error)
     LIANA_MUST_USE;
 
-/* The contents of an INVITE: a round of so many processes. Errors: OUT_OF_MEMORY. */
+/* The contents of an INVITE: a round of `num_ranks` processes. Errors: OUT_OF_MEMORY. */
 liana_status liana__invitation_write(const struct liana__cluster_round *round, size_t num_ranks, liana__text *text,
                                      liana__error *error) LIANA_MUST_USE;
 /* `absent` has room for num_ranks. Errors: INVALID_DATA. */

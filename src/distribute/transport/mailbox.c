@@ -39,7 +39,6 @@ typedef struct neighbour {
 
 struct liana__mailbox {
     pthread_mutex_t mutex;
-    pthread_condattr_t monotonic;
     mail *buckets[NUM_BUCKETS];
     neighbour *neighbours;
     size_t num_ranks;
@@ -122,8 +121,6 @@ liana_status liana__mailbox_create(size_t num_ranks, size_t max_kept, liana__mai
     own->num_ranks = num_ranks;
     own->max_kept = max_kept ? max_kept : liana__machine_memory() / 4;
     pthread_mutex_init(&own->mutex, NULL);
-    pthread_condattr_init(&own->monotonic);
-    pthread_condattr_setclock(&own->monotonic, CLOCK_MONOTONIC);
     keep_memory();
     *mailbox = own;
     return LIANA_OK;
@@ -135,7 +132,6 @@ void liana__mailbox_destroy(liana__mailbox *mailbox)
     for (size_t i = 0; i < NUM_BUCKETS; i++) {
         while (mailbox->buckets[i]) discard(mailbox, mailbox->buckets[i]);
     }
-    pthread_condattr_destroy(&mailbox->monotonic);
     pthread_mutex_destroy(&mailbox->mutex);
     free(mailbox->neighbours);
     free(mailbox);
@@ -303,7 +299,7 @@ static liana_status wait_for(liana__mailbox *mailbox, mail *item, double deadlin
     return LIANA_OK;
 }
 
-/* A thread gives up. What has come stays for the next one that asks, in memory of its own. */
+/* A thread gives up. A message that has come stays for the next one that asks, in memory of its own. */
 static void give_up(liana__mailbox *mailbox, mail *item)
 {
     while (item->filling) pthread_cond_wait(item->changed, &mailbox->mutex);
@@ -346,11 +342,20 @@ static liana_status hand_over(liana__mailbox *mailbox, mail *item, const liana__
                        found, size);
 }
 
+void liana__mailbox_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 static liana_status await_mail(liana__mailbox *mailbox, mail *item, const liana__receipt *wanted, double deadline,
                                liana__error *error)
 {
     pthread_cond_t changed;
-    pthread_cond_init(&changed, &mailbox->monotonic);
+    liana__mailbox_condition(&changed);
     item->awaited = true;
     item->changed = &changed;
     item->wanted = wanted->data;
@@ -392,7 +397,7 @@ bool liana__mailbox_peek(liana__mailbox *mailbox, size_t from, liana__message_ke
     return found;
 }
 
-/* ---- who is there ---- */
+/* ---- presence ---- */
 
 bool liana__mailbox_is_gone(liana__mailbox *mailbox, size_t rank)
 {

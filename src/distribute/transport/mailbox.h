@@ -7,6 +7,8 @@
 
 #include "distribute/transport/transport.h"
 
+#include <pthread.h>
+
 typedef struct liana__mailbox liana__mailbox;
 
 /* A piece of a message. */
@@ -17,7 +19,7 @@ typedef struct liana__mail_piece {
     uint64_t offset; /* pieces of a message come in order */
     const void *bytes;
     size_t num_bytes;
-    liana__message_memory *memory; /* NULL, or what holds the bytes, and may be taken over: it is zeros then */
+    liana__message_memory *memory; /* NULL, or the bytes' memory, which may be taken over: it is zeros then */
 } liana__mail_piece;
 
 /* `max_kept`: bytes of messages that nobody waits for; 0: a quarter of the machine's memory. */
@@ -47,5 +49,8 @@ void liana__mailbox_set_gone(liana__mailbox *mailbox, size_t rank, const char *r
  * wait, and is called by the transport's thread. */
 void liana__mailbox_interrupt(liana__mailbox *mailbox);
 void liana__mailbox_wake(liana__mailbox *mailbox);
+
+/* A condition for waits until a time of liana__clock. */
+void liana__mailbox_condition(pthread_cond_t *condition);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/scoped.h"
 #include "distribute/transport/cluster_keys.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/transport.h"
@@ -44,9 +45,10 @@ static double cpu_seconds(void)
 
 liana_status liana__copy_cost_measure(double *copied, liana__error *error)
 {
-    char *from = malloc(COPIED), *to = malloc(COPIED);
+    LIANA__SCOPED_MEMORY char *from = malloc(COPIED), *to = malloc(COPIED);
     double best = 0;
-    for (int i = 0; from && to && i < COPY_TURNS; i++) {
+    if (!from || !to) return liana__fail_memory(error, "measuring the memory");
+    for (int i = 0; i < COPY_TURNS; i++) {
         memset(from, i, COPIED / 64);
         const double begin = liana__clock_seconds();
         memcpy(to, from, COPIED);
@@ -54,11 +56,8 @@ liana_status liana__copy_cost_measure(double *copied, liana__error *error)
         /* The first turn also gets the memory from the system. */
         if (i == 1 || (i > 1 && seconds < best)) best = seconds;
     }
-    const bool made = from && to;
     *copied = best / COPIED;
-    free(from);
-    free(to);
-    return made ? LIANA_OK : liana__fail_memory(error, "measuring the memory");
+    return LIANA_OK;
 }
 
 /* ---- messages ---- */
@@ -126,8 +125,8 @@ static void *run_side(void *user)
     return NULL;
 }
 
-/* A port that nobody listens on. As long as *file is open the system gives it to nobody who asks for any port.
- * libzmq can listen on it, since both sockets may share the address. */
+/* A port that nobody listens on. As long as *file is open the system gives its port to no process that asks for any
+ * port. libzmq can listen on it, since both sockets may share the address. */
 static liana_status find_port(char text[PORT_TEXT], int *file, liana__error *error)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -151,16 +150,14 @@ typedef struct held_ports {
 
 static liana_status hold_ports(held_ports *ports, size_t count, liana__error *error)
 {
-    ports->count = 0;
-    liana_status status = LIANA_OK;
-    while (status == LIANA_OK && ports->count < count) {
-        status = find_port(ports->texts[ports->count], &ports->files[ports->count], error);
-        ports->count++;
+    while (ports->count < count) {
+        const size_t i = ports->count++;
+        LIANA_TRY(find_port(ports->texts[i], &ports->files[i], error));
     }
-    return status;
+    return LIANA_OK;
 }
 
-static void give_ports_back(held_ports *ports)
+static void held_ports_free(held_ports *ports)
 {
     for (size_t i = 0; i < ports->count; i++) {
         if (ports->files[i] >= 0) close(ports->files[i]);
@@ -211,11 +208,9 @@ static liana_status measure_at(const held_ports *ports, const char *keys, side s
 
 static liana_status measure_among(size_t count, const char *keys, side sides[MORE], liana__error *error)
 {
-    held_ports ports;
-    liana_status status = hold_ports(&ports, count, error);
-    if (status == LIANA_OK) status = measure_at(&ports, keys, sides, error);
-    give_ports_back(&ports);
-    return status;
+    LIANA__SCOPED(held_ports) ports = {.count = 0};
+    LIANA_TRY(hold_ports(&ports, count, error));
+    return measure_at(&ports, keys, sides, error);
 }
 
 static liana_status measure_with(const char *keys, liana__message_cost *cost, liana__error *error)
@@ -241,8 +236,6 @@ liana_status liana__message_cost_measure(liana__message_cost *cost, liana__error
     if (!mkdtemp(folder)) return liana__fail(error, LIANA_IO_ERROR, "cannot make a temporary folder '%s'", folder);
     liana_status status = liana__cluster_keys_make(folder, error);
     if (status == LIANA_OK) status = measure_with(folder, cost, error);
-    liana__error ignored;
-    const liana_status removed = liana__folder_remove(folder, &ignored);
-    (void)removed; /* a folder that stays is in the way of nobody */
+    (void)!liana__folder_remove(folder, NULL); /* one that stays is in the way of nobody */
     return status;
 }

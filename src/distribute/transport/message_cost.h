@@ -1,4 +1,4 @@
-/* message_cost.h - what messages between processes cost this machine's processors, measured. */
+/* message_cost.h - the cost of messages between processes for this machine's processors, measured. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_MESSAGE_COST_H
 #define LIANA_DISTRIBUTE_TRANSPORT_MESSAGE_COST_H
 
@@ -15,7 +15,7 @@ typedef struct liana__message_cost {
 /* Sends messages over the transport `zmq` from this process to itself, for about a second. Errors: those of the
  * transport; UNIMPLEMENTED without libzmq. */
 liana_status liana__message_cost_measure(liana__message_cost *cost, liana__error *error) LIANA_MUST_USE;
-/* The copies alone: where a network's own hardware moves what is sent (mpi). */
+/* The copies alone: where a network's own hardware moves messages (mpi). */
 liana_status liana__copy_cost_measure(double *copied, liana__error *error) LIANA_MUST_USE;
 
 #endif

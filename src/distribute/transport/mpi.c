@@ -12,7 +12,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +22,9 @@
 #include <unistd.h>
 
 /* MPI cannot wake a thread, so the thread looks again and again: without a pause while something happens and somebody
- * waits, then with longer and longer ones. Where nobody waits, each look takes time from what is computed on this core,
- * and nothing hangs on it: who begins to wait wakes the thread. Only a network wants to be fed while a message is on
- * its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
+ * waits, then with longer and longer ones. Where nobody waits, each look takes time from computing on this core, and
+ * nothing hangs on it: a thread that begins to wait wakes this one. Only a network wants to be fed while a message is
+ * on its way; in one machine's memory a message is taken in one piece. Nanoseconds. */
 enum {
     BUSY_LOOKS = 200,
     SHORTEST_PAUSE = 5 * 1000,
@@ -78,9 +77,7 @@ static transport *own_of(const liana__transport_instance *instance)
 
 static void wake_thread(const transport *own)
 {
-    static const uint64_t one = 1;
-    ssize_t written = write(own->wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(own->wake, 1);
 }
 
 static void free_transport(transport *own)
@@ -169,7 +166,7 @@ static void take_frame(transport *own, size_t from, const uint8_t *bytes, size_t
     }
 }
 
-/* This thread looks for messages first, so most of what the dead have sent has come. */
+/* This thread looks for messages first, so most messages of the dead have come. */
 static void note_deaths(transport *own)
 {
     char reason[128];
@@ -198,7 +195,7 @@ static uint8_t *make_room(void)
     return malloc(LIANA__FRAME_HEADER + LIANA__FRAME_PIECE);
 }
 
-/* What may be kept gets memory of its own; small messages are copied out of own->room. */
+/* A message that may be kept gets memory of its own; small messages are copied out of own->room. */
 static int take_message_of(transport *own, size_t from, void *message, size_t size)
 {
     uint8_t *bytes = size >= LEAST_OWN ? malloc(size) : NULL;
@@ -275,8 +272,8 @@ static void say_hello(transport *own)
     const liana__outgoing whole = liana__outgoing_of((liana__message_key){0}, &part, 1);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         const outgoing_piece piece = {&whole, 0, whole.size};
-        const bool said = i == own->base.rank || send_kind(own, i, LIANA__FRAME_HELLO, &piece, NULL) == LIANA_OK;
-        (void)said; /* without it a death is noticed later, by the launcher */
+        /* Without it a death is noticed later, by the launcher. */
+        if (i != own->base.rank) (void)!send_kind(own, i, LIANA__FRAME_HELLO, &piece, NULL);
     }
 }
 
@@ -373,17 +370,6 @@ static liana_status wait_for_start(transport *own, const liana__cluster_place *p
         place->timeout, place->num_workers + place->num_servers, place->source);
 }
 
-static liana_status start_thread(transport *own, liana__error *error)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) return LIANA_OK;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
-}
-
 static liana_status make_parts(transport *own, const liana__cluster_place *place, liana__error *error)
 {
     LIANA_TRY(liana__mpi_load(place->library ? place->library : "openmpi", &own->module, error));
@@ -392,13 +378,12 @@ static liana_status make_parts(transport *own, const liana__cluster_place *place
     own->left = calloc(own->base.num_ranks, sizeof *own->left);
     own->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!own->left || own->wake < 0) return liana__fail_memory(error, "the other processes");
-    return start_thread(own, error);
+    return liana__endpoint_start_thread(&own->thread, thread_main, own, error);
 }
 
 static liana_status open_transport(const liana__cluster_place *place, liana__transport_instance **instance,
                                    liana__error *error)
 {
-    pthread_condattr_t monotonic;
     *instance = NULL;
     transport *own = calloc(1, sizeof *own);
     if (!own) return liana__fail_memory(error, "the other processes");
@@ -406,10 +391,7 @@ static liana_status open_transport(const liana__cluster_place *place, liana__tra
     own->base.num_ranks = place->num_workers + place->num_servers;
     own->wake = -1;
     pthread_mutex_init(&own->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&own->opened, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    liana__mailbox_condition(&own->opened);
     liana_status status = make_parts(own, place, error);
     if (status != LIANA_OK) {
         free_transport(own);

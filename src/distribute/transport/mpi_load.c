@@ -1,6 +1,7 @@
-/* Finds the module for an MPI library beside liana's own files. */
+/* Finds the module for an MPI library next to liana's own files. */
 #include "distribute/transport/mpi_load.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -23,8 +24,8 @@ static void *load_file(const char *path, liana__text *reasons)
     return handle;
 }
 
-/* In the build folder they lie beside the library; installed, in liana/ beside the library, which the static program
- * finds from its own folder. */
+/* In the build folder they lie next to the library; installed, in liana/ there, which the static program finds from its
+ * own folder. */
 static void *search(const char *library, liana__text *reasons)
 {
     static const char *const places[] = {"", "liana/", LIANA_MODULES_FROM_BIN "/"};
@@ -51,7 +52,7 @@ static void *search(const char *library, liana__text *reasons)
 
 liana_status liana__mpi_load(const char *library, const liana__mpi_module **module, liana__error *error)
 {
-    liana__text reasons = {0};
+    LIANA__SCOPED(liana__text) reasons = {0};
     *module = NULL;
     if (strcmp(library, "openmpi") != 0 && strcmp(library, "mpich") != 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG, "cluster.mpi: found '%.60s', expected openmpi or mpich",
@@ -61,15 +62,12 @@ liana_status liana__mpi_load(const char *library, const liana__mpi_module **modu
     const liana__mpi_module *found = handle ? dlsym(handle, LIANA__MPI_MODULE_NAME) : NULL;
     if (found && found->version == LIANA__MPI_MODULE_VERSION && strcmp(found->library, library) == 0) {
         *module = found;
-    } else {
-        if (handle) liana__text_add(&reasons, "; it is of another version of liana, or of another MPI");
-        liana__fail(
-            error, LIANA_UNIMPLEMENTED,
-            "the module liana_%s.so for this MPI cannot be loaded; it is built where the MPI's headers are (Debian: "
-            "%s)%s",
-            library, strcmp(library, "mpich") == 0 ? "libmpich-dev" : "libopenmpi-dev",
-            reasons.data ? reasons.data : "");
+        return LIANA_OK;
     }
-    liana__text_free(&reasons);
-    return *module ? LIANA_OK : LIANA_UNIMPLEMENTED;
+    if (handle) liana__text_add(&reasons, "; it is of another version of liana, or of another MPI");
+    return liana__fail(
+        error, LIANA_UNIMPLEMENTED,
+        "the module liana_%s.so for this MPI cannot be loaded; it is built where the MPI's headers are (Debian: "
+        "%s)%s",
+        library, strcmp(library, "mpich") == 0 ? "libmpich-dev" : "libopenmpi-dev", reasons.data ? reasons.data : "");
 }

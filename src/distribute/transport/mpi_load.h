@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "distribute/transport/mpi_module.h"
 
-/* `library` is "openmpi" or "mpich". The module stays loaded. It is looked for beside the library or program that this
- * code is in, and where it is installed; LIANA_MPI_MODULE names a file instead. Errors: INVALID_CONFIG for another
- * library; UNIMPLEMENTED with the places and reasons. */
+/* `library` is "openmpi" or "mpich". The module stays loaded. It is looked for in the folder of the library or program
+ * that this code is in, and where it is installed; LIANA_MPI_MODULE names a file instead. Errors: INVALID_CONFIG for
+ * another library; UNIMPLEMENTED with the places and reasons. */
 liana_status liana__mpi_load(const char *library, const liana__mpi_module **module, liana__error *error) LIANA_MUST_USE;
 
 #endif

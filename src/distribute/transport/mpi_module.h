@@ -1,4 +1,4 @@
-/* mpi_module.h - what liana calls of an MPI library: the table that a loadable module has.
+/* mpi_module.h - the calls of an MPI library: the table that a loadable module has.
  *
  * Open MPI and MPICH differ in their binary interface, so one module for each is compiled from module/mpi_module.c, and
  * the one that fits is loaded. A module knows nothing of liana. All functions are called by one thread. */
@@ -20,7 +20,7 @@ typedef struct liana__mpi_module {
     int (*init)(int *rank, int *size, bool *is_one_machine);
     /* Begins to send bytes, which must stay as they are until `is_done` says so, once. */
     int (*send)(const void *bytes, size_t size, int to, void **request);
-    /* Whether a message has come: *message is NULL, or what `take` needs to receive it. Never waits. */
+    /* Whether a message has come: *message is NULL, or the handle with which `take` receives it. Never waits. */
     int (*look)(int *from, size_t *size, void **message);
     /* Begins to receive it, until `is_done` says that all of it is there, once. It may never be: the sender may die. */
     int (*take)(void *message, void *bytes, size_t size, void **request);

@@ -1,8 +1,8 @@
 /* process_watch.h - notices the deaths of processes on this machine.
  *
  * Over shared memory no MPI notices that a neighbour is dead, and not every launcher ends the others. So each process
- * tells the others what it is called here, and who is on the same machine watches it (pidfd_open). One thread makes all
- * calls. */
+ * tells the others its name on this machine, and the others on the same machine watch it (pidfd_open). One thread makes
+ * all calls. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_PROCESS_WATCH_H
 #define LIANA_DISTRIBUTE_TRANSPORT_PROCESS_WATCH_H
 
@@ -22,7 +22,8 @@ liana_status liana__process_watch_create(size_t num_ranks, liana__process_watch 
 /* NULL: nothing. */
 void liana__process_watch_destroy(liana__process_watch *watch);
 
-/* What the others are to add: text of this machine, its namespace of processes and this process. Returns its length. */
+/* The name to give the others: text of this machine, its namespace of processes and this process. Returns its
+ * length. */
 size_t liana__process_watch_name(const liana__process_watch *watch, char name[LIANA__PROCESS_NAME_SIZE]);
 /* Watches a process by the name that it has sent; any bytes. Nothing if it is on another machine, or no name. */
 void liana__process_watch_add(liana__process_watch *watch, size_t rank, const uint8_t *name, size_t size);

@@ -1,7 +1,7 @@
 /* service.h - one server, and clients that come and go: over libzmq's sockets, with a cluster's keys and frames.
  *
  * A transport (transport.h) joins a fixed set of processes that meet once. A service lives on when its clients leave,
- * and knows none of them before. What is sent is a message: a number, a kind and bytes. Each side gets the messages of
+ * and knows none of them before. Both sides send messages: a number, a kind and bytes. Each side gets the messages of
  * the other in the order in which they were sent, or is told that the other is gone. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_SERVICE_H
 #define LIANA_DISTRIBUTE_TRANSPORT_SERVICE_H
@@ -25,7 +25,7 @@ typedef struct liana__service_place {
 } liana__service_place;
 
 typedef struct liana__service_message {
-    uint64_t number; /* an answer has the number of what it answers */
+    uint64_t number; /* an answer has the number of its request */
     uint32_t kind;
     uint8_t *bytes; /* from malloc */
     size_t size;
@@ -35,9 +35,9 @@ typedef struct liana__service_message {
 
 typedef struct liana__service liana__service;
 
-/* What the server does. Called by the thread that calls liana__service_turn. */
+/* The functions of the server. Called by the thread that calls liana__service_turn. */
 typedef struct liana__service_calls {
-    /* Whether there is memory for so many bytes: a message that begins, and those of which a part has come. If not,
+    /* Whether there is memory for `size` bytes: a message that begins, and those of which a part has come. If not,
      * `refuse` follows for the one that begins, and its bytes are dropped. */
     bool (*has_room)(void *user, size_t size);
     /* A message has come. Takes over its bytes. `host`: the client's address; "" within one machine. */
@@ -53,7 +53,7 @@ liana_status liana__service_open(const liana__service_place *place, const liana_
                                  liana__service **service, liana__error *error) LIANA_MUST_USE;
 /* Where it listens, with the port that the system has chosen for "host:*". */
 const char *liana__service_address(const liana__service *service);
-/* Takes what comes within so many seconds; ends after what has come, or at a wake. */
+/* Takes messages for `seconds`; ends after one has come, or at a wake. */
 void liana__service_turn(liana__service *service, double seconds);
 /* Ends a turn. Any thread; async-signal-safe. */
 void liana__service_wake(liana__service *service);
@@ -77,7 +77,7 @@ liana_status liana__link_open(const liana__service_place *place, liana__link **l
 liana_status liana__link_send(liana__link *link, const liana__service_message *message, const void *more,
                               size_t num_more, liana__error *error) LIANA_MUST_USE;
 /* Waits for the next message, as long as the server is there. The caller frees its bytes. Errors: UNAVAILABLE for a
- * server that is gone or refuses this process, INVALID_DATA for what is no message, OUT_OF_MEMORY. */
+ * server that is gone or refuses this process, INVALID_DATA for bytes that are no message, OUT_OF_MEMORY. */
 liana_status liana__link_receive(liana__link *link, liana__service_message *message, liana__error *error)
     LIANA_MUST_USE;
 void liana__link_close(liana__link *link);

@@ -2,8 +2,8 @@
  *
  * The processes are numbered from 0 on; the numbers are ranks. A message goes from one process to another and has a
  * key. The receiver asks for it by sender and key, in any order: a message that nobody has asked for yet is kept. No
- * two messages of one sender to one receiver have the same key. Nothing is summed on the way: what is added, and in
- * which order, is the business of the caller.
+ * two messages of one sender to one receiver have the same key. Nothing is summed on the way: the caller decides which
+ * sums are made, and in which order.
  *
  * To add a transport: a file with the struct, and a row in transports.def. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_H
@@ -19,7 +19,7 @@
 typedef struct liana__message_key {
     uint64_t generation; /* how often the members of the cluster have changed */
     uint64_t step;       /* counts collective operations or updates, as the sender's part of the program likes */
-    uint32_t kind;       /* what it is for: one number for each place in the program */
+    uint32_t kind;       /* its purpose: one number for each place in the program */
     uint32_t part;       /* a slice, a block */
 } liana__message_key;
 
@@ -29,10 +29,10 @@ typedef struct liana__message_part {
     size_t size;
 } liana__message_part;
 
-/* Copies `size` bytes from `offset` on of what the parts make. */
+/* Copies `size` bytes from `offset` on of the parts' bytes. */
 void liana__message_parts_copy(const liana__message_part *parts, size_t offset, size_t size, void *to);
 
-/* What holds bytes of a message, and how it is freed. */
+/* The memory of a message's bytes, and how it is freed. */
 typedef struct liana__message_memory {
     void *owner;
     void (*release)(void *owner); /* NULL: nothing holds them */
@@ -46,7 +46,7 @@ typedef struct liana__message {
 
 void liana__message_free(liana__message *message);
 
-/* What a receiver wants: a copy of a message, or the message's own memory. */
+/* A receiver's wish: a copy of a message, or the message's own memory. */
 typedef struct liana__receipt {
     void *data;              /* NULL: no copy */
     liana__message *message; /* zeros before; NULL: a copy */
@@ -55,13 +55,13 @@ typedef struct liana__receipt {
 
 typedef struct liana__transport_instance liana__transport_instance;
 
-/* What a transport has done since it was opened. */
+/* The work of a transport since it was opened. */
 typedef struct liana__transport_counters {
     uint64_t messages_sent, bytes_sent;         /* to others; bytes of the messages, without headers */
     uint64_t messages_received, bytes_received; /* from others */
 } liana__transport_counters;
 
-struct liana__cluster_place; /* who we are, and where the others are: cluster_place.h */
+struct liana__cluster_place; /* our place, and the addresses of the others: cluster_place.h */
 struct liana__cluster_round;
 
 typedef struct liana__transport {
@@ -92,7 +92,8 @@ typedef struct liana__transport {
     bool (*is_gone)(const liana__transport_instance *instance, size_t rank);
     /* Ends all waits with UNAVAILABLE, until the generation changes. Any thread; async-signal-safe. */
     void (*interrupt)(liana__transport_instance *instance);
-    /* Begins a generation: messages of older ones are dropped. `members[rank]` says who belongs to it. */
+    /* Begins a generation: messages of older ones are dropped. `members[rank]` says whether that process belongs to
+     * it. */
     void (*set_generation)(liana__transport_instance *instance, uint64_t generation, const bool *members);
     void (*counters)(const liana__transport_instance *instance, liana__transport_counters *counters);
     /* ---- processes that come when the others have met. NULL, all four: they are refused ---- */

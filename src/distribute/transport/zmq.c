@@ -1,14 +1,11 @@
 /* The transport `zmq`: libzmq's sockets, for processes that are started one by one. On one machine they are sockets in
  * a folder; between machines they are TCP, encrypted and locked with the cluster's key (CURVE). */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +15,7 @@
 
 /* ---- open ---- */
 
-/* FNV-1a: a name for what all processes of a cluster know. */
+/* FNV-1a: a name for the common facts of all processes of a cluster. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (const char *at = text; *at; at++) hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
@@ -34,25 +31,16 @@ static uint64_t make_id(const liana__cluster_place *place, size_t num_ranks)
     return hash;
 }
 
-static liana_status copy_address(char *to, const char *from, liana__error *error)
-{
-    if (strlen(from) < LIANA__ZMQ_ADDRESS) {
-        strcpy(to, from);
-        return LIANA_OK;
-    }
-    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", from);
-}
-
 static liana_status copy_addresses(liana__zmq *own, const liana__cluster_place *place, liana__error *error)
 {
     if (!place->addresses) {
-        if (own->base.rank == 0) return copy_address(own->address, place->master, error);
-        LIANA_TRY(copy_address(own->peers[0].address, place->master, error));
-        return copy_address(own->address, "*:*", error);
+        if (own->base.rank == 0) return liana__zmq_copy_address(own->address, place->master, error);
+        LIANA_TRY(liana__zmq_copy_address(own->peers[0].address, place->master, error));
+        return liana__zmq_copy_address(own->address, "*:*", error);
     }
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         char *to = i == own->base.rank ? own->address : own->peers[i].address;
-        LIANA_TRY(copy_address(to, place->addresses[i], error));
+        LIANA_TRY(liana__zmq_copy_address(to, place->addresses[i], error));
     }
     return LIANA_OK;
 }
@@ -61,7 +49,7 @@ static liana_status read_keys(liana__zmq *own, const liana__cluster_place *place
 {
     bool all_here = place->addresses != NULL;
     for (size_t i = 0; all_here && i < own->base.num_ranks; i++) {
-        all_here = liana__starts_with(place->addresses[i], "ipc://");
+        all_here = liana__zmq_is_ipc(place->addresses[i]);
     }
     if (all_here) return LIANA_OK;
     if (!place->keys) {
@@ -106,17 +94,12 @@ static liana_status make_parts(liana__zmq *own, liana__error *error)
 
 static liana_status start_thread(liana__zmq *own, liana__error *error)
 {
-    sigset_t all, before;
     double now = liana__clock_seconds();
     for (size_t i = 0; i < own->base.num_ranks; i++) own->peers[i].last_heard = now;
-    own->has_thread = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, liana__zmq_serve, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code == 0) return LIANA_OK;
-    own->has_thread = false;
-    return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread for messages can be started: %s", strerror(code));
+    own->has_thread = true; /* it is true for the thread */
+    const liana_status status = liana__endpoint_start_thread(&own->thread, liana__zmq_serve, own, error);
+    own->has_thread = status == LIANA_OK;
+    return status;
 }
 
 static liana_status open_all(liana__zmq *own, const liana__cluster_place *place, liana__error *error)
@@ -137,11 +120,9 @@ static void close_transport(liana__transport_instance *instance)
     liana__zmq *own = (liana__zmq *)(void *)instance;
     if (!own) return;
     if (own->has_thread) {
-        static const uint64_t one = 1;
         own->closing = true;
         /* If it is not written, the thread looks after its turn. */
-        ssize_t written = write(own->wake, &one, sizeof one);
-        (void)written;
+        eventfd_write(own->wake, 1);
         pthread_join(own->thread, NULL);
     }
     if (own->base.mailbox) liana__zmq_close_sockets(own);
@@ -204,7 +185,7 @@ static liana_status send_piece(liana__endpoint *base, size_t to, const liana__ou
                                 .offset = offset,
                                 .num_bytes = size};
     liana__frame_write(&frame, bytes);
-    /* Who does not belong to the round has no socket. */
+    /* A process outside the round has no socket. */
     const bool sent = peer->socket && zmq_msg_send(&message, peer->socket, ZMQ_DONTWAIT) >= 0;
     const int reason = sent || !peer->socket ? 0 : zmq_errno();
     peer->sent += sent;
@@ -231,12 +212,10 @@ static liana_status send_message(liana__transport_instance *instance, size_t to,
 
 static void interrupt(liana__transport_instance *instance)
 {
-    static const uint64_t one = 1;
     liana__zmq *own = own_of(instance);
     liana__mailbox_interrupt(own->base.mailbox);
     /* Fails only if the thread is to wake up already. */
-    ssize_t written = write(own->wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(own->wake, 1);
 }
 
 const liana__transport liana__transport_zmq = {

@@ -9,8 +9,9 @@
 /* clang-format off */
 #define LIANA__ZMQ_NAMES(X) \
     X(zmq_bind) X(zmq_close) X(zmq_connect) X(zmq_ctx_new) X(zmq_ctx_set) X(zmq_ctx_term) X(zmq_curve_keypair)    \
-    X(zmq_curve_public) X(zmq_disconnect) X(zmq_errno) X(zmq_getsockopt) X(zmq_msg_close) X(zmq_msg_data) X(zmq_msg_get)            \
-    X(zmq_msg_gets) X(zmq_msg_init) X(zmq_msg_init_size) X(zmq_msg_more) X(zmq_msg_move) X(zmq_msg_recv) X(zmq_msg_send) X(zmq_msg_size)          \
+    X(zmq_curve_public) X(zmq_disconnect) X(zmq_errno) X(zmq_getsockopt) X(zmq_msg_close) X(zmq_msg_data)         \
+    X(zmq_msg_get) X(zmq_msg_gets) X(zmq_msg_init) X(zmq_msg_init_size) X(zmq_msg_more) X(zmq_msg_move)           \
+    X(zmq_msg_recv) X(zmq_msg_send) X(zmq_msg_size)                                                               \
     X(zmq_poll) X(zmq_send) X(zmq_setsockopt) X(zmq_socket) X(zmq_socket_monitor) X(zmq_strerror)                 \
     X(zmq_z85_decode)
 /* clang-format on */

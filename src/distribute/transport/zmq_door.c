@@ -1,6 +1,5 @@
 /* Ends connections that say nothing. libzmq accepts each one, and gives it up after some seconds: by then strangers
  * could have used up all file descriptors. */
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/memory.h"

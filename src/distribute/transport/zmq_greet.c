@@ -1,8 +1,8 @@
-/* What a process answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
-#include "distribute/transport/zmq_calls.h"
+/* A process's answers to those that meet it: greetings, two processes of one rank, the table of addresses. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <liana/context.h>
@@ -57,7 +57,7 @@ static bool is_taken(liana__zmq *own, const liana__frame *frame, const liana__gr
     return true;
 }
 
-/* "*:port" with the host that the connection comes from. What comes from the master's own machine is reached there. */
+/* "*:port" with the host that the connection comes from. An address of the master's own machine is reached there. */
 static void complete_address(const liana__zmq *own, const char *address, const char *host, char *completed, size_t size)
 {
     const char *port = strrchr(address, ':'), *master = own->place.master;
@@ -71,7 +71,7 @@ static void complete_address(const liana__zmq *own, const char *address, const c
     }
 }
 
-/* As long as not all have met, no cluster comes of it: who was first with this rank need not wait either, nor this
+/* As long as not all have met, no cluster comes of it: the first process with this rank need not wait either, nor this
  * process. */
 static void refuse(liana__zmq *own, size_t rank, const void *id, size_t id_size, const char *why)
 {
@@ -123,14 +123,13 @@ void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const 
 {
     liana__greeting greeting;
     liana__error error = {0};
-    liana__text why = {0};
+    LIANA__SCOPED(liana__text) why = {0};
     if (frame->sender >= own->base.num_ranks || frame->incarnation == 0) return;
     if (liana__greeting_read(frame->bytes, frame->num_bytes, &greeting, &error) != LIANA_OK) return;
     liana__zmq_peer *peer = &own->peers[frame->sender];
     const bool goes_on = fits(own, frame, &greeting, &why) && is_met_now(own, frame, id, id_size, &why) &&
                          !is_taken(own, frame, &greeting, id, id_size, peer_host, &why);
     if (why.length || why.failed) refuse(own, frame->sender, id, id_size, why.data ? why.data : "out of memory");
-    liana__text_free(&why);
     if (!goes_on) return;
     if (!peer->heard) {
         note_greeting(peer, frame->incarnation, &greeting, id, id_size);
@@ -165,15 +164,14 @@ static void replace(liana__zmq *own, size_t rank)
 static void refuse_newcomer(liana__zmq *own, size_t rank)
 {
     const liana__zmq_newcomer *newcomer = &own->peers[rank].newcomer;
-    liana__text why = {0};
+    LIANA__SCOPED(liana__text) why = {0};
     liana__text_add(&why, "two processes say that they are rank %zu: %s, which was first, and process %llu on %s", rank,
                     own->peers[rank].whereabouts, (unsigned long long)newcomer->greeting.process,
                     newcomer->greeting.host);
     refuse(own, rank, newcomer->id, newcomer->id_size, why.data ? why.data : "out of memory");
-    liana__text_free(&why);
 }
 
-/* Whoever was first is asked for a word, as often as a greeting is sent. */
+/* The first one is asked for a word, as often as a greeting is sent. */
 void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks)
 {
     char question[LIANA__GREETING_SIZE];
@@ -194,7 +192,7 @@ void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks)
     }
 }
 
-/* All have met before that was settled: it greets again, and is answered as one who comes later. */
+/* All have met before that was settled: the second one greets again, and is answered as a late one. */
 void liana__zmq_put_off_contests(liana__zmq *own)
 {
     static const char wait[] = "all have met already: this process is taken in later";

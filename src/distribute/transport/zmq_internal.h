@@ -1,21 +1,23 @@
-/* zmq_internal.h - what the files of the transport `zmq` share.
+/* zmq_internal.h - the common part of the files of the transport `zmq`.
  *
  * Each process listens on one ROUTER socket, and has one DEALER socket for each other process. A thread sends on the
- * DEALER itself, under its mutex. All that comes in goes through the ROUTER: the opening thread reads it until all
- * have met (zmq_meet.c), then a thread of the transport's own (zmq_serve.c). */
+ * DEALER itself, under its mutex. All that comes in goes through the ROUTER: the opening thread reads it until all have
+ * met (zmq_meet.c), then a thread of the transport's own (zmq_serve.c). */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_ZMQ_INTERNAL_H
 #define LIANA_DISTRIBUTE_TRANSPORT_ZMQ_INTERNAL_H
 
 #include "distribute/transport/cluster_keys.h"
 #include "distribute/transport/cluster_place.h"
 #include "distribute/transport/endpoint.h"
+#include "distribute/transport/service.h"
+#include "distribute/transport/zmq_calls.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum { LIANA__ZMQ_ADDRESS = LIANA__FRAME_ADDRESS };
 
-/* Seconds. One who is there says something after another process of its rank has come: this long after, nothing of what
+/* Seconds. A living process says something after another process of its rank has come: this long after, no frame that
  * it sent before its end is under way. */
 #define LIANA__ZMQ_OVERLAP 0.2
 
@@ -26,11 +28,11 @@ typedef struct liana__zmq_newcomer {
     size_t id_size; /* ... 0: it is answered over this process's connection to it */
     double first_heard, last_heard;
     bool contests;            /* while all meet: the first one may be there still; ... */
-    liana__greeting greeting; /* ... what it has said, and where its connection comes from */
+    liana__greeting greeting; /* ... its greeting, and the host of its connection */
     char peer_host[LIANA__ZMQ_ADDRESS];
 } liana__zmq_newcomer;
 
-/* Another process. What has no mutex belongs to the thread that reads. */
+/* Another process. Members without a mutex belong to the thread that reads. */
 typedef struct liana__zmq_peer {
     pthread_mutex_t mutex; /* of `socket` and `sent` */
     void *socket;          /* DEALER to it; NULL: its address is not known yet */
@@ -80,7 +82,7 @@ typedef struct liana__zmq {
     atomic_bool has_invitation; /* ... this */
     liana__cluster_keys keys;
     bool has_keys;
-    void *context, *router, *router_monitor, *gate; /* the gate answers libzmq's questions who may come in */
+    void *context, *router, *router_monitor, *gate; /* the gate answers libzmq's questions about admission */
     liana__zmq_peer *peers;                         /* by rank; the own one is empty */
     size_t num_peers;                               /* whose mutex was made */
     liana__zmq_door door;
@@ -91,12 +93,20 @@ typedef struct liana__zmq {
     pthread_t thread;
     bool has_thread;
     atomic_bool closing;
-    bool takes_leave; /* the last words are said: who greets now gets his at once */
+    bool takes_leave; /* the last words are said: a process that greets now gets a BYE at once */
     bool left_behind; /* the others go on without this process */
     double last_beat, last_turn;
 } liana__zmq;
 
 /* zmq_peers.c: sockets. */
+
+bool liana__zmq_is_ipc(const char *address);
+/* Copies an address to LIANA__ZMQ_ADDRESS bytes. Errors: INVALID_CONFIG, it is too long. */
+liana_status liana__zmq_copy_address(char *to, const char *from, liana__error *error) LIANA_MUST_USE;
+/* What a server and its clients need before they have sockets. The address is copied. Over a network keys are read, if
+ * the place names some. Errors: UNAVAILABLE, INVALID_CONFIG. */
+liana_status liana__zmq_prepare_service(liana__zmq *own, const liana__service_place *place, char *address,
+                                        liana__error *error) LIANA_MUST_USE;
 
 /* Listens where this process is to be found. Errors: UNAVAILABLE (port in use), INVALID_CONFIG. */
 liana_status liana__zmq_listen(liana__zmq *own, liana__error *error) LIANA_MUST_USE;
@@ -110,15 +120,25 @@ int liana__zmq_next_event(void *monitor, uint32_t *value);
 /* Lets a socket in a folder hold more than the system's 200 kB, at whose end two threads are woken each time. `number`
  * comes with ZMQ_EVENT_CONNECTED. */
 void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number);
-/* Reads what has happened to connections to this process, or to all. */
+/* Reads the events of connections to this process, or to all. */
 void liana__zmq_look_at_callers(liana__zmq *own);
 void liana__zmq_look_at_connections(liana__zmq *own);
 /* Answers a question of libzmq's whether a key may come in. */
 void liana__zmq_answer_gate(liana__zmq *own);
-/* Closes all sockets. Waits a moment for what is still to be sent to processes that are there. */
+/* Closes all sockets. Waits a moment until all frames to living processes are sent. */
 void liana__zmq_close_sockets(liana__zmq *own);
 /* Writes this process's greeting, and returns its bytes. */
 size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE]);
+/* Takes what has come to the ROUTER: `take` gets the number of a connection, and a frame. Before each one `look` is to
+ * note what has happened to connections: one of them has begun before its first frame came. */
+void liana__zmq_read_router(liana__zmq *own, void (*look)(liana__zmq *own),
+                            void (*take)(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body));
+/* A frame's header and its bytes, of those that the parts make, as a message to be sent. False: there is no memory. */
+bool liana__zmq_make_message(const liana__frame *frame, const liana__message_part *parts, zmq_msg_t *message);
+/* The first piece of a message of `size` bytes of service.h. */
+liana__frame liana__zmq_first_piece(const liana__service_message *message, size_t size);
+/* The piece behind it; false: there is none. */
+bool liana__zmq_next_piece(liana__frame *frame);
 /* Sends a control frame to a process (text may be NULL), or over the ROUTER to the connection of that id. */
 void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size);
 void liana__zmq_send_over(liana__zmq *own, const void *id, size_t id_size, liana__frame_kind kind, const char *text,
@@ -140,19 +160,19 @@ void liana__zmq_door_hear(liana__zmq_door *door, int descriptor);
 /* Ends the oldest ones of too many. Call it when all events have been noted. */
 void liana__zmq_door_tidy(liana__zmq_door *door);
 
-/* zmq_greet.c: what a process answers to those that meet it. */
+/* zmq_greet.c: a process's answers to those that meet it. */
 
 /* Control frames of the meeting. Late ones are answered too. Without an id (id_size 0) a greeting has come over this
  * process's own connection to the sender. */
 void liana__zmq_take_greeting(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size,
                               const char *peer_host);
 void liana__zmq_take_table(liana__zmq *own, const liana__frame *frame);
-/* While all meet: what a process answers to a greeting. */
+/* While all meet: a process's answer to a greeting. */
 void liana__zmq_take_answer(liana__zmq *own, size_t rank, const liana__frame *frame);
 /* While all meet: asks the first of two processes of one rank for a word, if `asks`, and decides which one has the
  * rank. */
 void liana__zmq_settle_contests(liana__zmq *own, double now, bool asks);
-/* All have met before that was settled: the second one greets again, and is answered as one who comes later. */
+/* All have met before that was settled: the second one greets again, and is answered as a late one. */
 void liana__zmq_put_off_contests(liana__zmq *own);
 
 /* zmq_rounds.c: processes that come when the others have met, and how all meet once more. */
@@ -168,7 +188,7 @@ void liana__zmq_take_newcomer(liana__zmq *own, const liana__frame *frame, const 
 void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size);
 /* While all meet: goes to the round of an INVITE, if that is a later one. */
 void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame);
-/* While all meet in a later round: its chief goes to the next round with those who are there. */
+/* While all meet in a later round: its chief goes to the next round with those that are there. */
 void liana__zmq_leave_out_missing(liana__zmq *own);
 /* This process was left behind: the others go on without it, or have met in a later round. */
 void liana__zmq_note_left_behind(liana__zmq *own);

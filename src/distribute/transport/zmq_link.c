@@ -1,12 +1,9 @@
 /* The client of service.h: one DEALER socket. */
 #include "distribute/transport/service.h"
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +17,8 @@ struct liana__link {
     liana__zmq_peer server;
     char keys[256]; /* the folder, for messages */
     bool is_connected;
-    bool is_heard; /* the server has answered: it knows this connection, and keeps it */
+    bool is_answered; /* by the server, since the connection has begun */
+    bool is_heard;    /* the link is open: the server knows this connection, and keeps it */
     bool is_lost;
     double broken_since; /* when a connection first broke while it was opened; 0: none has */
     liana__assembly assembly;
@@ -30,28 +28,13 @@ struct liana__link {
 
 static liana_status prepare(liana__link *link, const liana__service_place *place, liana__error *error)
 {
-    liana__zmq *zmq = &link->zmq;
-    zmq->is_service = zmq->pings = true;
-    zmq->place.source = place->source;
-    zmq->place.heartbeat = place->heartbeat;
-    zmq->context = zmq_ctx_new();
-    if (!zmq->context) return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
-    if (strlen(place->address) >= LIANA__ZMQ_ADDRESS) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
-    }
-    strcpy(link->server.address, place->address);
-    if (liana__starts_with(place->address, "ipc://")) return LIANA_OK;
-    if (!place->keys) {
-        return liana__fail(
-            error, LIANA_INVALID_CONFIG,
-            "a server over a network (%s) is reached with the cluster's key: copy the folder that 'liana "
-            "cluster keys' has made, and name it in cluster.keys or LIANA_CLUSTER_KEYS",
-            place->address);
-    }
-    snprintf(link->keys, sizeof link->keys, "%s", place->keys);
-    LIANA_TRY(liana__cluster_keys_read(place->keys, &zmq->keys, error));
-    zmq->has_keys = true;
-    return LIANA_OK;
+    LIANA_TRY(liana__zmq_prepare_service(&link->zmq, place, link->server.address, error));
+    if (link->zmq.has_keys) snprintf(link->keys, sizeof link->keys, "%s", place->keys);
+    if (link->zmq.has_keys || liana__zmq_is_ipc(place->address)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "a server over a network (%s) is reached with the cluster's key: copy the folder that 'liana "
+                       "cluster keys' has made, and name it in cluster.keys or LIANA_CLUSTER_KEYS",
+                       place->address);
 }
 
 static liana_status fail_key(const liana__link *link, liana__error *error)
@@ -80,6 +63,7 @@ static liana_status look(liana__link *link, liana__error *error)
             liana__zmq_widen(&link->server, value);
         } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
             link->is_connected = true;
+            link->is_answered = false;
             /* So that the server knows it, however long nothing is asked. It answers. */
             liana__zmq_send_control(&link->zmq, 0, LIANA__FRAME_BEAT, NULL, 0);
         } else if (link->is_heard) {
@@ -118,10 +102,9 @@ static liana_status take_frame(liana__link *link, zmq_msg_t *body, bool *whole, 
                            link->server.address, (int)(frame.num_bytes < 1024 ? frame.num_bytes : 1024),
                            (const char *)frame.bytes);
     }
-    /* Before that no answer to a request can come. */
-    const bool is_first = !link->is_heard;
-    link->is_heard = true;
-    if (is_first || frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
+    link->is_answered = true;
+    /* Before the link is open no answer to a request can come. */
+    if (!link->is_heard || frame.kind != LIANA__FRAME_DATA) return LIANA_OK;
     return liana__assembly_add(&link->assembly, &frame, NULL, NULL, whole, error);
 }
 
@@ -144,8 +127,11 @@ static liana_status connect_to(liana__link *link, const liana__service_place *pl
     double end = liana__clock_seconds() + place->timeout;
     for (;;) {
         bool found, whole;
-        LIANA_TRY(look(link, error));
         LIANA_TRY(take_next(link, &found, &whole, error));
+        /* The connection that was answered may have ended since, and another one begun, which the server does not know
+         * yet. */
+        LIANA_TRY(look(link, error));
+        link->is_heard = link->is_connected && link->is_answered;
         if (link->is_heard) return LIANA_OK;
         if (place->stop && place->stop(place->user)) {
             return liana__fail(error, LIANA_CANCELLED, "stopped while it waited for the server at %s", place->address);
@@ -192,29 +178,11 @@ void liana__link_close(liana__link *link)
 
 /* ---- messages ---- */
 
-/* Copies [offset, offset + count) of two parts that follow each other. */
-static void copy_parts(uint8_t *to, size_t offset, size_t count, const liana__service_message *message,
-                       const void *more)
+static liana_status send_piece(liana__link *link, const liana__frame *frame, const liana__message_part *parts,
+                               liana__error *error)
 {
-    size_t first = offset < message->size ? message->size - offset : 0;
-    if (first > count) first = count;
-    if (first) memcpy(to, message->bytes + offset, first);
-    if (first < count) memcpy(to + first, (const uint8_t *)more + (offset + first - message->size), count - first);
-}
-
-static liana_status send_piece(liana__link *link, const liana__service_message *message, const void *more,
-                               size_t offset, size_t count, size_t size, liana__error *error)
-{
-    liana__frame frame = {.kind = LIANA__FRAME_DATA,
-                          .key = {.step = message->number, .kind = message->kind},
-                          .size = size,
-                          .offset = offset,
-                          .num_bytes = count};
     zmq_msg_t piece;
-    if (zmq_msg_init_size(&piece, LIANA__FRAME_HEADER + count) != 0) return liana__fail_memory(error, "a message");
-    uint8_t *bytes = zmq_msg_data(&piece);
-    liana__frame_write(&frame, bytes);
-    copy_parts(bytes + LIANA__FRAME_HEADER, offset, count, message, more);
+    if (!liana__zmq_make_message(frame, parts, &piece)) return liana__fail_memory(error, "a message");
     if (zmq_msg_send(&piece, link->server.socket, ZMQ_DONTWAIT) >= 0) return LIANA_OK;
     int reason = zmq_errno();
     zmq_msg_close(&piece);
@@ -225,13 +193,12 @@ static liana_status send_piece(liana__link *link, const liana__service_message *
 liana_status liana__link_send(liana__link *link, const liana__service_message *message, const void *more,
                               size_t num_more, liana__error *error)
 {
-    size_t size = message->size + num_more, offset = 0;
+    const liana__message_part parts[2] = {{message->bytes, message->size}, {more, num_more}};
+    liana__frame frame = liana__zmq_first_piece(message, message->size + num_more);
     LIANA_TRY(look(link, error));
     do {
-        size_t left = size - offset, count = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE;
-        LIANA_TRY(send_piece(link, message, more, offset, count, size, error));
-        offset += count;
-    } while (offset < size);
+        LIANA_TRY(send_piece(link, &frame, parts, error));
+    } while (liana__zmq_next_piece(&frame));
     return LIANA_OK;
 }
 

@@ -1,11 +1,11 @@
 /* All processes meet: each greets each, the chief hears when all have met all, and says so.
  *
- * Who has not come by the deadline is named with the place where it was looked for. A process that gives up tells the
- * others, so that none waits longer. */
-#include "distribute/transport/zmq_calls.h"
+ * A process that has not come by the deadline is named with the place where it was looked for. A process that gives up
+ * tells the others, so that none waits longer. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/text.h"
 
 #include <liana/context.h>
@@ -16,28 +16,24 @@
 #include <unistd.h>
 
 static const double turn = 0.05, greet_again = 0.5, say_first = 3, say_again = 15; /* seconds */
-/* Seconds. In so many and a heartbeat processes that meet again have closed what they had, and listen. */
+/* Seconds. After these and a heartbeat, processes that meet again have closed their old sockets, and listen. */
 static const double opening = 5;
 
 /* ---- the table of addresses, which the master sends ---- */
 
 static void send_table(liana__zmq *own)
 {
-    liana__text table = {0};
+    LIANA__SCOPED(liana__text) table = {0};
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         liana__text_add(&table, "%s\n", i == own->base.rank ? own->address : own->peers[i].address);
     }
-    if (!table.failed && table.length <= LIANA__FRAME_CONTROL) {
-        for (size_t i = 1; i < own->base.num_ranks; i++) {
-            if (!own->peers[i].ready) {
-                liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
-            }
-        }
+    if (table.failed || table.length > LIANA__FRAME_CONTROL) return;
+    for (size_t i = 1; i < own->base.num_ranks; i++) {
+        if (!own->peers[i].ready) liana__zmq_send_control(own, i, LIANA__FRAME_TABLE, table.data, table.length);
     }
-    liana__text_free(&table);
 }
 
-/* ---- who is missing ---- */
+/* ---- the missing ---- */
 
 static bool has_met(const liana__zmq *own, size_t rank)
 {
@@ -106,7 +102,8 @@ static bool waits_for_a_round(const liana__zmq *own)
 
 static void say_missing(const liana__zmq *own)
 {
-    liana__text text = {0}, line = {0};
+    LIANA__SCOPED(liana__text) text = {0};
+    LIANA__SCOPED(liana__text) line = {0};
     if (!own->place.say) return;
     if (waits_for_a_round(own)) {
         liana__text_add(&line, "rank %zu of %zu waits until the others, who go on already, take it in", own->base.rank,
@@ -117,8 +114,6 @@ static void say_missing(const liana__zmq *own)
                         text.data ? text.data : "");
     }
     if (!line.failed) own->place.say(own->place.user, line.data);
-    liana__text_free(&text);
-    liana__text_free(&line);
 }
 
 static bool returns(const liana__zmq *own)
@@ -126,7 +121,7 @@ static bool returns(const liana__zmq *own)
     return own->place.returns && own->round.number == 0;
 }
 
-/* Who comes back is told to wait as long as somebody is there who can tell it. */
+/* A process that comes back is told to wait as long as another is there that can tell it. */
 static double patience(const liana__zmq *own)
 {
     const double longest = 3 * own->place.heartbeat + 5;
@@ -135,13 +130,12 @@ static double patience(const liana__zmq *own)
 
 static liana_status fail_late(const liana__zmq *own, liana__error *error)
 {
-    liana__text text = {0};
+    LIANA__SCOPED(liana__text) text = {0};
     list_missing(own, &text);
-    liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
-                patience(own), returns(own) ? "this process was started again after others had met" : "cluster.timeout",
-                text.data ? text.data : "out of memory");
-    liana__text_free(&text);
-    return error->status;
+    return liana__fail(error, LIANA_UNAVAILABLE, "the cluster did not come together within %g s (%s); missing: %s",
+                       patience(own),
+                       returns(own) ? "this process was started again after others had met" : "cluster.timeout",
+                       text.data ? text.data : "out of memory");
 }
 
 /* ---- the meeting ---- */
@@ -162,7 +156,7 @@ static void wait_for_frames(liana__zmq *own, zmq_pollitem_t *items)
     liana__zmq_look_at_connections(own);
 }
 
-/* What is said again and again, until it is answered. */
+/* Frames that are sent again and again, until they are answered. */
 static void speak(liana__zmq *own)
 {
     char text[LIANA__GREETING_SIZE];
@@ -174,7 +168,7 @@ static void speak(liana__zmq *own)
         all_heard = all_heard && peer->heard;
         if (peer->socket && !peer->welcomed) liana__zmq_send_control(own, i, LIANA__FRAME_HELLO, text, size);
     }
-    /* In a later round those who are there go on, if others do not come. */
+    /* In a later round those that are there go on, if others do not come. */
     const bool knows_enough = all_heard || own->round.number > 0;
     if (own->base.rank == 0 && own->place.master && knows_enough) send_table(own);
     if (own->base.rank != own->round.chief && has_met_all(own)) {
@@ -182,7 +176,7 @@ static void speak(liana__zmq *own)
     }
 }
 
-/* Counts what has happened, so that an answer to it is not late. */
+/* Counts the events, so that an answer to one is not late. */
 static size_t progress(const liana__zmq *own)
 {
     size_t count = 0;
@@ -291,11 +285,10 @@ liana_status liana__zmq_meet(liana__zmq *own, liana__error *error)
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (liana__zmq_expects(own, i) && *own->peers[i].address) LIANA_TRY(liana__zmq_connect(own, i, error));
     }
-    zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
+    LIANA__SCOPED_MEMORY zmq_pollitem_t *items = calloc(own->base.num_ranks + 2, sizeof *items);
     if (!items) return liana__fail_memory(error, "the other processes");
     liana_status status = meet(own, items, error);
-    free(items);
-    /* Who was told to stop may be started again, and the others with it. */
+    /* A process that was told to stop may be started again, and the others with it. */
     own->resumable = status == LIANA_CANCELLED || (status != LIANA_OK && is_resumable(own));
     if (own->place.resumable) *own->place.resumable = own->resumable;
     for (size_t i = 0; status != LIANA_OK && i < own->base.num_ranks; i++) {

@@ -1,5 +1,4 @@
-/* The sockets of the transport `zmq`: listening, connecting, keys, and what happens to connections. */
-#include "distribute/transport/zmq_calls.h"
+/* The sockets of the transport `zmq`: listening, connecting, keys, and events of connections. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -27,12 +26,36 @@ static void set_number(void *socket, int option, int value)
     zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-static bool is_ipc(const char *address)
+bool liana__zmq_is_ipc(const char *address)
 {
     return liana__starts_with(address, ipc);
 }
 
-/* What listens, in messages. */
+liana_status liana__zmq_copy_address(char *to, const char *from, liana__error *error)
+{
+    if (strlen(from) < LIANA__ZMQ_ADDRESS) {
+        strcpy(to, from);
+        return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", from);
+}
+
+liana_status liana__zmq_prepare_service(liana__zmq *own, const liana__service_place *place, char *address,
+                                        liana__error *error)
+{
+    own->is_service = own->pings = true;
+    own->place.source = place->source;
+    own->place.heartbeat = place->heartbeat;
+    own->context = zmq_ctx_new();
+    if (!own->context) return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
+    LIANA_TRY(liana__zmq_copy_address(address, place->address, error));
+    if (liana__zmq_is_ipc(address) || !place->keys) return LIANA_OK;
+    LIANA_TRY(liana__cluster_keys_read(place->keys, &own->keys, error));
+    own->has_keys = true;
+    return LIANA_OK;
+}
+
+/* The listener's name, in messages. */
 typedef struct name_text {
     char text[32];
 } name_text;
@@ -78,7 +101,7 @@ static liana_status fail_socket(liana__error *error, const char *what)
                        zmq_strerror(zmq_errno()));
 }
 
-/* What all sockets have in common. */
+/* The common part of all sockets. */
 static void *open_socket(liana__zmq *own, int type, const char *address)
 {
     void *socket = zmq_socket(own->context, type);
@@ -103,7 +126,7 @@ static void *open_socket(liana__zmq *own, int type, const char *address)
 
 /* ---- listening ---- */
 
-/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock beside its own. */
+/* libzmq takes a socket file over from a process that still listens on it. So each holds a lock next to its own. */
 static liana_status lock_socket(liana__zmq *own, const char *path, liana__error *error)
 {
     char lock[LIANA__ZMQ_ADDRESS + 8];
@@ -143,13 +166,13 @@ static liana_status check_ipc(liana__zmq *own, liana__error *error)
     return lock_socket(own, path, error);
 }
 
-/* On all interfaces, since the machine may be known by a name that is none of its own; except for this machine
+/* On all interfaces, since the machine may be known by a name that its interfaces do not have; except for this machine
  * alone. */
 static void bind_address(const liana__zmq *own, char *endpoint, size_t size)
 {
     const char *port = strrchr(own->address, ':');
     bool is_local = liana__starts_with(own->address, "localhost:") || liana__starts_with(own->address, "127.");
-    if (is_ipc(own->address)) {
+    if (liana__zmq_is_ipc(own->address)) {
         snprintf(endpoint, size, "%s", own->address);
     } else if (is_local) {
         snprintf(endpoint, size, "tcp://127.0.0.1%s", port);
@@ -172,7 +195,7 @@ static liana_status fail_bind(const liana__zmq *own, liana__error *error)
 
 static liana_status lock_router(liana__zmq *own, liana__error *error)
 {
-    if (is_ipc(own->address)) return LIANA_OK;
+    if (liana__zmq_is_ipc(own->address)) return LIANA_OK;
     own->gate = zmq_socket(own->context, ZMQ_REP);
     if (!own->gate || zmq_bind(own->gate, gate_address) != 0) return fail_socket(error, "the cluster's keys");
     set_number(own->gate, ZMQ_LINGER, 0);
@@ -195,7 +218,7 @@ static void note_port(liana__zmq *own)
 liana_status liana__zmq_listen(liana__zmq *own, liana__error *error)
 {
     char endpoint[LIANA__ZMQ_ADDRESS + 16];
-    if (is_ipc(own->address)) LIANA_TRY(check_ipc(own, error));
+    if (liana__zmq_is_ipc(own->address)) LIANA_TRY(check_ipc(own, error));
     liana__descriptors_prepare();
     own->router = open_socket(own, ZMQ_ROUTER, own->address);
     if (!own->router) return fail_socket(error, "a socket for the other processes");
@@ -211,7 +234,7 @@ liana_status liana__zmq_listen(liana__zmq *own, liana__error *error)
 
 static void write_endpoint(const char *address, char endpoint[LIANA__ZMQ_ADDRESS + 16])
 {
-    snprintf(endpoint, LIANA__ZMQ_ADDRESS + 16, "%s%s", is_ipc(address) ? "" : "tcp://", address);
+    snprintf(endpoint, LIANA__ZMQ_ADDRESS + 16, "%s%s", liana__zmq_is_ipc(address) ? "" : "tcp://", address);
 }
 
 static liana_status connect_to_address(liana__zmq *own, size_t rank, liana__error *error)
@@ -230,7 +253,7 @@ liana_status liana__zmq_connect(liana__zmq *own, size_t rank, liana__error *erro
     char name[32];
     void *socket = open_socket(own, ZMQ_DEALER, peer->address);
     if (!socket) return fail_socket(error, "a socket for another process");
-    if (!is_ipc(peer->address)) {
+    if (!liana__zmq_is_ipc(peer->address)) {
         zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, own->keys.public_key, LIANA__CLUSTER_KEY_SIZE);
         zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, own->keys.public_key, LIANA__CLUSTER_KEY_SIZE);
         zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, own->keys.secret_key, LIANA__CLUSTER_KEY_SIZE);
@@ -276,7 +299,7 @@ void liana__zmq_close_sockets(liana__zmq *own)
     unlock_socket(own);
 }
 
-/* ---- sending what is no message ---- */
+/* ---- sending frames that are no messages ---- */
 
 size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETING_SIZE])
 {
@@ -287,6 +310,37 @@ size_t liana__zmq_write_greeting(const liana__zmq *own, char text[LIANA__GREETIN
     snprintf(greeting.address, sizeof greeting.address, "%s", own->address);
     gethostname(greeting.host, sizeof greeting.host - 1);
     return liana__greeting_write(&greeting, text);
+}
+
+bool liana__zmq_make_message(const liana__frame *frame, const liana__message_part *parts, zmq_msg_t *message)
+{
+    if (zmq_msg_init_size(message, LIANA__FRAME_HEADER + frame->num_bytes) != 0) return false;
+    uint8_t *bytes = zmq_msg_data(message);
+    liana__frame_write(frame, bytes);
+    liana__message_parts_copy(parts, (size_t)frame->offset, frame->num_bytes, bytes + LIANA__FRAME_HEADER);
+    return true;
+}
+
+static size_t piece_size(const liana__frame *frame)
+{
+    const uint64_t left = frame->size - frame->offset;
+    return left < LIANA__FRAME_PIECE ? (size_t)left : LIANA__FRAME_PIECE;
+}
+
+liana__frame liana__zmq_first_piece(const liana__service_message *message, size_t size)
+{
+    liana__frame frame = {.kind = LIANA__FRAME_DATA,
+                          .key = {.step = message->number, .kind = message->kind},
+                          .size = size};
+    frame.num_bytes = piece_size(&frame);
+    return frame;
+}
+
+bool liana__zmq_next_piece(liana__frame *frame)
+{
+    frame->offset += frame->num_bytes;
+    frame->num_bytes = piece_size(frame);
+    return frame->num_bytes > 0;
 }
 
 static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_kind kind, const char *text, size_t size,
@@ -300,11 +354,7 @@ static bool make_frame(const liana__zmq *own, uint64_t sequence, liana__frame_ki
                           .key = {.part = kind == LIANA__FRAME_BYE && own->resumable},
                           .size = size,
                           .num_bytes = size};
-    if (zmq_msg_init_size(message, LIANA__FRAME_HEADER + size) != 0) return false;
-    uint8_t *bytes = zmq_msg_data(message);
-    liana__frame_write(&frame, bytes);
-    if (size) memcpy(bytes + LIANA__FRAME_HEADER, text, size);
-    return true;
+    return liana__zmq_make_message(&frame, &(liana__message_part){text, size}, message);
 }
 
 void liana__zmq_send_control(liana__zmq *own, size_t rank, liana__frame_kind kind, const char *text, size_t size)
@@ -342,7 +392,39 @@ void liana__zmq_answer(liana__zmq *own, size_t rank, const void *id, size_t id_s
     }
 }
 
-/* ---- what happens to connections ---- */
+/* ---- incoming messages ---- */
+
+/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
+static bool read_one(liana__zmq *own, void (*look)(liana__zmq *own),
+                     void (*take)(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body))
+{
+    zmq_msg_t id, body;
+    zmq_msg_init(&id);
+    zmq_msg_init(&body);
+    bool found = zmq_msg_recv(&id, own->router, ZMQ_DONTWAIT) >= 0;
+    int parts = 1;
+    for (bool more = found && zmq_msg_more(&id); more; parts++) {
+        more = zmq_msg_recv(&body, own->router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
+    }
+    if (found && parts == 2) {
+        look(own);
+        liana__zmq_door_hear(&own->door, zmq_msg_get(&body, ZMQ_SRCFD));
+        take(own, &id, &body);
+    }
+    zmq_msg_close(&body);
+    zmq_msg_close(&id);
+    return found;
+}
+
+void liana__zmq_read_router(liana__zmq *own, void (*look)(liana__zmq *own),
+                            void (*take)(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body))
+{
+    /* Now and then other things must be done too. */
+    for (int i = 0; i < 256 && read_one(own, look, take); i++) {
+    }
+}
+
+/* ---- events of connections ---- */
 
 int liana__zmq_next_event(void *monitor, uint32_t *value)
 {
@@ -373,7 +455,7 @@ int liana__zmq_next_event(void *monitor, uint32_t *value)
 void liana__zmq_widen(const liana__zmq_peer *peer, uint32_t number)
 {
     const int size = SOCKET_BYTES;
-    if (is_ipc(peer->address)) setsockopt((int)number, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    if (liana__zmq_is_ipc(peer->address)) setsockopt((int)number, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
 }
 
 void liana__zmq_look_at_callers(liana__zmq *own)
@@ -412,7 +494,7 @@ void liana__zmq_look_at_connections(liana__zmq *own)
     }
 }
 
-/* ---- the gate: who holds the cluster's key ---- */
+/* ---- the gate: holders of the cluster's key ---- */
 
 enum { GATE_PARTS = 7, GATE_ID = 1, GATE_DOMAIN = 2, GATE_MECHANISM = 5, GATE_KEY = 6 };
 

@@ -1,13 +1,10 @@
 /* Processes that come when the others have met. They wait, and are told so. At a moment of its own choice the cluster
  * closes its connections and meets again, in its next round, with those that it has invited. Only then is a process
- * taken in: what it knows is that of the round, as for all others. */
-#include "distribute/transport/zmq_calls.h"
+ * taken in: it knows the facts of the round, as all others do. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/scoped.h"
 
 /* Seconds. A process that waits greets twice a second, and has ended when it was silent for `silence`. */
 static const double silence = 3;
@@ -49,7 +46,7 @@ double liana__zmq_note_newcomer(liana__zmq *own, const liana__frame *frame, cons
     return newcomer->first_heard;
 }
 
-/* Notes who greets. False: the process that it wants to replace may be there still, or is. */
+/* Notes the process that greets. False: the process that it wants to replace may be there still, or is. */
 static bool may_replace(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size, liana__text *why)
 {
     const liana__zmq_peer *peer = &own->peers[frame->sender];
@@ -103,7 +100,7 @@ void liana__zmq_look_at_newcomers(liana__zmq *own)
 void liana__zmq_dismiss_newcomers(liana__zmq *own)
 {
     static const char over[] = "what this process was to take part in is over";
-    bool *absent = calloc(own->base.num_ranks, sizeof *absent);
+    LIANA__SCOPED_MEMORY bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round round = {0};
     const liana__text *text = &own->invitation;
     own->takes_leave = true;
@@ -119,10 +116,9 @@ void liana__zmq_dismiss_newcomers(liana__zmq *own)
             liana__zmq_answer(own, i, newcomer->id, newcomer->id_size, LIANA__FRAME_REFUSAL, over, sizeof over - 1);
         }
     }
-    free(absent);
 }
 
-/* ---- what the cluster asks ---- */
+/* ---- requests of the cluster ---- */
 
 void liana__zmq_take_in(liana__transport_instance *instance, bool may)
 {
@@ -173,13 +169,12 @@ static void go_to_round(liana__zmq *own, const liana__cluster_round *round)
 
 void liana__zmq_take_invitation(liana__zmq *own, const liana__frame *frame)
 {
-    bool *absent = calloc(own->base.num_ranks, sizeof *absent);
+    LIANA__SCOPED_MEMORY bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round round;
     const bool fits =
         absent && frame->cluster - own->first_round <= UINT32_MAX &&
         liana__invitation_read(frame->bytes, frame->num_bytes, own->base.num_ranks, &round, absent, NULL) == LIANA_OK;
     if (fits && round.number > own->round.number && !absent[own->base.rank]) go_to_round(own, &round);
-    free(absent);
 }
 
 void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size)
@@ -192,17 +187,15 @@ void liana__zmq_greet_back(liana__zmq *own, const void *id, size_t id_size)
 static void send_invitation(liana__zmq *own, const liana__cluster_round *round, size_t rank, const void *id,
                             size_t id_size)
 {
-    liana__text text = {0};
-    if (liana__invitation_write(round, own->base.num_ranks, &text, NULL) == LIANA_OK) {
-        liana__zmq_answer(own, rank, id, id_size, LIANA__FRAME_INVITE, text.data, text.length);
-    }
-    liana__text_free(&text);
+    LIANA__SCOPED(liana__text) text = {0};
+    if (liana__invitation_write(round, own->base.num_ranks, &text, NULL) != LIANA_OK) return;
+    liana__zmq_answer(own, rank, id, id_size, LIANA__FRAME_INVITE, text.data, text.length);
 }
 
 void liana__zmq_take_other_round(liana__zmq *own, const liana__frame *frame, const void *id, size_t id_size)
 {
     static const char wait[] = "all are about to meet again: this process is taken in later";
-    /* Whoever is ahead invites this process, or has been told that it comes. */
+    /* A process that is ahead invites this one, or has been told that it comes. */
     if (frame->cluster > own->cluster) {
         liana__zmq_greet_back(own, id, id_size);
     } else if (own->absent[frame->sender]) {
@@ -226,12 +219,12 @@ static void look_for_master(liana__zmq *own, double now, double patience)
         own->place.master);
 }
 
-/* Who has met the chief is there; whoever else was to come may have died meanwhile. */
+/* A process that has met the chief is there; the others may have died meanwhile. */
 void liana__zmq_leave_out_missing(liana__zmq *own)
 {
-    static const double opening = 5; /* seconds: a process closes what it had before it meets the others */
+    static const double opening = 5; /* seconds: a process closes its old sockets before it meets the others */
     const double now = liana__clock_seconds(), patience = 2 * own->place.heartbeat;
-    bool *absent = calloc(own->base.num_ranks, sizeof *absent);
+    LIANA__SCOPED_MEMORY bool *absent = calloc(own->base.num_ranks, sizeof *absent);
     liana__cluster_round next = {own->round.number + 1, own->round.chief, absent};
     size_t num_left = 0;
     if (own->round_begun == 0) own->round_begun = now;
@@ -244,11 +237,9 @@ void liana__zmq_leave_out_missing(liana__zmq *own)
         absent[i] = own->absent[i] || (liana__zmq_expects(own, i) && !is_there);
         num_left += absent[i] && !own->absent[i];
     }
-    if (num_left) {
-        for (size_t i = 0; i < own->base.num_ranks; i++) {
-            if (i != own->base.rank && !absent[i]) send_invitation(own, &next, i, NULL, 0);
-        }
-        go_to_round(own, &next);
+    if (num_left == 0) return;
+    for (size_t i = 0; i < own->base.num_ranks; i++) {
+        if (i != own->base.rank && !absent[i]) send_invitation(own, &next, i, NULL, 0);
     }
-    free(absent);
+    go_to_round(own, &next);
 }

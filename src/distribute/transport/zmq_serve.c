@@ -1,5 +1,4 @@
-/* The thread of the transport `zmq`: reads what comes, sends heartbeats, and notices who is gone. */
-#include "distribute/transport/zmq_calls.h"
+/* The thread of the transport `zmq`: reads frames, sends heartbeats, and notices deaths. */
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/clock.h"
@@ -107,7 +106,7 @@ static void take_frame(liana__zmq *own, const liana__frame *frame, zmq_msg_t *bo
     }
 }
 
-/* What a process of an older round sends again and again. */
+/* The frames that a process of an older round sends again and again. */
 static bool is_beat(const liana__frame *frame)
 {
     return frame->kind == LIANA__FRAME_BEAT || frame->kind == LIANA__FRAME_DEAD;
@@ -152,32 +151,9 @@ static void take_bytes(liana__zmq *own, zmq_msg_t *id, zmq_msg_t *body)
     }
 }
 
-/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
-static bool take_one(liana__zmq *own)
-{
-    zmq_msg_t id, body;
-    zmq_msg_init(&id);
-    zmq_msg_init(&body);
-    bool found = zmq_msg_recv(&id, own->router, ZMQ_DONTWAIT) >= 0;
-    int parts = 1;
-    for (bool more = found && zmq_msg_more(&id); more; parts++) {
-        more = zmq_msg_recv(&body, own->router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
-    }
-    if (found && parts == 2) {
-        liana__zmq_look_at_callers(own); /* one of them has begun before its first frame came */
-        liana__zmq_door_hear(&own->door, zmq_msg_get(&body, ZMQ_SRCFD));
-        take_bytes(own, &id, &body);
-    }
-    zmq_msg_close(&body);
-    zmq_msg_close(&id);
-    return found;
-}
-
 void liana__zmq_take_frames(liana__zmq *own)
 {
-    /* Now and then other things must be done too. */
-    for (int i = 0; i < 256 && take_one(own); i++) {
-    }
+    liana__zmq_read_router(own, liana__zmq_look_at_callers, take_bytes);
 }
 
 /* A frame that has come over this process's own connection to that rank. */
@@ -215,7 +191,7 @@ static bool hear_answer(liana__zmq *own, size_t rank)
 
 void liana__zmq_hear_answers(liana__zmq *own, size_t rank)
 {
-    /* Of one who speaks without end no more is heard. */
+    /* A process that speaks without end is not heard beyond this. */
     enum { MOST = 256 };
     for (int count = 0; count < MOST && hear_answer(own, rank); count++) {
     }
@@ -233,8 +209,8 @@ static void send_beats(liana__zmq *own, double now)
     liana__zmq_look_at_newcomers(own);
     for (size_t i = 0; i < own->base.num_ranks; i++) {
         if (!liana__zmq_expects(own, i) || own->peers[i].left) continue;
-        /* Whoever was taken for dead, and lives, hears of it: else it would wait for ever. What it sends may not
-         * come. */
+        /* A process that was taken for dead, and lives, hears of it: else it would wait for ever. Its own frames may
+         * not come. */
         const bool gone = liana__mailbox_is_gone(own->base.mailbox, i);
         liana__zmq_send_control(own, i, gone ? LIANA__FRAME_DEAD : LIANA__FRAME_BEAT, NULL, 0);
     }
@@ -242,7 +218,7 @@ static void send_beats(liana__zmq *own, double now)
 
 static void notice_gone(liana__zmq *own, double now)
 {
-    /* This process itself was stopped: what the others sent meanwhile has not been read yet. */
+    /* This process itself was stopped: frames that the others sent meanwhile have not been read yet. */
     double pause = now - own->last_turn > own->place.heartbeat / 2 ? now - own->last_turn : 0;
     char reason[128];
     own->last_turn = now;
@@ -276,7 +252,7 @@ static void say_goodbye(liana__zmq *own)
     liana__zmq_dismiss_newcomers(own);
 }
 
-/* Whether all who are there have had what this process has sent. */
+/* Whether all living processes have had this process's frames. */
 static bool is_heard_out(liana__zmq *own)
 {
     for (size_t i = 0; i < own->base.num_ranks; i++) {
@@ -305,7 +281,7 @@ void *liana__zmq_serve(void *transport)
                                    {.fd = own->wake, .events = ZMQ_POLLIN},
                                    {.socket = own->gate, .events = ZMQ_POLLIN},
                                    {.socket = own->router_monitor, .events = ZMQ_POLLIN}};
-        /* Only what is reached over a network has a gate, and strangers. */
+        /* Only a socket that is reached over a network has a gate, and strangers. */
         zmq_poll(items, !own->gate ? 2 : own->router_monitor ? 4 : 3, (long)(wait * 1000) + 1);
         if (items[1].revents) {
             uint64_t count;

@@ -1,19 +1,16 @@
-/* The server of service.h: one ROUTER socket, and what has come from each client so far. */
+/* The server of service.h: one ROUTER socket, and the frames of each client so far. */
 #include "distribute/transport/service.h"
-#include "distribute/transport/zmq_calls.h"
 #include "distribute/transport/zmq_internal.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Connections at a time: what else comes is told so. */
+/* Connections at a time: further ones are told so. */
 enum { MOST_CLIENTS = 1024, ROUTING_ID = 255 };
 
 typedef struct service_client {
@@ -25,55 +22,29 @@ typedef struct service_client {
 } service_client;
 
 struct liana__service {
-    liana__zmq zmq;
+    liana__zmq zmq; /* first */
     liana__service_calls calls;
     service_client *clients;
     size_t num_clients, capacity;
     uint64_t num_ever;
-    int *ended; /* file descriptors of connections that have ended; what they have sent may still wait */
+    int *ended; /* file descriptors of connections that have ended; their frames may still wait */
     size_t num_ended, ended_capacity;
 };
 
 /* ---- open and close ---- */
 
-static liana_status prepare(liana__zmq *zmq, const liana__service_place *place, liana__error *error)
+static liana_status open_all(liana__service *service, const liana__service_place *place, liana__error *error)
 {
-    zmq->is_service = zmq->pings = true;
-    zmq->place.source = place->source;
-    zmq->place.heartbeat = place->heartbeat;
-    zmq->wake = zmq->lock = -1;
-    zmq->context = zmq_ctx_new();
+    liana__zmq *zmq = &service->zmq;
     zmq->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (zmq->wake < 0 || !zmq->context) {
-        return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
-    }
-    if (liana__starts_with(place->address, "ipc://")) return LIANA_OK;
-    if (!place->keys) {
+    if (zmq->wake < 0) return liana__fail(error, LIANA_UNAVAILABLE, "no sockets can be made: %s", strerror(errno));
+    LIANA_TRY(liana__zmq_prepare_service(zmq, place, zmq->address, error));
+    if (!zmq->has_keys && !liana__zmq_is_ipc(place->address)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "a server at %s, which others reach over a network, needs the cluster's key: 'liana cluster "
                            "keys FOLDER' makes one; name the folder in --keys, cluster.keys or LIANA_CLUSTER_KEYS",
                            place->address);
     }
-    LIANA_TRY(liana__cluster_keys_read(place->keys, &zmq->keys, error));
-    zmq->has_keys = true;
-    return LIANA_OK;
-}
-
-static void close_zmq(liana__zmq *zmq)
-{
-    liana__zmq_close_sockets(zmq);
-    if (zmq->wake >= 0) close(zmq->wake);
-    liana__cluster_keys_forget(&zmq->keys);
-}
-
-static liana_status open_all(liana__service *service, const liana__service_place *place, liana__error *error)
-{
-    liana__zmq *zmq = &service->zmq;
-    LIANA_TRY(prepare(zmq, place, error));
-    if (strlen(place->address) >= LIANA__ZMQ_ADDRESS) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "the address '%.60s...' is too long", place->address);
-    }
-    strcpy(zmq->address, place->address);
     liana__zmq_door_open(&zmq->door, 0);
     return liana__zmq_listen(zmq, error);
 }
@@ -86,7 +57,7 @@ liana_status liana__service_open(const liana__service_place *place, const liana_
     liana__service *service = calloc(1, sizeof *service);
     if (!service) return liana__fail_memory(error, "a server");
     service->calls = *calls;
-    service->zmq.wake = -1;
+    service->zmq.wake = service->zmq.lock = -1;
     liana_status status = open_all(service, place, error);
     if (status != LIANA_OK) {
         liana__service_close(service);
@@ -102,7 +73,9 @@ void liana__service_close(liana__service *service)
     for (size_t i = 0; i < service->num_clients; i++) liana__assembly_free(&service->clients[i].assembly);
     free(service->clients);
     free(service->ended);
-    close_zmq(&service->zmq);
+    liana__zmq_close_sockets(&service->zmq);
+    if (service->zmq.wake >= 0) close(service->zmq.wake);
+    liana__cluster_keys_forget(&service->zmq.keys);
     free(service);
 }
 
@@ -113,10 +86,8 @@ const char *liana__service_address(const liana__service *service)
 
 void liana__service_wake(liana__service *service)
 {
-    static const uint64_t one = 1;
     /* Fails only if the turn is to end already. */
-    ssize_t written = write(service->zmq.wake, &one, sizeof one);
-    (void)written;
+    eventfd_write(service->zmq.wake, 1);
 }
 
 /* ---- clients ---- */
@@ -199,21 +170,22 @@ static void note_reuse(liana__service *service, int file)
     }
 }
 
-static void note_connections(liana__service *service)
+static void note_connections(liana__zmq *zmq)
 {
+    liana__service *service = (liana__service *)zmq;
     int event;
     uint32_t file = 0;
-    while ((event = liana__zmq_next_event(service->zmq.router_monitor, &file)) != 0) {
-        liana__zmq_door_note(&service->zmq.door, event, file);
+    while ((event = liana__zmq_next_event(zmq->router_monitor, &file)) != 0) {
+        liana__zmq_door_note(&zmq->door, event, file);
         if (event == ZMQ_EVENT_ACCEPTED) note_reuse(service, (int)file);
         if (event == ZMQ_EVENT_DISCONNECTED) note_end(service, (int)file);
     }
 }
 
-/* When all that has come is taken: what is left of a client's frames would make a new client of it. */
+/* When all frames are taken: the rest of a client's frames would make a new client of it. */
 static void look_at_connections(liana__service *service)
 {
-    note_connections(service);
+    note_connections(&service->zmq);
     while (service->num_ended) lose_clients(service, service->ended[--service->num_ended]);
     liana__zmq_door_tidy(&service->zmq.door);
 }
@@ -240,7 +212,7 @@ static service_client *add_client(liana__service *service, zmq_msg_t *id, zmq_ms
 
 /* ---- messages ---- */
 
-/* Whether a message fits beside those of which a part has come. */
+/* Whether a message fits together with those of which a part has come. */
 static bool has_room(void *user, size_t size)
 {
     const liana__service *service = user;
@@ -266,8 +238,9 @@ static void take_whole(liana__service *service, service_client *client, zmq_msg_
     }
 }
 
-static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
+static void take_bytes(liana__zmq *zmq, zmq_msg_t *id, zmq_msg_t *body)
 {
+    liana__service *service = (liana__service *)zmq;
     liana__frame frame;
     liana__error error = {0};
     bool whole = false;
@@ -278,7 +251,7 @@ static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
     } else if (status == LIANA_OK && frame.kind != LIANA__FRAME_DATA) {
         /* A client that has come in: now it knows that its connection is kept. */
         if (frame.kind == LIANA__FRAME_BEAT) {
-            liana__zmq_send_over(&service->zmq, zmq_msg_data(id), zmq_msg_size(id), LIANA__FRAME_BEAT, NULL, 0);
+            liana__zmq_send_over(zmq, zmq_msg_data(id), zmq_msg_size(id), LIANA__FRAME_BEAT, NULL, 0);
         }
         return;
     }
@@ -298,27 +271,6 @@ static void take_bytes(liana__service *service, zmq_msg_t *id, zmq_msg_t *body)
     }
 }
 
-/* A message of the ROUTER: the connection's number, and one frame. False: there is none. */
-static bool take_one(liana__service *service)
-{
-    zmq_msg_t id, body;
-    zmq_msg_init(&id);
-    zmq_msg_init(&body);
-    bool found = zmq_msg_recv(&id, service->zmq.router, ZMQ_DONTWAIT) >= 0;
-    int parts = 1;
-    for (bool more = found && zmq_msg_more(&id); more; parts++) {
-        more = zmq_msg_recv(&body, service->zmq.router, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&body);
-    }
-    if (found && parts == 2) {
-        note_connections(service); /* one of them has begun before its first frame came */
-        liana__zmq_door_hear(&service->zmq.door, zmq_msg_get(&body, ZMQ_SRCFD));
-        take_bytes(service, &id, &body);
-    }
-    zmq_msg_close(&body);
-    zmq_msg_close(&id);
-    return found;
-}
-
 void liana__service_turn(liana__service *service, double seconds)
 {
     liana__zmq *zmq = &service->zmq;
@@ -328,26 +280,21 @@ void liana__service_turn(liana__service *service, double seconds)
                                {.socket = zmq->gate, .events = ZMQ_POLLIN}};
     zmq_poll(items, zmq->gate ? 4 : 3, (long)(seconds * 1000) + 1);
     if (items[1].revents) {
-        uint64_t count;
-        ssize_t taken = read(zmq->wake, &count, sizeof count);
-        (void)taken;
+        eventfd_t count;
+        eventfd_read(zmq->wake, &count);
     }
     if (zmq->gate && items[3].revents) liana__zmq_answer_gate(zmq);
-    /* Now and then other things must be done too. */
-    for (int i = 0; i < 256 && take_one(service); i++) {
-    }
+    liana__zmq_read_router(zmq, note_connections, take_bytes);
     look_at_connections(service);
 }
 
 /* ---- answers ---- */
 
-static bool send_piece(liana__service *service, const service_client *client, const liana__frame *frame)
+static bool send_piece(const liana__service *service, const service_client *client, const liana__frame *frame,
+                       const liana__message_part *part)
 {
     zmq_msg_t message;
-    if (zmq_msg_init_size(&message, LIANA__FRAME_HEADER + frame->num_bytes) != 0) return false;
-    uint8_t *bytes = zmq_msg_data(&message);
-    liana__frame_write(frame, bytes);
-    if (frame->num_bytes) memcpy(bytes + LIANA__FRAME_HEADER, frame->bytes, frame->num_bytes);
+    if (!liana__zmq_make_message(frame, part, &message)) return false;
     bool sent = zmq_send(service->zmq.router, client->id, client->id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
                 zmq_msg_send(&message, service->zmq.router, ZMQ_DONTWAIT) >= 0;
     if (!sent) zmq_msg_close(&message);
@@ -357,19 +304,11 @@ static bool send_piece(liana__service *service, const service_client *client, co
 void liana__service_send(liana__service *service, uint64_t number, const liana__service_message *message)
 {
     service_client *client = find_number(service, number);
-    size_t offset = 0;
-    bool sent = client != NULL;
-    while (sent && (offset < message->size || offset == 0)) {
-        size_t left = message->size - offset;
-        liana__frame frame = {.kind = LIANA__FRAME_DATA,
-                              .key = {.step = message->number, .kind = message->kind},
-                              .size = message->size,
-                              .offset = offset,
-                              .bytes = message->bytes + offset,
-                              .num_bytes = left < LIANA__FRAME_PIECE ? left : LIANA__FRAME_PIECE};
-        sent = send_piece(service, client, &frame);
-        offset += frame.num_bytes;
-        if (message->size == 0) break;
-    }
-    if (client && !sent) refuse_client(service, client, "an answer could not be sent");
+    liana__frame frame = liana__zmq_first_piece(message, message->size);
+    if (!client) return;
+    do {
+        if (send_piece(service, client, &frame, &(liana__message_part){message->bytes, message->size})) continue;
+        refuse_client(service, client, "an answer could not be sent");
+        return;
+    } while (liana__zmq_next_piece(&frame));
 }

@@ -51,7 +51,7 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
     }
-    return liana__layer_find(context, class_name, nearest);
+    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
 }
 
 static bool is_neutral(const char *key)
@@ -92,7 +92,8 @@ static bool is_true(const liana__value *value)
     return value->kind == LIANA__VALUE_BOOL && value->boolean;
 }
 
-/* "float32", or what Keras 2 and 3 make of a policy: {"class_name": "DTypePolicy", "config": {"name": "float32"}}. */
+/* "float32", or the object that Keras 2 and 3 write for a policy: {"class_name": "DTypePolicy", "config": {"name":
+ * "float32"}}. */
 static const liana__value *dtype_name(const liana__value *dtype)
 {
     if (dtype->kind != LIANA__VALUE_MAP) return dtype;
@@ -174,8 +175,8 @@ static liana__value *read_activation(liana__arena *arena, const liana__value *va
     return copy;
 }
 
-/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: what the option is, or NULL:
- * none of these. */
+/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: the kind of the option, or
+ * NULL: none of these. */
 static const char *text_from_keras(const liana_context *context, liana__arena *arena, const char *key,
                                    const liana__value *value, const char **expected)
 {

@@ -11,8 +11,8 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
 
 /* Writes the options into *options. Old names become new ones. Options that do not change the result are left out.
  * Options that would change it are refused: channels first, regularisers, constraints, an axis other than the last
- * (`rank` is the input's; 0: there is none). `keras3`: the file is Keras 3's, so names mean what they mean there.
- * Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place and key. */
+ * (`rank` is the input's; 0: there is none). `keras3`: the file is Keras 3's, so names have their meaning there. Values
+ * keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place and key. */
 liana_status liana__keras_read_config(const liana_context *context, const liana_layer_type *type,
                                       const liana__value *config, const char *where, int rank, bool keras3,
                                       liana__arena *arena, liana__value **options, liana__error *error) LIANA_MUST_USE;

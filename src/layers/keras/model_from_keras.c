@@ -1,4 +1,5 @@
 /* liana__model_from_keras: architecture files. */
+#include "base/scoped.h"
 #include "layers/keras/keras_config.h"
 #include "layers/model.h"
 
@@ -8,7 +9,7 @@
 
 typedef struct reader {
     liana_model *model;
-    const liana__layer_node *examples; /* what a nested model is called on; NULL: the file must say it */
+    const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* the file is of Keras 3 */
     liana__arena arena;
@@ -118,8 +119,8 @@ static bool is_model_class(const char *name)
 
 static liana_status read_model(reader *r, const char *class_name, const liana__value *config);
 
-/* Reads the model that a layer is. `given` is the node that it is called on, if it does not say itself what examples
- * are; LIANA__NONE: there is none. */
+/* Reads the model that a layer is. `given` is the node that it is called on, if it has no shape of examples itself;
+ * LIANA__NONE: there is none. */
 static liana_status read_inner(reader *r, const liana__value *layer, size_t given, liana_model **inner)
 {
     const liana__value *class_value, *config = liana__value_get(layer, "config");
@@ -195,7 +196,7 @@ static liana_status add_input(reader *r, const liana__value *layer, const liana_
     return add_input_of(r, place_of(config), dims, NULL, type && type->num_ids);
 }
 
-/* A model that is the first layer says what examples are. */
+/* A model that is the first layer gives the shape of examples. */
 static liana_status add_input_like(reader *r, const liana__value *layer, const liana_model *inner)
 {
     liana__model_port port = liana__model_input(inner, 0);
@@ -292,8 +293,8 @@ static size_t find_result(const liana_model *model, const reference *wanted)
 }
 
 /* Whether a call says training=False, which Keras 2 writes behind the call's first input: [name, 0, 0, {...}]. Keras 3
- * has other forms. It writes what a call was made with, also its default, and then computes as the model is called; so
- * there the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
+ * has other forms. It writes the arguments of a call, also defaults, and then computes as the model is called; so there
+ * the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
 static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
 {
     while (call && call->kind == LIANA__VALUE_LIST && call->count && !is_reference(call)) call = call->items[0];
@@ -490,12 +491,11 @@ static liana_status read_functional(reader *r, const liana__value *config)
     const liana__value *layers;
     LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
     LIANA_TRY(read_dtype(r, config, false, "the model"));
-    entry *entries = calloc(layers->count + 1, sizeof *entries);
+    LIANA__SCOPED_MEMORY entry *entries = calloc(layers->count + 1, sizeof *entries);
     if (!entries) return liana__fail_memory(&r->error, "a model");
     for (size_t i = 0; i < layers->count; i++) open_entry(layers->items[i], &entries[i]);
     liana_status status = add_in_order(r, entries, layers->count);
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
-    free(entries);
     if (status == LIANA_OK) status = order_inputs(r, config);
     return status == LIANA_OK ? choose_outputs(r, config) : status;
 }

@@ -21,7 +21,7 @@ static liana__value *write_reference(liana__arena *arena, const liana_model *mod
     return list;
 }
 
-/* The object of an initialiser, regulariser or constraint; NULL: the option is none of them, or out of memory. */
+/* The object of an initialiser, regulariser or constraint; NULL: the option is of another kind, or out of memory. */
 static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
 {
     if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
@@ -35,13 +35,11 @@ static liana__value *write_text(const liana_context *context, liana__arena *aren
 /* Whether a layer has the hard_sigmoid of this name. */
 static bool has_activation(const liana__layer *layer, const char *name)
 {
-    const liana_option *field = liana__fields_find(&layer->type->part.options, "activation");
-    if (!field || field->kind != LIANA_OPTION_STRING) return false;
-    const char *own = *(const char *const *)((const char *)layer->options + field->offset);
+    const char *own = liana__layer_option_text(layer, "activation");
     return own && strcmp(own, name) == 0;
 }
 
-/* Whether names must mean what they mean in Keras 3: only hard_sigmoid differs. */
+/* Whether names must have their meaning of Keras 3: only hard_sigmoid differs. */
 static bool needs_keras3(const liana_model *model)
 {
     for (size_t i = 0; i < model->num_layers; i++) {
@@ -88,7 +86,7 @@ static liana__value *layer_config(liana__arena *arena, const liana_model *model,
     return config;
 }
 
-/* The arguments of a call besides its inputs. */
+/* The arguments of a call without its inputs. */
 static liana__value *call_arguments(liana__arena *arena, const liana_model *model, liana__scope_item item)
 {
     liana__value *arguments = liana__value_map(arena);

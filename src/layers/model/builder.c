@@ -1,6 +1,8 @@
 /* The builders of C: from their structs to the maps that everything else reads, and from handles to nodes. */
 #include "layers/model.h"
 
+#include "base/scoped.h"
+
 #include <string.h>
 
 /* How every options struct begins; layers that join several have an array where the others have one input. */
@@ -9,11 +11,9 @@ typedef struct common_prefix {
 } common_prefix;
 
 _Static_assert(offsetof(liana_dense_options, input) == offsetof(common_prefix, inputs), "one prefix for all options");
-_Static_assert(sizeof(liana_ints) == sizeof(liana_ints), "the public list of whole numbers is the internal one");
-_Static_assert(offsetof(liana_ints, values) == offsetof(liana_ints, values), "with the same members");
 _Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
 
-/* A pair whose second number was not given takes the first one for both. Refuses what no table can read: an enum
+/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
  * outside its names, a list with more numbers than it can hold. */
 static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
 {
@@ -97,15 +97,13 @@ liana_layer liana_model_add_at(liana_location here, liana_model *model, const ch
                                  layer_class ? "options" : "class");
     }
     const char *nearest = NULL;
-    const liana_layer_type *type = liana__layer_find(model->context, layer_class, &nearest);
+    const liana_layer_type *type = liana__part_find(model->context, &liana__layer_kind, layer_class, &nearest);
     if (!type) {
         return liana__model_fail(model, here, LIANA_NOT_FOUND, "there is no layer class '%.60s'%s", layer_class,
                                  liana__hint(nearest).text);
     }
-    liana__arena arena = {0};
-    liana_layer layer = add_from_struct(here, model, type, options, &arena);
-    liana__arena_free(&arena);
-    return layer;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    return add_from_struct(here, model, type, options, &arena);
 }
 
 liana_layer liana_layer_reuse_at(liana_location here, liana_layer layer, const liana_layer *inputs, size_t num_inputs)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* What an error shards: invalid tensors. */
+/* The results after an error: invalid tensors. */
 static const liana__model_result no_results[LIANA_MAX_MODEL_OUTPUTS];
 
 /* A call that is being built. */

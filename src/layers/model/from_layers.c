@@ -1,5 +1,6 @@
 /* liana__model_from_layers: the `layers:` list of a configuration. */
 #include "base/choice.h"
+#include "base/scoped.h"
 #include "layers/model.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ typedef struct entry {
     char where[DOTTED_KEY];         /* its dotted key */
 } entry;
 
-/* What a list is read into. */
+/* A list that is being read. */
 typedef struct reading {
     liana_model *model;
     liana__arena *arena;
@@ -46,7 +47,7 @@ typedef struct reading {
 /* Nodes that an entry reads. */
 typedef struct joints {
     size_t nodes[LIANA_MAX_LAYER_INPUTS];
-    size_t count; /* 0: what was added last */
+    size_t count; /* 0: the node that was added last */
 } joints;
 
 static liana_status find_named(const reading *own, const liana__value *value, const char *where, size_t *index)
@@ -105,7 +106,7 @@ static const liana_option nested_rows[] = {
 static const liana_options sequential_table = LIANA__FIELD_TABLE("Sequential", nested_options, nested_rows);
 static const liana_options functional_table = LIANA__FIELD_TABLE("Functional", nested_options, nested_rows);
 
-/* What the entry's own list needs besides: the shape and dtype of what it reads. */
+/* Reads the entry's own list, which also needs the shape and dtype of its input. */
 static liana_status read_inner(reading *own, const nested_options *options, const char *where, size_t node,
                                liana_model *inner)
 {
@@ -227,13 +228,8 @@ static liana_status add_reuse(reading *own, const entry *at)
 
 /* ---- a layer ---- */
 
-/* name, trainable and training, read with the table that all layers share. */
-typedef struct common_options {
-    const char *name;
-    bool trainable, training;
-} common_options;
-
-static liana_status read_common(const reading *own, const entry *at, common_options *common)
+/* The options of every layer, read with their own table. */
+static liana_status read_common(const reading *own, const entry *at, liana__layer_common_options *common)
 {
     liana__value *picked = liana__value_map(own->arena);
     if (!picked) return liana__fail_memory(own->error, "a layer's options");
@@ -246,7 +242,7 @@ static liana_status read_common(const reading *own, const entry *at, common_opti
 
 static liana_status add_layer(reading *own, const entry *at, const liana_layer_type *type)
 {
-    common_options common;
+    liana__layer_common_options common;
     joints inputs;
     LIANA_TRY(read_common(own, at, &common));
     LIANA_TRY(read_inputs(own, liana__value_get(at->map, "inputs"), at->where, &inputs));
@@ -290,7 +286,7 @@ static liana_status add_entry(reading *own, const liana__value *value, const cha
     snprintf(at.where, sizeof at.where, "%.150s.%.60s", where, name);
     at.kind = find_entry(name);
     if (at.kind) return at.kind->options == &reuse_table ? add_reuse(own, &at) : add_nested(own, &at);
-    const liana_layer_type *type = liana__layer_find(own->model->context, name, &nearest);
+    const liana_layer_type *type = liana__part_find(own->model->context, &liana__layer_kind, name, &nearest);
     if (type) return add_layer(own, &at, type);
     return liana__fail_at(own->error, at.place, where, "there is no layer class '%.60s'%s", name,
                           liana__hint(nearest).text);
@@ -330,7 +326,7 @@ liana_status liana__model_from_layers_of(liana_model *model, const liana__value 
                        liana__value_describe(list, found, sizeof found));
         return fail_model(model, list, &error);
     }
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     reading own = {.model = model, .arena = &arena, .error = &error};
     if (model->num_nodes == 0 && !begins_with_input(list)) add_input(&own, place_of(list), input_shape, input_dtype);
     for (size_t i = 0; i < list->count && model->error.status == LIANA_OK; i++) {
@@ -340,7 +336,6 @@ liana_status liana__model_from_layers_of(liana_model *model, const liana__value 
     }
     for (size_t i = 0; i < own.num_nested; i++) liana_model_destroy(own.nested[i]);
     free(own.nested);
-    liana__arena_free(&arena);
     return model->error.status;
 }
 

@@ -1,6 +1,8 @@
 /* Names of a model's layers. */
 #include "layers/model.h"
 
+#include "base/named.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -19,9 +21,9 @@ static void snake_case(const char *class_name, char *snake, size_t size)
 
 static bool is_taken(const liana_model *model, const char *name)
 {
-    bool is_call = false;
-    for (size_t i = 0; i < model->num_calls && !is_call; i++) is_call = strcmp(model->calls[i].name, name) == 0;
-    return is_call || liana__model_find_layer(model, name) >= 0 || liana__model_find_nested(model, name) >= 0;
+    const liana__named calls = LIANA__NAMED(liana__model_end, model->calls, model->num_calls);
+    return liana__named_find(calls, name, NULL) < calls.count || liana__model_find_layer(model, name) >= 0 ||
+           liana__model_find_nested(model, name) >= 0;
 }
 
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input)

@@ -1,6 +1,7 @@
 /* A model as a layer of another: its layers are copied once, its nodes once for each use. */
 #include "layers/model.h"
 
+#include "base/scoped.h"
 #include "ir/shape.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ static liana_status check_request(const liana_model *model, const liana__nest_re
 
 /* ---- copying ---- */
 
-/* What a copy begins with. */
+/* The begin of a copy. */
 typedef struct copying {
     liana_model *model;
     const liana_model *inner;
@@ -81,7 +82,7 @@ typedef struct copying {
     const size_t *inputs;
     size_t nested;      /* index of the nested model */
     size_t use;         /* index of the use */
-    size_t first_layer; /* offsets of what is copied */
+    size_t first_layer; /* offsets of the copied layers and nodes */
     size_t first_node;
     size_t first_nested;
     size_t first_use;
@@ -94,7 +95,7 @@ static size_t moved(size_t index, size_t first, size_t otherwise)
     return index == LIANA__NONE ? otherwise : first + index;
 }
 
-/* The nodes from which a node's copy reads: those of the use, or, for an InputLayer, what is given. */
+/* The nodes from which a node's copy reads: those of the use, or, for an InputLayer, the given one. */
 static size_t copy_inputs(const copying *own, size_t node, size_t *inputs)
 {
     const liana__layer_node *from = &own->inner->nodes[node];
@@ -108,22 +109,21 @@ static size_t copy_inputs(const copying *own, size_t node, size_t *inputs)
 
 static void copy_layer(const copying *own, const liana__layer *from, const size_t *inputs, size_t num_inputs)
 {
-    liana__arena scratch = {0};
+    LIANA__SCOPED(liana__arena) scratch = {0};
     const liana__value *options = liana__fields_write(&from->type->part.options, &scratch, from->options);
     const char *name = liana__arena_format(&scratch, "%s/%s", own->name, from->name);
     if (!options || !name || scratch.failed) {
         liana__model_fail(own->model, from->where, LIANA_OUT_OF_MEMORY, "out of memory for a model");
-    } else {
-        liana__model_add(own->model, &(liana__layer_request){.here = from->where,
-                                                             .type = from->type,
-                                                             .name = name,
-                                                             .frozen = own->frozen || !from->trainable,
-                                                             .inference = from->inference,
-                                                             .inputs = inputs,
-                                                             .num_inputs = num_inputs,
-                                                             .options = options});
+        return;
     }
-    liana__arena_free(&scratch);
+    liana__model_add(own->model, &(liana__layer_request){.here = from->where,
+                                                         .type = from->type,
+                                                         .name = name,
+                                                         .frozen = own->frozen || !from->trainable,
+                                                         .inference = from->inference,
+                                                         .inputs = inputs,
+                                                         .num_inputs = num_inputs,
+                                                         .options = options});
 }
 
 static void copy_nodes(const copying *own)

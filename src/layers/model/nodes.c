@@ -10,7 +10,7 @@
 
 /* ---- weights ---- */
 
-/* A weight that the layer has already: it must be what these inputs need. */
+/* A weight that the layer has already: it must fit these inputs. */
 static void check_weight(liana_layer_build *build, const char *name, const liana_shape *shape)
 {
     const liana__layer *layer = &build->model->layers[build->layer];
@@ -129,7 +129,8 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
 }
 
-/* Options that are kept as they are written live as long as the model, whoever owns what was read. */
+/* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
+ * from. */
 static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
 {
     for (size_t i = 0; i < fields->count; i++) {

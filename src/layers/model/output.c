@@ -1,4 +1,5 @@
-/* liana__model_check_output: whether an output of a model is what a loss is of. */
+/* Whether an output of a model is what a loss needs: probabilities, or numbers of any size. */
+#include "base/scoped.h"
 #include "layers/activations.h"
 #include "layers/model.h"
 
@@ -9,10 +10,8 @@
 static const char *activation_of(const liana_model *model, const liana__layer_node *node)
 {
     const liana__layer *layer = &model->layers[node->layer];
-    const liana_option *field = liana__fields_find(&layer->type->part.options, "activation");
     if (strcmp(layer->type->part.name, "Softmax") == 0) return "softmax";
-    if (!field || field->kind != LIANA_OPTION_STRING) return "linear";
-    const char *name = *(const char *const *)((const char *)layer->options + field->offset);
+    const char *name = liana__layer_option_text(layer, "activation");
     return name && *name ? name : "linear";
 }
 
@@ -54,14 +53,77 @@ static liana_status fail_at_node(const liana__layer_node *node, liana__error *er
     return liana__fail_within(error, "%s:%d", node->where.file, node->where.line);
 }
 
+/* Finds for which nodes up to `end` a rule holds, which reads the answers for their inputs: whether for the end, and
+ * whether for its only input. */
+static liana_status follow(const liana_model *model, size_t end,
+                           bool (*rule)(const liana_model *model, const liana__layer_node *node, const bool *known),
+                           bool *holds, bool *held_before, liana__error *error)
+{
+    const liana__layer_node *last = &model->nodes[end];
+    LIANA__SCOPED_MEMORY bool *known = calloc(model->num_nodes, sizeof *known);
+    if (!known) return liana__fail_memory(error, "a model");
+    for (size_t i = 0; i <= end; i++) known[i] = rule(model, &model->nodes[i], known);
+    *holds = known[end];
+    *held_before = last->num_inputs == 1 && known[last->inputs[0]];
+    return LIANA_OK;
+}
+
+/* ---- probabilities of classes ---- */
+
+/* Whether an example is one row: all its elements are along the last axis. */
+static bool is_one_row(const liana_shape *shape)
+{
+    return shape->rank >= 2 && liana_shape_size(shape) == shape->dims[shape->rank - 1];
+}
+
+/* Whether the node's results add up to 1 along the last axis. */
+static bool adds_up(const liana_model *model, const liana__layer_node *node, const bool *known)
+{
+    if (node->is_softmax) return true;
+    if (node->num_inputs != 1 || !known[node->inputs[0]]) return false;
+    switch (model->layers[node->layer].type->sums) {
+    case LIANA_SUMS_CHANGED: return false;
+    case LIANA_SUMS_KEPT: return true;
+    case LIANA_SUMS_KEPT_IN_A_ROW: return is_one_row(&node->shape) && is_one_row(&model->nodes[node->inputs[0]].shape);
+    case LIANA_SUMS_KEPT_BY_DOING_NOTHING: return node->is_identity;
+    }
+    return false;
+}
+
+static liana_status fail_sums(const liana_model *model, const liana__layer_node *end, bool was_right_before,
+                              liana__error *error)
+{
+    const liana__layer *last = &model->layers[end->layer];
+    const bool has_activation = liana__fields_find(&last->type->part.options, "activation");
+    const char *advice =
+        was_right_before
+            ? "the layer before it gives probabilities, so remove this layer"
+            : "end the model in a softmax: activation: softmax in its last Dense layer, or a Softmax layer after it";
+    liana__fail(error, LIANA_INVALID_CONFIG,
+                "layer '%s' (%s%s%s): the model ends here, but its outputs are not probabilities of classes (at least "
+                "0, with sum 1), which the loss needs; %s%s",
+                last->name, last->type->part.name, has_activation ? ", activation: " : "",
+                has_activation ? activation_of(model, end) : "", advice,
+                end->shape.dims[end->shape.rank - 1] == 1 ? "; two classes need two units" : "");
+    return fail_at_node(end, error);
+}
+
+liana_status liana__model_check_probabilities(const liana_model *model, size_t output, liana__error *error)
+{
+    size_t end = liana__model_output_node(model, output);
+    bool right, right_before;
+    if (end == LIANA__NONE) return LIANA_OK;
+    LIANA_TRY(follow(model, end, adds_up, &right, &right_before, error));
+    return right ? LIANA_OK : fail_sums(model, &model->nodes[end], right_before, error);
+}
+
+/* ---- other outputs ---- */
+
 static liana_status check_range(const liana_model *model, const liana__layer_node *end, size_t index, const char *loss,
                                 liana__error *error)
 {
-    bool *known = calloc(model->num_nodes, sizeof *known);
-    if (!known) return liana__fail_memory(error, "a model");
-    for (size_t i = 0; i <= index; i++) known[i] = is_within_range(model, &model->nodes[i], known);
-    bool right = known[index];
-    free(known);
+    bool right, right_before;
+    LIANA_TRY(follow(model, index, is_within_range, &right, &right_before, error));
     if (right) return LIANA_OK;
     const liana__layer *layer = &model->layers[end->layer];
     liana__fail(error, LIANA_INVALID_CONFIG,
@@ -114,7 +176,7 @@ liana_status liana__model_check_output(const liana_model *model, size_t output, 
     if (index == LIANA__NONE) return LIANA_OK;
     const liana__layer_node *end = &model->nodes[index];
     switch (expected) {
-    case LIANA_LOGITS_SOFTMAX: return liana__model_check_probabilities_of(model, output, error);
+    case LIANA_LOGITS_SOFTMAX: return liana__model_check_probabilities(model, output, error);
     case LIANA_LOGITS_SIGMOID: return check_range(model, end, index, loss, error);
     case LIANA_LOGITS_NONE: break;
     }

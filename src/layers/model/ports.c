@@ -1,6 +1,9 @@
 /* The inputs and outputs of models, and whether a model is whole. */
 #include "layers/model.h"
 
+#include "base/named.h"
+#include "base/scoped.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +85,8 @@ liana_shape liana__model_output_shape(const liana_model *model)
 
 static bool is_output_name(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_outputs; i++) {
-        if (strcmp(model->outputs[i].name, name) == 0) return true;
-    }
-    return false;
+    const liana__named outputs = LIANA__NAMED(liana__model_end, model->outputs, model->num_outputs);
+    return liana__named_find(outputs, name, NULL) < outputs.count;
 }
 
 /* dense, dense_1, ...: as Keras names outputs of one layer. */
@@ -166,9 +167,8 @@ static size_t last_of_nested(const liana_model *model, const char *name)
 /* The node for a name without an output of a nested model. */
 static size_t find_whole(const liana_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->num_calls; i++) {
-        if (strcmp(model->calls[i].name, name) == 0) return model->calls[i].node;
-    }
+    const size_t call = liana__named_find(LIANA__NAMED(liana__model_end, model->calls, model->num_calls), name, NULL);
+    if (call < model->num_calls) return model->calls[call].node;
     int layer = liana__model_find_layer(model, name);
     for (size_t i = model->num_nodes; layer >= 0 && i-- > 0;) {
         bool is_call = model->nodes[i].layer == (size_t)layer && model->nodes[i].within == LIANA__NONE;
@@ -227,19 +227,17 @@ static liana_status fail_unused(const liana_model *model, size_t unused, liana__
 {
     const liana__layer_node *node = &model->nodes[unused];
     const liana__layer *layer = &model->layers[node->layer];
-    liana__text outputs = {0};
+    LIANA__SCOPED(liana__text) outputs = {0};
     size_t count = liana__model_num_outputs(model);
     for (size_t i = 0; i < count; i++) {
         liana__text_add(&outputs, "%s'%s'", i ? ", " : "", liana__model_output(model, i).name);
     }
-    liana__fail(error, LIANA_INVALID_CONFIG, "%s:%d: layer '%s' (%s) does not lead to the model's output%s, %s",
-                node->where.file, node->where.line, layer->name, layer->type->part.name,
-                count > 1            ? "s"
-                : model->num_outputs ? ""
-                                     : ", which is the last layer",
-                outputs.data ? outputs.data : "");
-    liana__text_free(&outputs);
-    return LIANA_INVALID_CONFIG;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "%s:%d: layer '%s' (%s) does not lead to the model's output%s, %s",
+                       node->where.file, node->where.line, layer->name, layer->type->part.name,
+                       count > 1            ? "s"
+                       : model->num_outputs ? ""
+                                            : ", which is the last layer",
+                       outputs.data ? outputs.data : "");
 }
 
 /* Whether a node is an output of the model, or read by a node that does not belong to this use. */
@@ -277,7 +275,7 @@ static liana_status check_uses(const liana_model *model, liana__error *error)
     return LIANA_OK;
 }
 
-/* Some outputs of a nested model may stay unused: what leads only to them is not the user's to remove. */
+/* Some outputs of a nested model may stay unused: the user cannot remove the layers that lead only to them. */
 static liana_status check_nodes(const liana_model *model, bool *used, liana__error *error)
 {
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) used[liana__model_output_node(model, i)] = true;
@@ -292,11 +290,8 @@ static liana_status check_nodes(const liana_model *model, bool *used, liana__err
 
 liana_status liana__model_check_used(const liana_model *model, liana__error *error)
 {
-    bool *used = calloc(model->num_nodes, sizeof *used);
-    if (!used) return liana__fail_memory(error, "a model");
-    const liana_status status = check_nodes(model, used, error);
-    free(used);
-    return status;
+    LIANA__SCOPED_MEMORY bool *used = calloc(model->num_nodes, sizeof *used);
+    return used ? check_nodes(model, used, error) : liana__fail_memory(error, "a model");
 }
 
 liana_status liana__model_check(const liana_model *model, liana__error *error)

@@ -1,5 +1,6 @@
 /* Regularisers and constraints of a model: the options X_regularizer and X_constraint of its layers, where X is a
  * weight ("kernel", "depthwise" for depthwise_kernel) or "activity". */
+#include "base/scoped.h"
 #include "layers/activations.h"
 #include "layers/model.h"
 
@@ -15,7 +16,7 @@ static const char activity_option[] = "activity_regularizer";
 
 /* ---- options ---- */
 
-/* Reads what an option names, by the end of the option's own name. */
+/* Reads the part that an option names, by the end of the option's own name. */
 static liana_status read_option(const liana_context *context, const char *name, const char *text, liana__arena *arena,
                                 liana__regularizer *regularizer, liana__error *error)
 {
@@ -52,21 +53,19 @@ static liana_status check_option(liana_check *check, const liana_option *field, 
 
 liana_status liana__check_named_parts(liana_check *check, const liana_options *fields)
 {
-    liana__arena arena = {0};
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; i < fields->count && status == LIANA_OK; i++) {
+    LIANA__SCOPED(liana__arena) arena = {0};
+    for (size_t i = 0; i < fields->count; i++) {
         const liana_option *field = &fields->items[i];
-        if (field->kind == LIANA_OPTION_STRING) status = check_option(check, field, &arena);
+        if (field->kind == LIANA_OPTION_STRING) LIANA_TRY(check_option(check, field, &arena));
     }
-    liana__arena_free(&arena);
-    return status;
+    return LIANA_OK;
 }
 
-/* The text of an option; NULL: the layer has no such option, or it is not given. */
-static const char *option_text(const liana__layer *layer, const char *name)
+const char *liana__layer_option_text(const liana__layer *layer, const char *name)
 {
     const liana_option *field = liana__fields_find(&layer->type->part.options, name);
-    return field ? *(const char *const *)((const char *)layer->options + field->offset) : NULL;
+    if (!field || field->kind != LIANA_OPTION_STRING) return NULL;
+    return *(const char *const *)((const char *)layer->options + field->offset);
 }
 
 /* Keras names the options of depthwise_kernel and pointwise_kernel without "_kernel". */
@@ -77,12 +76,12 @@ static const char *weight_option(const liana__layer *layer, const liana__weight 
     size_t length = strlen(weight->short_name);
     if (liana__ends_with(weight->short_name, suffix)) length -= strlen(suffix);
     snprintf(name, size, "%.*s%s", (int)length, weight->short_name, end);
-    return option_text(layer, name);
+    return liana__layer_option_text(layer, name);
 }
 
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error)
 {
-    const char *text = option_text(layer, activity_option);
+    const char *text = liana__layer_option_text(layer, activity_option);
     if (layer->type->activity_regularizer) {
         char written[256] = "";
         layer->type->activity_regularizer(layer->options, written, sizeof written);

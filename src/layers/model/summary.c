@@ -1,6 +1,8 @@
 /* The table that Keras's model.summary() prints. */
 #include "layers/model.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,14 +116,13 @@ static void measure(const cells *row, size_t widths[NUM_COLUMNS])
 static void add_row(liana__text *text, const cells *row, const size_t widths[NUM_COLUMNS], int num_columns)
 {
     for (int line = 0; line < row->num_lines; line++) {
-        liana__text trimmed = {0};
+        LIANA__SCOPED(liana__text) trimmed = {0};
         for (int column = 0; column < num_columns; column++) {
             liana__text_add(&trimmed, "%s%-*s", column ? "  " : " ", (int)widths[column], row->text[column][line]);
         }
         while (trimmed.length && trimmed.data[trimmed.length - 1] == ' ') trimmed.length--;
         liana__text_add_bytes(text, trimmed.data ? trimmed.data : "", trimmed.length);
         liana__text_add(text, "\n");
-        liana__text_free(&trimmed);
     }
 }
 
@@ -147,7 +148,7 @@ static void add_count(liana__text *text, const char *label, int64_t count)
 
 void liana__model_summary(const liana_model *model, liana__text *text)
 {
-    cells *row = calloc(1, sizeof *row);
+    LIANA__SCOPED_MEMORY cells *row = calloc(1, sizeof *row);
     if (!row) {
         text->failed = true;
         return;
@@ -180,7 +181,6 @@ void liana__model_summary(const liana_model *model, liana__text *text)
     add_count(text, "Trainable params", trainable);
     add_count(text, "Non-trainable params", all - trainable);
     add_rule(text, '_', widths, num_columns);
-    free(row);
 }
 
 char *liana_model_summary(const liana_model *model)

@@ -1,4 +1,4 @@
-/* What programs ask of models and do with them: inputs, outputs, weights, and calls on tensors of a graph. */
+/* For programs that read and call models: inputs, outputs, weights, and calls on tensors of a graph. */
 #include "ir/given.h"
 #include "ir/graph.h"
 #include "layers/model.h"
@@ -60,7 +60,7 @@ static liana_graph *graph_of(const liana_tensor *inputs, size_t num_inputs)
     return inputs && num_inputs && inputs[0].graph && inputs[0].graph->status == LIANA_OK ? inputs[0].graph : NULL;
 }
 
-/* Checks what both calls have in common. */
+/* The common checks of both calls. */
 static bool check_mode(liana_location here, liana_graph *graph, const liana__model_mode *mode, size_t num_inputs)
 {
     if (!liana__dtype_is_float(mode->dtype)) {
@@ -116,7 +116,7 @@ static void tell_constraints(liana_location here, const liana_model *model, cons
     }
 }
 
-/* Gives them to the caller, and to whoever listens to the mode. */
+/* Gives them to the caller, and to the listener of the mode. */
 static void tell_effects(liana_location here, const liana_model *model, const liana_call_mode *mode,
                          const liana__model_results *results, size_t first, liana_call_effects *effects)
 {
@@ -159,7 +159,7 @@ void liana_model_call_at(liana_location here, const liana_model *model, const li
     tell_effects(here, model, mode, &results, 0, effects);
 }
 
-/* What is wrong with the handle; NULL: nothing. */
+/* The fault of the handle; NULL: it has none. */
 static const char *refuse_layer(liana_layer layer)
 {
     const liana_model *model = layer.model;

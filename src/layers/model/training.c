@@ -1,4 +1,4 @@
-/* What of a model trains, and how its layers behave in training. */
+/* The parts of a model that train, and how its layers behave in training. */
 #include "layers/model.h"
 
 #include "base/named.h"

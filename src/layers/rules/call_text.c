@@ -135,7 +135,7 @@ static liana_status read_argument(const liana_part *part, span text, size_t posi
     return LIANA_OK;
 }
 
-/* What stands between the parentheses, as a map. */
+/* The text between the parentheses, as a map. */
 static liana_status read_arguments(const liana_part *part, const char *text, const char *end, liana__arena *arena,
                                    liana__value *map, liana__error *error)
 {

@@ -6,7 +6,7 @@
 #include "base/part.h"
 
 /* Reads "name", "name(value, ...)" or "name(argument=value, ...)". *found becomes the part, *options its struct in the
- * arena. Errors: INVALID_CONFIG with what was found and expected, without a place; OUT_OF_MEMORY. */
+ * arena. Errors: INVALID_CONFIG with the value found and the value expected, without a place; OUT_OF_MEMORY. */
 liana_status liana__call_text_read(const char *text, const liana__kind *kind, const liana_context *context,
                                    liana__arena *arena, const liana_part **found, const void **options,
                                    liana__error *error) LIANA_MUST_USE;

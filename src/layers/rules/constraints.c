@@ -1,4 +1,4 @@
-/* The list of constraints, and what all of them have in common. */
+/* The list of constraints, and their common code. */
 #include "layers/rules/constraints.h"
 
 #include "ir/part_result.h"

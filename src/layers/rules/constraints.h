@@ -1,4 +1,4 @@
-/* constraints.h - the contract of constraints: what becomes of a weight after each update. To add one:
+/* constraints.h - the contract of constraints: they change a weight after each update. To add one:
  * src/layers/rules/constraint/<stem>.c with the struct, and a row in constraints.def. Names, formulas and defaults are
  * Keras's. */
 #ifndef LIANA_LAYERS_CONSTRAINTS_H
@@ -26,7 +26,7 @@ typedef struct liana__constraint {
  * (NULL: there are none). The arguments are in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
 liana_status liana__constraint_read(const liana_context *context, const char *text, liana__arena *arena,
                                     liana__constraint *constraint, liana__error *error) LIANA_MUST_USE;
-/* Finds what is wrong with the options for variables of a shape. Errors: INVALID_CONFIG, without a place. */
+/* Finds the fault of the options for variables of a shape. Errors: INVALID_CONFIG, without a place. */
 liana_status liana__constraint_fits(const liana__constraint *constraint, const liana_shape *shape, liana__error *error)
     LIANA_MUST_USE;
 /* The variable as it may be. */

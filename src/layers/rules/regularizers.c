@@ -1,4 +1,4 @@
-/* The list of regularisers, and what all of them have in common. */
+/* The list of regularisers, and their common code. */
 #include "layers/rules/regularizers.h"
 
 #include "ir/part_result.h"

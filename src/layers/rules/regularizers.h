@@ -1,6 +1,6 @@
-/* regularizers.h - the contract of regularisers: what is added to the loss for the size of weights or activations. To
- * add one: src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and
- * defaults are Keras's. */
+/* regularizers.h - the contract of regularisers: terms of the loss for the size of weights or activations. To add one:
+ * src/layers/rules/regularizer/<stem>.c with the struct, and a row in regularizers.def. Names, formulas and defaults
+ * are Keras's. */
 #ifndef LIANA_LAYERS_REGULARIZERS_H
 #define LIANA_LAYERS_REGULARIZERS_H
 

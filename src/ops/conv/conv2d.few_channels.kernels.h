@@ -252,7 +252,7 @@ static void run_forward(const liana__call *call, const liana__geometry *g)
 
 /* Some cells of a row of the window, for some filters: a row of dy. */
 typedef struct gradient_job {
-    const float *x;              /* what the first of the taps sees first */
+    const float *x;              /* the first input of the first of the taps */
     const float *dy;             /* of the first of these filters */
     int64_t step, width, stride; /* from a pixel of x to the next, pixels, from a pixel of dy to the next */
     int64_t filters;

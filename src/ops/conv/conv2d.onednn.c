@@ -36,26 +36,29 @@ static liana_status prepare_as(const liana__node *node, liana_dtype dtype, liana
                                liana__error *error)
 {
     const liana__geometry geometry = liana__conv_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(node);
-    return liana__onednn_prepare_conv(pass, dtype, &geometry, prepared, error);
+    return liana__onednn_prepare_conv(liana__conv_pass_of(node), dtype, &geometry, prepared, error);
 }
 
-static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
+static liana_status cut_as(const liana__node *node, liana_dtype dtype, liana__prepared *prepared, liana__error *error)
+{
+    const liana__geometry geometry = liana__conv_geometry(node);
+    return liana__onednn_cut_conv(liana__conv_pass_of(node), dtype, &geometry, prepared, error);
+}
+
+liana_status liana__conv_onednn_prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     return prepare_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(node);
-    return liana__onednn_cut_conv(pass, node->inputs[0]->dtype, &geometry, prepared, error);
+    return cut_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
 const liana__kernel liana__conv2d_onednn = {
     .name = "onednn",
     .applicable = applicable_f32,
-    .prepare = prepare,
+    .prepare = liana__conv_onednn_prepare,
     LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
@@ -64,7 +67,7 @@ const liana__kernel liana__conv2d_onednn_bf16 = {
     .name = "onednn_bf16",
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = applicable_bf16,
-    .prepare = prepare,
+    .prepare = liana__conv_onednn_prepare,
     LIANA__ONEDNN_MEMBERS,
     .cut = cut,
 };
@@ -78,9 +81,7 @@ static liana_status prepare_widened(const liana__node *node, liana__prepared *pr
 
 static liana_status cut_widened(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
-    const liana__geometry geometry = liana__conv_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(node);
-    LIANA_TRY(liana__onednn_cut_conv(pass, LIANA_F32, &geometry, liana__widened_plain(prepared), error));
+    LIANA_TRY(cut_as(node, LIANA_F32, liana__widened_plain(prepared), error));
     liana__widened_use_cut(prepared, liana__onednn_find_part);
     return LIANA_OK;
 }

@@ -1,15 +1,7 @@
 /* Samples of conv2d for the generated tests of ops. */
-#include "ops/conv/conv2d.h"
-#include "ops/samples.h"
+#include "ops/conv/conv_samples.h"
 
-/* One convolution for all three ops: batch, input size, channels and filters, kernel size, options. */
-typedef struct problem {
-    const char *name;
-    int64_t batch, input[2], channels, filters, kernel[2];
-    liana_conv_options options;
-} problem;
-
-static const problem problems[] = {
+static const liana__conv_problem problems[] = {
     {"unpadded", 2, {5, 7}, 3, 4, {3, 2}, {.groups = 1}},
     {"same_strided", 2, {7, 6}, 2, 5, {3, 3}, {.strides = {2, 2}, LIANA__SAME}},
     {"asymmetric", 1, {6, 5}, 3, 2, {2, 3}, {.strides = {1, 2}, LIANA__PADDED(0, 2, 1, 3)}},
@@ -62,33 +54,24 @@ static liana_tensor image(liana_graph *graph, const char *name, liana_dtype dtyp
     return liana__sample_input(graph, name, dtype, *shape, -1, 1);
 }
 
-static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
+/* The gradients are taken from a forward node, whose attributes and shapes they share. */
+liana_tensor liana__sample_convolution(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
-    int64_t groups = p->options.groups ? p->options.groups : 1;
+    const liana__conv_problem *p = row;
+    const liana__conv_family *family = op->details;
+    const bool of_input = op == family->input_gradient;
+    const int64_t groups = p->options.groups && !family->depthwise ? p->options.groups : 1;
     const liana_shape x_shape = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
     const liana_shape kernel_shape = liana_shape_of(p->kernel[0], p->kernel[1], p->channels / groups, p->filters);
     liana_tensor x = image(graph, "x", dtype, &x_shape), kernel = image(graph, "kernel", dtype, &kernel_shape);
-    return liana_op_conv2d(x, kernel, p->options);
-}
-
-/* The gradients are taken from a forward node, whose attributes and shapes they share. */
-static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const problem *p, const liana__op *op)
-{
-    liana_tensor y = build_forward(graph, dtype, p);
+    liana_tensor y = liana__conv_build(LIANA_HERE, family->forward, x, kernel, &p->options);
     const liana__node *node = liana__tensor_node(y);
-    if (!node) return y;
-    bool of_input = op == &liana__op_conv2d_input_gradient;
+    if (!node || op == family->forward) return y;
     liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
     memcpy(attributes.size, of_input ? p->input : p->kernel, sizeof attributes.size);
     liana_tensor dy = image(graph, "dy", dtype, &node->shape);
-    liana_tensor x = liana__node_tensor(graph, node->inputs[0]), kernel = liana__node_tensor(graph, node->inputs[1]);
     if (of_input) return liana__build2(LIANA_HERE, op, dy, kernel, &attributes);
     return liana__build2(LIANA_HERE, op, x, dy, &attributes);
-}
-
-static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
-{
-    return op == &liana__op_conv2d ? build_forward(graph, dtype, row) : build_gradient(graph, dtype, row, op);
 }
 
 /* Each element of the last row is a sum of 2,970 products. Added one by one in f32, as some of oneDNN's kernels do, the
@@ -98,11 +81,11 @@ enum { LAST_ROW = LIANA__COUNT(problems) - 1 };
 
 static liana_tensor last_kernel_gradient(liana_graph *graph, liana_dtype dtype)
 {
-    return build(graph, dtype, &liana__op_conv2d_kernel_gradient, &problems[LAST_ROW]);
+    return liana__sample_convolution(graph, dtype, &liana__op_conv2d_kernel_gradient, &problems[LAST_ROW]);
 }
 
 static const liana__built_sample last_sample[] = {{"winograd_blocks", last_kernel_gradient, 5e-5}};
 
-LIANA__SAMPLE_ROWS(conv2d, problems, build);
-LIANA__SAMPLE_ROWS(conv2d_input_gradient, problems, build);
-LIANA__SAMPLE_ROWS_AND(conv2d_kernel_gradient, problems, LAST_ROW, build, last_sample);
+LIANA__SAMPLE_ROWS(conv2d, problems, liana__sample_convolution);
+LIANA__SAMPLE_ROWS(conv2d_input_gradient, problems, liana__sample_convolution);
+LIANA__SAMPLE_ROWS_AND(conv2d_kernel_gradient, problems, LAST_ROW, liana__sample_convolution, last_sample);

@@ -77,7 +77,7 @@ static winograd_room place_winograd(const winograd_plan *p, void *scratch)
 
 /* The sums of one cell over a block, in a panel. */
 typedef struct winograd_sum {
-    const float *x, *dy, *next_x, *next_dy; /* and what the next cell reads */
+    const float *x, *dy, *next_x, *next_dy; /* and the inputs of the next cell */
     int64_t x_row, dy_row, count, last;
     float *sums;
     bool add;

@@ -1,4 +1,4 @@
-/* What dense and depthwise convolutions (cross-correlations) of images and their gradients share. */
+/* The common code of dense and depthwise convolutions (cross-correlations) of images and of their gradients. */
 #include "ops/conv/convolution.h"
 
 #include "ops/linear/product.h"
@@ -203,9 +203,10 @@ liana__geometry liana__conv_geometry(const liana__node *node)
 
 /* ---- reference loops ---- */
 
-static double forward_element(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
-                              int64_t filter)
+double liana__conv_forward_element(const liana__conv_loop *loop, int64_t n, int64_t row, int64_t column, int64_t filter)
 {
+    const liana__call *call = loop->call;
+    const liana__geometry *g = &loop->geometry;
     liana_dtype dtype = call->node->inputs[0]->dtype;
     int64_t channels = g->channels / g->groups, first = filter / (g->filters / g->groups) * channels;
     double total = 0;
@@ -222,10 +223,12 @@ static double forward_element(const liana__call *call, const liana__geometry *g,
     return total;
 }
 
-static double input_gradient_element(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row,
-                                     int64_t column, int64_t channel)
+double liana__conv_input_gradient_element(const liana__conv_loop *loop, int64_t n, int64_t row, int64_t column,
+                                          int64_t channel)
 {
-    liana_dtype dtype = call->node->inputs[0]->dtype;
+    const liana__geometry *g = &loop->geometry;
+    const void *kernel = loop->call->src[loop->dy + 1];
+    liana_dtype dtype = loop->call->node->inputs[0]->dtype;
     int64_t channels = g->channels / g->groups, filters = g->filters / g->groups;
     int64_t first = channel / channels * filters;
     double total = 0;
@@ -234,18 +237,19 @@ static double input_gradient_element(const liana__call *call, const liana__geome
         for (int64_t j = 0; j < g->window[1] && out_row >= 0; j++) {
             int64_t out_column = liana__window_target(g, 1, column, j);
             for (int64_t f = first; f < first + filters && out_column >= 0; f++) {
-                total += liana__load(call->src[0], dtype, liana__conv_at_output(g, n, out_row, out_column, f)) *
-                         liana__load(call->src[1], dtype, liana__conv_at_kernel(g, i, j, channel % channels, f));
+                total += loop->dy_at(loop, n, out_row, out_column, f) *
+                         liana__load(kernel, dtype, liana__conv_at_kernel(g, i, j, channel % channels, f));
             }
         }
     }
     return total;
 }
 
-static double kernel_gradient_element(const liana__call *call, const liana__geometry *g, int64_t i, int64_t j,
-                                      int64_t channel, int64_t filter)
+double liana__conv_kernel_gradient_element(const liana__conv_loop *loop, int64_t i, int64_t j, int64_t channel,
+                                           int64_t filter)
 {
-    liana_dtype dtype = call->node->inputs[0]->dtype;
+    const liana__geometry *g = &loop->geometry;
+    liana_dtype dtype = loop->call->node->inputs[0]->dtype;
     channel += filter / (g->filters / g->groups) * (g->channels / g->groups);
     double total = 0;
     for (int64_t n = 0; n < g->batch; n++) {
@@ -254,54 +258,47 @@ static double kernel_gradient_element(const liana__call *call, const liana__geom
             for (int64_t column = 0; column < g->output[1] && in_row >= 0; column++) {
                 int64_t in_column = liana__window_source(g, 1, column, j);
                 if (in_column < 0) continue;
-                total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, channel)) *
-                         liana__load(call->src[1], dtype, liana__conv_at_output(g, n, row, column, filter));
+                int64_t at = liana__conv_at_input(g, n, in_row, in_column, channel);
+                total += liana__load(loop->call->src[0], dtype, at) * loop->dy_at(loop, n, row, column, filter);
             }
         }
     }
     return total;
 }
 
-typedef double element_function(const liana__call *call, const liana__geometry *geometry, int64_t a, int64_t b,
-                                int64_t c, int64_t d);
-
-liana_status liana__conv_run_finished_reference(const liana__call *call,
-                                                double (*finish)(const liana__call *call, int64_t element, double sum))
+static double dy_at(const liana__conv_loop *loop, int64_t n, int64_t row, int64_t column, int64_t filter)
 {
-    const liana__geometry geometry = liana__conv_geometry(call->node), *g = &geometry;
-    const int64_t size = liana_shape_size(&call->node->shape), pixels = g->output[0] * g->output[1];
+    const int64_t at = liana__conv_at_output(&loop->geometry, n, row, column, filter);
+    return liana__load(loop->call->src[loop->dy], loop->call->node->inputs[0]->dtype, at);
+}
+
+liana_status liana__conv_run_loop(const liana__conv_loop *loop, liana__conv_element *element)
+{
+    const liana__node *node = loop->call->node;
+    const liana__geometry *g = &loop->geometry;
+    const int64_t kernel[] = {g->window[1], g->channels / g->groups, g->filters};
+    const int64_t *d = element == liana__conv_kernel_gradient_element ? kernel : &node->shape.dims[1];
+    const int64_t size = liana_shape_size(&node->shape);
     for (int64_t i = 0; i < size; i++) {
-        const int64_t pixel = i / g->filters;
-        double sum = forward_element(call, g, pixel / pixels, pixel % pixels / g->output[1], pixel % g->output[1],
-                                     i % g->filters);
-        liana__store(call->dst, call->node->dtype, i, finish(call, i, sum));
+        const int64_t pixel = i / d[2], line = pixel / d[1];
+        double value = element(loop, line / d[0], line % d[0], pixel % d[1], i % d[2]);
+        if (loop->finish) value = loop->finish(loop->call, i, value);
+        liana__store(loop->call->dst, node->dtype, i, value);
     }
     return LIANA_OK;
 }
 
 liana_status liana__conv_run_reference(const liana__call *call)
 {
-    const liana__geometry geometry = liana__conv_geometry(call->node), *g = &geometry;
+    static liana__conv_element *const elements[] = {
+        [LIANA__CONV_FORWARD] = liana__conv_forward_element,
+        [LIANA__CONV_INPUT_GRADIENT] = liana__conv_input_gradient_element,
+        [LIANA__CONV_KERNEL_GRADIENT] = liana__conv_kernel_gradient_element,
+    };
     const liana__conv_pass pass = liana__conv_pass_of(call->node);
-    static element_function *const functions[] = {
-        [LIANA__CONV_FORWARD] = forward_element,
-        [LIANA__CONV_INPUT_GRADIENT] = input_gradient_element,
-        [LIANA__CONV_KERNEL_GRADIENT] = kernel_gradient_element,
-    };
-    /* The result's last three dimensions. */
-    const int64_t dims[][3] = {
-        [LIANA__CONV_FORWARD] = {g->output[0], g->output[1], g->filters},
-        [LIANA__CONV_INPUT_GRADIENT] = {g->input[0], g->input[1], g->channels},
-        [LIANA__CONV_KERNEL_GRADIENT] = {g->window[1], g->channels / g->groups, g->filters},
-    };
-    const int64_t *d = dims[pass];
-    int64_t size = liana_shape_size(&call->node->shape);
-    for (int64_t i = 0; i < size; i++) {
-        double value =
-            functions[pass](call, g, i / d[2] / d[1] / d[0], i / d[2] / d[1] % d[0], i / d[2] % d[1], i % d[2]);
-        liana__store(call->dst, call->node->dtype, i, value);
-    }
-    return LIANA_OK;
+    const size_t dy = pass == LIANA__CONV_KERNEL_GRADIENT;
+    const liana__geometry geometry = liana__conv_geometry(call->node);
+    return liana__conv_run_loop(&(liana__conv_loop){call, geometry, dy, dy_at, NULL}, elements[pass]);
 }
 
 /* ---- cost ---- */

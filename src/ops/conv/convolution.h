@@ -1,4 +1,4 @@
-/* convolution.h - what dense and depthwise convolutions and their gradients share. */
+/* convolution.h - the common code of dense and depthwise convolutions and their gradients. */
 #ifndef LIANA_OPS_CONVOLUTION_H
 #define LIANA_OPS_CONVOLUTION_H
 
@@ -81,11 +81,28 @@ liana__parts liana__conv_kernel_gradient_parts(const liana__node *node);
 bool liana__conv_product(const liana__node *node, struct liana__product *product, const char **reason);
 liana_status liana__conv_lower(struct liana__lowering *lowering, const liana__node *node);
 
+/* `prepare` of the kernels on oneDNN. */
+liana_status liana__conv_onednn_prepare(const liana__node *node, liana__prepared *prepared, liana__error *error);
+
 /* Plain loops for all six ops. In memory, a depthwise kernel [height, width, channels, multiplier] is like the dense
  * one of its grouped convolution, [height, width, 1, channels * multiplier]. */
 liana_status liana__conv_run_reference(const liana__call *call);
-/* The forward pass that finishes each sum before storing it; `element` is its place in the result. */
-liana_status liana__conv_run_finished_reference(const liana__call *call,
-                                                double (*finish)(const liana__call *call, int64_t element, double sum));
+
+/* A plain loop over the elements of a result. The dtype of all tensors is that of input 0. */
+typedef struct liana__conv_loop {
+    const liana__call *call;
+    liana__geometry geometry;
+    size_t dy; /* the input that is dy; the kernel is the next one */
+    /* The gradient of one element of the convolution's result. */
+    double (*dy_at)(const struct liana__conv_loop *loop, int64_t n, int64_t row, int64_t column, int64_t filter);
+    /* Makes the value of element `element` of the sum. NULL: it is the sum. */
+    double (*finish)(const liana__call *call, int64_t element, double sum);
+} liana__conv_loop;
+
+/* The sum for one element, from its four coordinates. Input 0 of forward ops and of kernel gradients is x. */
+typedef double liana__conv_element(const liana__conv_loop *loop, int64_t a, int64_t b, int64_t c, int64_t d);
+liana__conv_element liana__conv_forward_element, liana__conv_input_gradient_element,
+    liana__conv_kernel_gradient_element;
+liana_status liana__conv_run_loop(const liana__conv_loop *loop, liana__conv_element *element);
 
 #endif

@@ -9,19 +9,29 @@ static liana_shape kernel_shape(const liana__geometry *g)
     return liana_shape_of(g->window[0], g->window[1], g->channels / g->groups, g->filters);
 }
 
+/* A convolution of one group, without strides and dilations. The axes are those of x, the kernel and the result. */
+static liana__hlo_convolution convolution_of(const char *const axes[3], liana_dtype dtype, liana_shape shape)
+{
+    return (liana__hlo_convolution){.x_axes = axes[0],
+                                    .kernel_axes = axes[1],
+                                    .result_axes = axes[2],
+                                    .strides = {1, 1},
+                                    .x_dilations = {1, 1},
+                                    .kernel_dilations = {1, 1},
+                                    .feature_groups = 1,
+                                    .batch_groups = 1,
+                                    .dtype = dtype,
+                                    .shape = shape};
+}
+
 static liana__hlo lower_forward(liana__lowering *l, const liana__node *node, const liana__geometry *g)
 {
     liana__hlo kernel = liana__hlo_reshape(l, liana__hlo_input(l, node, 1), kernel_shape(g));
-    liana__hlo_convolution c = {.x_axes = "b01f",
-                                .kernel_axes = "01io",
-                                .result_axes = "b01f",
-                                .feature_groups = g->groups,
-                                .batch_groups = 1,
-                                .dtype = node->dtype,
-                                .shape = node->shape};
+    static const char *const axes[] = {"b01f", "01io", "b01f"};
+    liana__hlo_convolution c = convolution_of(axes, node->dtype, node->shape);
+    c.feature_groups = g->groups;
     for (int i = 0; i < 2; i++) {
         c.strides[i] = g->strides[i];
-        c.x_dilations[i] = 1;
         c.kernel_dilations[i] = g->dilations[i];
         c.padding[i][0] = g->padding_low[i];
         c.padding[i][1] = g->padding_high[i];
@@ -51,16 +61,11 @@ static liana__hlo lower_input_gradient(liana__lowering *l, const liana__node *no
     static const int64_t spatial[] = {0, 1};
     liana__hlo kernel = liana__hlo_reshape(l, liana__hlo_input(l, node, 1), kernel_shape(g));
     if (g->groups > 1) kernel = swap_groups(l, kernel, g);
-    liana__hlo_convolution c = {.x_axes = "b01f",
-                                .kernel_axes = "01oi",
-                                .result_axes = "b01f",
-                                .feature_groups = g->groups,
-                                .batch_groups = 1,
-                                .dtype = node->dtype,
-                                .shape = node->shape};
+    static const char *const axes[] = {"b01f", "01oi", "b01f"};
+    liana__hlo_convolution c = convolution_of(axes, node->dtype, node->shape);
+    c.feature_groups = g->groups;
     for (int i = 0; i < 2; i++) {
         int64_t window = extent(g->window[i], g->dilations[i]);
-        c.strides[i] = 1;
         c.x_dilations[i] = g->strides[i];
         c.kernel_dilations[i] = g->dilations[i];
         c.padding[i][0] = window - 1 - g->padding_low[i];
@@ -95,8 +100,8 @@ static bool is_summed_by_place(const liana__geometry *g)
            g->window[0] * g->window[1] <= MOST_PLACES;
 }
 
-/* For XLA on CPUs, which computes a convolution of groups as one of all channels with all others, and drops what is
- * between groups. Here an element is the sum of as many products as its channel has elements in dy. */
+/* For XLA on CPUs, which computes a convolution of groups as one of all channels with all others, and drops the
+ * products between groups. Here an element is the sum of as many products as its channel has elements in dy. */
 static liana__hlo lower_by_place(liana__lowering *l, const liana__node *node, const liana__geometry *g)
 {
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0)), sums[MOST_PLACES];
@@ -120,16 +125,11 @@ static liana__hlo lower_by_place(liana__lowering *l, const liana__node *node, co
 static liana__hlo lower_kernel_gradient(liana__lowering *l, const liana__node *node, const liana__geometry *g)
 {
     if (liana__hlo_is_for_cpus(l) && is_summed_by_place(g)) return lower_by_place(l, node, g);
-    liana__hlo_convolution c = {.x_axes = "f01b",
-                                .kernel_axes = "i01o",
-                                .result_axes = "01bf",
-                                .feature_groups = 1,
-                                .batch_groups = g->groups,
-                                .dtype = node->dtype,
-                                .shape = kernel_shape(g)};
+    static const char *const axes[] = {"f01b", "i01o", "01bf"};
+    liana__hlo_convolution c = convolution_of(axes, node->dtype, kernel_shape(g));
+    c.batch_groups = g->groups;
     for (int i = 0; i < 2; i++) {
         c.strides[i] = g->dilations[i];
-        c.x_dilations[i] = 1;
         c.kernel_dilations[i] = g->strides[i];
         c.padding[i][0] = g->padding_low[i];
         c.padding[i][1] = extent(g->output[i], g->strides[i]) - g->input[i] + extent(g->window[i], g->dilations[i]) -

@@ -12,7 +12,7 @@
 
 enum {
     PIXELS_IN_REGISTERS = 96, /* products that are added to one register, at most; */
-    RUNS_IN_FLOAT = 16,       /* and so many such sums as floats */
+    RUNS_IN_FLOAT = 16,       /* and this number of such sums as floats */
     NUM_REGISTERS = LIANA_VECTOR_BYTES == 64 ? 32 : 16,
     MAX_SUMS = LIANA_VECTOR_BYTES == 64 ? 25 : 10, /* of one vector of channels */
     /* Bytes of x and dy that are read for one vector of channels before the next one. */

@@ -54,8 +54,8 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* By rows of images, where they are little larger than what a thread's tile should read and write: for a window of 3x3,
- * 128 KiB. */
+/* By rows of images, where they are little larger than the least bytes of a thread's tile: for a window of 3x3, 128
+ * KiB. */
 enum { LEAST_TILE_BYTES = 128 << 10 };
 
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)

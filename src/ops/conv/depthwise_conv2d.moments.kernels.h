@@ -62,7 +62,7 @@ LIANA__INLINE void measure_tile(tile_moments *m, const int tile, const element *
     }
 }
 
-/* What is stored is rounded, so the moments are those of the tile as it can be read again. */
+/* Stored values are rounded, so the moments are those of the tile as it can be read again. */
 LIANA__ONE_COPY void add_moments(tile_moments *m, int tile, const element *stored, int64_t column, int64_t channels,
                                  int64_t first, int64_t end)
 {

@@ -19,17 +19,10 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return liana__applicable_countable(node, reason);
 }
 
-static liana_status prepare(const liana__node *node, liana__prepared *prepared, liana__error *error)
-{
-    const liana__geometry geometry = liana__conv_geometry(node);
-    liana__conv_pass pass = liana__conv_pass_of(node);
-    return liana__onednn_prepare_conv(pass, LIANA_BF16, &geometry, prepared, error);
-}
-
 const liana__kernel liana__depthwise_conv2d_onednn_bf16 = {
     .name = "onednn_bf16",
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = is_applicable,
-    .prepare = prepare,
+    .prepare = liana__conv_onednn_prepare,
     LIANA__ONEDNN_MEMBERS,
 };

@@ -181,7 +181,7 @@ static tile_function *tile_function_of(int64_t window, int64_t stride)
 
 /* ---- rows ---- */
 
-/* What rows have in common. */
+/* The facts that are the same for all rows. */
 typedef struct row_shape {
     int64_t source_width, target_width;
     int64_t window, stride;
@@ -215,9 +215,9 @@ static void run_row(const row_shape *shape, const row_tile *t)
     }
 }
 
-/* The number of vectors of channels that are computed for all rows of an image at once: what they need of the source
- * stays in the first-level cache from one row of the result to the next. Fewer would touch too many pages for little
- * work. Whole pairs, if two are computed together. */
+/* The number of vectors of channels that are computed for all rows of an image at once: their part of the source stays
+ * in the first-level cache from one row of the result to the next. Fewer would touch too many pages for little work.
+ * Whole pairs, if two are computed together. */
 enum { CACHED_BYTES = 28 << 10, LEAST_VECTORS = 4 };
 
 static int64_t vectors_at_once(const liana__geometry *g, int64_t source_width)

@@ -1,15 +1,7 @@
 /* Samples of depthwise_conv2d for the generated tests of ops. */
-#include "ops/conv/conv2d.h"
-#include "ops/samples.h"
+#include "ops/conv/conv_samples.h"
 
-/* One convolution for all three ops. */
-typedef struct problem {
-    const char *name;
-    int64_t batch, input[2], channels, multiplier, kernel[2];
-    liana_conv_options options;
-} problem;
-
-static const problem problems[] = {
+static const liana__conv_problem problems[] = {
     /* More columns than a tile of outputs, channels with a tail; then fewer than a vector has. */
     {"unpadded", 2, {5, 13}, 19, 1, {3, 2}, {.groups = 1}},
     {"few_channels", 2, {5, 6}, 3, 1, {2, 3}, {LIANA__SAME}},
@@ -49,34 +41,6 @@ static const problem problems[] = {
     {"many_channels", 1, {5, 23}, 331, 1, {3, 3}, {LIANA__SAME}},
 };
 
-static liana_tensor build_forward(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    const liana_shape x_shape = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
-    const liana_shape kernel_shape = liana_shape_of(p->kernel[0], p->kernel[1], p->channels, p->multiplier);
-    liana_tensor x = liana__sample_input(graph, "x", dtype, x_shape, -1, 1);
-    liana_tensor kernel = liana__sample_input(graph, "kernel", dtype, kernel_shape, -1, 1);
-    return liana_op_depthwise_conv2d(x, kernel, p->options);
-}
-
-/* The gradients are taken from a forward node, whose attributes and shapes they share. */
-static liana_tensor build_gradient(liana_graph *graph, liana_dtype dtype, const problem *p, const liana__op *op)
-{
-    const liana__node *node = liana__tensor_node(build_forward(graph, dtype, p));
-    if (!node) return (liana_tensor){graph, 0};
-    bool of_input = op == &liana__op_depthwise_conv2d_input_gradient;
-    liana__conv_attributes attributes = *(const liana__conv_attributes *)node->attributes;
-    memcpy(attributes.size, of_input ? p->input : p->kernel, sizeof attributes.size);
-    liana_tensor dy = liana__sample_input(graph, "dy", dtype, node->shape, -1, 1);
-    liana_tensor x = liana__node_tensor(graph, node->inputs[0]), kernel = liana__node_tensor(graph, node->inputs[1]);
-    if (of_input) return liana__build2(LIANA_HERE, op, dy, kernel, &attributes);
-    return liana__build2(LIANA_HERE, op, x, dy, &attributes);
-}
-
-static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
-{
-    return op == &liana__op_depthwise_conv2d ? build_forward(graph, dtype, row) : build_gradient(graph, dtype, row, op);
-}
-
 /* Sums of 73728 products, along rows of 768, which floats added one by one would show; too many for differences in
  * double. A sum is about 90, and the errors of the additions in floats are about 2e-5 together. Where a sum is near 0
  * nothing but these errors counts: LARGE_TOLERANCE is five of them. */
@@ -84,13 +48,14 @@ static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op
 
 static liana_tensor large_kernel(liana_graph *graph, liana_dtype dtype)
 {
-    problem large = {NULL, 2, {7, 11}, 32, 1, {3, 3}, {LIANA__SAME}};
-    if (dtype != LIANA_F64) large = (problem){NULL, 2, {48, 768}, 47, 1, {1, 3}, {LIANA__SAME}};
-    return build_gradient(graph, dtype, &large, &liana__op_depthwise_conv2d_kernel_gradient);
+    liana__conv_problem large = {NULL, 2, {7, 11}, 32, 1, {3, 3}, {LIANA__SAME}};
+    if (dtype != LIANA_F64) large = (liana__conv_problem){NULL, 2, {48, 768}, 47, 1, {1, 3}, {LIANA__SAME}};
+    return liana__sample_convolution(graph, dtype, &liana__op_depthwise_conv2d_kernel_gradient, &large);
 }
 
 static const liana__built_sample large_samples[] = {{"large", large_kernel, LARGE_TOLERANCE}};
 
-LIANA__SAMPLE_ROWS(depthwise_conv2d, problems, build);
-LIANA__SAMPLE_ROWS(depthwise_conv2d_input_gradient, problems, build);
-LIANA__SAMPLE_ROWS_AND(depthwise_conv2d_kernel_gradient, problems, LIANA__COUNT(problems), build, large_samples);
+LIANA__SAMPLE_ROWS(depthwise_conv2d, problems, liana__sample_convolution);
+LIANA__SAMPLE_ROWS(depthwise_conv2d_input_gradient, problems, liana__sample_convolution);
+LIANA__SAMPLE_ROWS_AND(depthwise_conv2d_kernel_gradient, problems, LIANA__COUNT(problems), liana__sample_convolution,
+                       large_samples);

@@ -1,5 +1,5 @@
-/* depthwise_conv2d.tiles.kernels.h - what the tiled depthwise convolutions share: how a row is cut into tiles of
- * pixels. */
+/* depthwise_conv2d.tiles.kernels.h - the common code of the tiled depthwise convolutions: how a row is cut into tiles
+ * of pixels. */
 #ifndef LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 #define LIANA_OPS_DEPTHWISE_TILES_KERNELS_H
 
@@ -31,7 +31,7 @@ LIANA__INLINE int64_t vector_start(int64_t v, int64_t channels)
     return at_most(v * VECTOR_LENGTH, channels - VECTOR_LENGTH);
 }
 
-/* A value that is kept in a register: GCC would load it again for each use, and loads are what is scarce here. */
+/* A value that is kept in a register: GCC would load it again for each use, and loads are scarce here. */
 LIANA__INLINE vector_float keep(vector_float x)
 {
 #if LIANA_VECTOR_BYTES > 16

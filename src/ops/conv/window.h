@@ -22,8 +22,8 @@ extern const liana__fields liana__window_fields;
 liana__window liana__window_of(const int64_t strides[2], liana_padding padding, const int64_t explicit_padding[4],
                                const int64_t dilations[2]);
 
-/* Completes `window`, and writes the size of the result into `output`; sizes are height and width. Errors say what was
- * found and expected. */
+/* Completes `window`, and writes the size of the result into `output`; sizes are height and width. Errors have the
+ * value found and the value expected. */
 liana_status liana__window_resolve(liana__infer *infer, liana__window *window, const int64_t input[2],
                                    const int64_t size[2], int64_t output[2]);
 

@@ -8,90 +8,31 @@
 
 /* ---- values ---- */
 
-static double add_value(double a, double b)
-{
-    return a + b;
-}
-
-static double subtract_value(double a, double b)
-{
-    return a - b;
-}
-
-static double multiply_value(double a, double b)
-{
-    return a * b;
-}
-
-static double divide_value(double a, double b)
-{
-    return a / b;
-}
-
-static double maximum_value(double a, double b)
-{
-    return a != a ? a : b != b ? b : a > b ? a : b;
-}
-
-static double minimum_value(double a, double b)
-{
-    return a != a ? a : b != b ? b : a < b ? a : b;
-}
-
-static double equal_value(double a, double b)
-{
-    return a == b;
-}
-
-static double not_equal_value(double a, double b)
-{
-    return a != b;
-}
-
-static double less_value(double a, double b)
-{
-    return a < b;
-}
-
-static double less_equal_value(double a, double b)
-{
-    return a <= b;
-}
-
-static double greater_value(double a, double b)
-{
-    return a > b;
-}
-
-static double greater_equal_value(double a, double b)
-{
-    return a >= b;
-}
-
-static double and_value(double a, double b)
-{
-    return a != 0 && b != 0;
-}
-
-static double or_value(double a, double b)
-{
-    return a != 0 || b != 0;
-}
-
-static double xor_value(double a, double b)
-{
-    return (a != 0) != (b != 0);
-}
-
-static double relu_gradient_value(double y, double dy)
-{
-    return y > 0 ? dy : 0;
-}
-
-static double relu6_gradient_value(double y, double dy)
-{
-    return y > 0 && y < 6 ? dy : 0;
-}
+/* Of the gates a is y, and b is dy. */
+#define BINARY_VALUES(X)                                \
+    X(add, a + b)                                       \
+    X(subtract, a - b)                                  \
+    X(multiply, (a * b))                                \
+    X(divide, a / b)                                    \
+    X(maximum, a != a ? a : b != b ? b : a > b ? a : b) \
+    X(minimum, a != a ? a : b != b ? b : a < b ? a : b) \
+    X(equal, a == b)                                    \
+    X(not_equal, a != b)                                \
+    X(less, a < b)                                      \
+    X(less_equal, a <= b)                               \
+    X(greater, a > b)                                   \
+    X(greater_equal, a >= b)                            \
+    X(logical_and, a != 0 && b != 0)                    \
+    X(logical_or, a != 0 || b != 0)                     \
+    X(logical_xor, (a != 0) != (b != 0))                \
+    X(relu_gradient, a > 0 ? b : 0)                     \
+    X(relu6_gradient, a > 0 && a < 6 ? b : 0)
+#define BINARY_VALUE(op, value)                  \
+    static double op##_value(double a, double b) \
+    {                                            \
+        return value;                            \
+    }
+BINARY_VALUES(BINARY_VALUE)
 
 /* With s = 1 / (1 + e^-x): the derivative of x s is s (1 + x (1 - s)). */
 static double swish_gradient_value(double x, double dy)
@@ -169,18 +110,10 @@ static void power_gradient(liana__gradient *g)
 }
 
 /* Linear in dy; constant in y except at the kinks. */
-static void relu_gradient_gradient(liana__gradient *g)
+static void gate_gradient(liana__gradient *g)
 {
-    if (g->wanted[1])
-        g->input_gradients[1] =
-            liana__build2(LIANA_HERE, &liana__op_relu_gradient, g->inputs[0], g->output_gradient, NULL);
-}
-
-static void relu6_gradient_gradient(liana__gradient *g)
-{
-    if (g->wanted[1])
-        g->input_gradients[1] =
-            liana__build2(LIANA_HERE, &liana__op_relu6_gradient, g->inputs[0], g->output_gradient, NULL);
+    if (!g->wanted[1]) return;
+    g->input_gradients[1] = liana__build2(LIANA_HERE, g->node->op, g->inputs[0], g->output_gradient, NULL);
 }
 
 /* Linear in dy; the second derivative is s (1 - s) (2 + x (1 - 2 s)). */
@@ -197,7 +130,7 @@ static void swish_gradient_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
 }
 
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 static bool is_signed(liana_dtype dtype)
 {
@@ -260,7 +193,7 @@ static liana__hlo lower_swish_gradient(liana__lowering *l, liana__hlo narrow_x, 
 
 /* ---- the table ---- */
 
-/* What an op accepts. */
+/* The dtypes that an op accepts. */
 enum { FLOATS = LIANA__FLOATS, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS, ANY = LIANA__ANY_DTYPE };
 
 typedef struct binary_row {
@@ -294,15 +227,15 @@ typedef struct binary_row {
     X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                  \
     X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                         \
     X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
-    X(logical_and, and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                              \
-    X(logical_or, or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                                  \
-    X(logical_xor, xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
-#define GATE_ROWS(X)                                                                                \
-    X(relu_gradient, relu_gradient_value, relu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,    \
-      BY(lower_relu_gradient), "dy where y > 0")                                                    \
-    X(relu6_gradient, relu6_gradient_value, relu6_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, \
-      BY(lower_relu6_gradient), "dy where 0 < y < 6")                                               \
-    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS, \
+    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                      \
+    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                          \
+    X(logical_xor, logical_xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
+#define GATE_ROWS(X)                                                                                                \
+    X(relu_gradient, relu_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu_gradient),    \
+      "dy where y > 0")                                                                                             \
+    X(relu6_gradient, relu6_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6_gradient), \
+      "dy where 0 < y < 6")                                                                                         \
+    X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
       BY(lower_swish_gradient), "dy times the derivative of swish at x")
 
 static const binary_row *row_of(const liana__op *op)

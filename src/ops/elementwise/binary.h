@@ -1,4 +1,4 @@
-/* binary.h - what the kernels of the element-wise ops with two inputs share. */
+/* binary.h - for the kernels of the element-wise ops with two inputs. */
 #ifndef LIANA_OPS_BINARY_H
 #define LIANA_OPS_BINARY_H
 

@@ -30,7 +30,7 @@ static void cast_gradient(liana__gradient *g)
     if (passes) g->input_gradients[0] = liana_op_cast(g->output_gradient, from);
 }
 
-/* ---- StableHLO, whose convert leaves open what does not fit the new dtype ---- */
+/* ---- StableHLO, whose convert leaves values undefined that do not fit the new dtype ---- */
 
 static int bits_of(liana_dtype dtype)
 {
@@ -48,7 +48,7 @@ static liana__hlo greatest(liana__lowering *l, liana_dtype dtype)
     return liana__hlo_fill(l, dtype, LIANA_SCALAR, INFINITY);
 }
 
-/* NaN becomes 0; what is below the range is its least value, what is above it its greatest. Between, the number is
+/* NaN becomes 0; a number below the range becomes its least value, one above it its greatest. Between, the number is
  * truncated. */
 static liana__hlo float_to_integer(liana__lowering *l, liana__hlo x, liana_dtype to)
 {

@@ -1,4 +1,4 @@
-/* cast.h - what the kernels of cast share. */
+/* cast.h - for the kernels of cast. */
 #ifndef LIANA_OPS_CAST_H
 #define LIANA_OPS_CAST_H
 

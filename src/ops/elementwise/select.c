@@ -1,5 +1,6 @@
 /* select: one of two values, element by element. */
 #include "kernels/strided_walk.h"
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -124,23 +125,19 @@ static liana_status run_strided(const liana__call *call)
     return LIANA_OK;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    int64_t strides[LIANA_MAX_RANK];
+    liana__broadcast_strides(liana__input_shape(node, 0), &node->shape, strides);
+    const int64_t condition = liana__strided_index(strides, at, node->shape.rank);
+    *input = liana__load(call->src[0], LIANA_BOOL, condition) != 0 ? 1 : 2;
+    liana__broadcast_strides(liana__input_shape(node, *input), &node->shape, strides);
+    return liana__strided_index(strides, at, node->shape.rank);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    size_t size = liana_dtype_size(node->dtype);
-    int64_t count = liana_shape_size(&node->shape), strides[3][LIANA_MAX_RANK];
-    for (size_t k = 0; k < 3; k++) liana__broadcast_strides(liana__input_shape(node, k), &node->shape, strides[k]);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at[3] = {0}, rest = i;
-        for (int axis = node->shape.rank - 1; axis >= 0; axis--) {
-            for (int k = 0; k < 3; k++) at[k] += rest % node->shape.dims[axis] * strides[k][axis];
-            rest /= node->shape.dims[axis];
-        }
-        int chosen = liana__load(call->src[0], LIANA_BOOL, at[0]) != 0 ? 1 : 2;
-        memmove((char *)call->dst + (size_t)i * size, (const char *)call->src[chosen] + (size_t)at[chosen] * size,
-                size);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static const liana__kernel strided = {.name = "strided", .run = run_strided};

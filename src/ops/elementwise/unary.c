@@ -6,57 +6,25 @@
 
 #include <math.h>
 
-/* ---- values ---- */
+/* ---- values that no function of the C library gives ---- */
 
-static double relu_value(double x)
-{
-    return x > 0 ? x : x != x ? x : 0;
-}
-
-static double relu6_value(double x)
-{
-    return x > 6 ? 6 : relu_value(x);
-}
-
-static double sign_value(double x)
-{
-    return x > 0 ? 1 : x < 0 ? -1 : x;
-}
-
-static double logistic_value(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double rsqrt_value(double x)
-{
-    return 1 / sqrt(x);
-}
-
-static double square_value(double x)
-{
-    return x * x;
-}
-
-static double swish_value(double x)
-{
-    return x * logistic_value(x);
-}
-
-static double negate_value(double x)
-{
-    return -x;
-}
-
-static double not_value(double x)
-{
-    return x == 0;
-}
-
-static double is_finite_value(double x)
-{
-    return isfinite(x) != 0;
-}
+#define UNARY_VALUES(X)                 \
+    X(relu, x > 0 ? x : x != x ? x : 0) \
+    X(relu6, x > 6 ? 6 : relu_value(x)) \
+    X(sign, x > 0 ? 1 : x < 0 ? -1 : x) \
+    X(logistic, 1 / (1 + exp(-x)))      \
+    X(rsqrt, 1 / sqrt(x))               \
+    X(square, (x * x))                  \
+    X(swish, (x * logistic_value(x)))   \
+    X(negate, -x)                       \
+    X(logical_not, x == 0)              \
+    X(is_finite, isfinite(x) != 0)
+#define UNARY_VALUE(op, value)         \
+    static double op##_value(double x) \
+    {                                  \
+        return value;                  \
+    }
+UNARY_VALUES(UNARY_VALUE)
 
 /* ---- gradients: given x, y = f(x) and dy, build f'(x) dy ---- */
 
@@ -65,95 +33,37 @@ static liana_tensor constant_like(liana_tensor x, double value)
     return liana_graph_scalar(x.graph, liana_tensor_dtype(x), value);
 }
 
-static liana_tensor abs_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
+static liana_tensor of_gate(const liana__op *gate, liana_tensor at, liana_tensor dy)
 {
-    (void)y;
-    return liana_op_multiply(dy, liana_op_sign(x));
+    return liana__build2(LIANA_HERE, gate, at, dy, NULL);
 }
 
-static liana_tensor cos_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_negate(liana_op_multiply(dy, liana_op_sin(x)));
-}
+#define UNARY_GRADIENTS(X)                                                                                        \
+    X(abs, liana_op_multiply(dy, liana_op_sign(x)))                                                               \
+    X(cos, liana_op_negate(liana_op_multiply(dy, liana_op_sin(x))))                                               \
+    X(exp, liana_op_multiply(dy, y))                                                                              \
+    X(log, liana_op_divide(dy, x))                                                                                \
+    X(log1p, liana_op_divide(dy, liana_op_add(x, constant_like(x, 1))))                                           \
+    X(logistic, liana_op_multiply(dy, liana_op_multiply(y, liana_op_subtract(constant_like(x, 1), y))))           \
+    X(negate, liana_op_negate(dy))                                                                                \
+    X(relu, of_gate(&liana__op_relu_gradient, y, dy))                                                             \
+    X(relu6, of_gate(&liana__op_relu6_gradient, y, dy))                                                           \
+    X(rsqrt,                                                                                                      \
+      liana_op_multiply(liana_op_multiply(dy, constant_like(y, -0.5)), liana_op_multiply(y, liana_op_square(y)))) \
+    X(sin, liana_op_multiply(dy, liana_op_cos(x)))                                                                \
+    X(sqrt, liana_op_divide(liana_op_multiply(dy, constant_like(x, 0.5)), y))                                     \
+    X(square, liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x)))                                   \
+    X(swish, of_gate(&liana__op_swish_gradient, x, dy))                                                           \
+    X(tanh, liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y))))
+#define UNARY_GRADIENT(op, gradient)                                                   \
+    static liana_tensor op##_gradient(liana_tensor x, liana_tensor y, liana_tensor dy) \
+    {                                                                                  \
+        (void)x, (void)y;                                                              \
+        return gradient;                                                               \
+    }
+UNARY_GRADIENTS(UNARY_GRADIENT)
 
-static liana_tensor exp_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana_op_multiply(dy, y);
-}
-
-static liana_tensor log_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_divide(dy, x);
-}
-
-static liana_tensor log1p_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_divide(dy, liana_op_add(x, constant_like(x, 1)));
-}
-
-static liana_tensor logistic_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_multiply(dy, liana_op_multiply(y, liana_op_subtract(constant_like(x, 1), y)));
-}
-
-static liana_tensor negate_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    (void)y;
-    return liana_op_negate(dy);
-}
-
-static liana_tensor relu_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana__build2(LIANA_HERE, &liana__op_relu_gradient, y, dy, NULL);
-}
-
-static liana_tensor relu6_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana__build2(LIANA_HERE, &liana__op_relu6_gradient, y, dy, NULL);
-}
-
-static liana_tensor rsqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)x;
-    return liana_op_multiply(liana_op_multiply(dy, constant_like(y, -0.5)), liana_op_multiply(y, liana_op_square(y)));
-}
-
-static liana_tensor sin_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_multiply(dy, liana_op_cos(x));
-}
-
-static liana_tensor sqrt_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_divide(liana_op_multiply(dy, constant_like(x, 0.5)), y);
-}
-
-static liana_tensor square_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana_op_multiply(dy, liana_op_multiply(constant_like(x, 2), x));
-}
-
-static liana_tensor swish_input_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    (void)y;
-    return liana__build2(LIANA_HERE, &liana__op_swish_gradient, x, dy, NULL);
-}
-
-static liana_tensor tanh_gradient(liana_tensor x, liana_tensor y, liana_tensor dy)
-{
-    return liana_op_multiply(dy, liana_op_subtract(constant_like(x, 1), liana_op_square(y)));
-}
-
-/* ---- what is not one op of StableHLO ---- */
+/* ---- ops that are not one op of StableHLO ---- */
 
 /* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
 static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)
@@ -199,7 +109,7 @@ static liana__hlo lower_swish(liana__lowering *l, liana__hlo x)
 
 /* ---- the table ---- */
 
-/* What an op accepts. */
+/* The dtypes that an op accepts. */
 enum { FLOATS = LIANA__FLOATS, SIGNED = LIANA__SIGNED, BOOLS = LIANA__BOOLS, NUMBERS = LIANA__NUMBERS };
 
 typedef struct unary_row {
@@ -215,29 +125,29 @@ typedef struct unary_row {
 #define BY(function) .compose = function
 
 /* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
-#define UNARY_ROWS(X)                                                                                                \
-    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                 \
-    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")                \
-    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                             \
-    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                            \
-    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")              \
-    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                      \
-      "Neither infinite nor NaN.")                                                                                   \
-    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                     \
-    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")              \
-    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)")  \
-    X(logical_not, not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                                 \
-    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, BY(lower_negate), "-x")         \
-    X(relu, relu_value, relu_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")             \
-    X(relu6, relu6_value, relu6_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)") \
-    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                    \
-      "The nearest whole number, ties to even.")                                                                     \
-    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("rsqrt"), "1 / sqrt(x)")              \
-    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("sign"), "-1, 0 or 1")                      \
-    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sine"), "Sine.")                                 \
-    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sqrt"), "Square root.")                       \
-    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_square), "x * x")              \
-    X(swish, swish_value, swish_input_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")    \
+#define UNARY_ROWS(X)                                                                                               \
+    X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                \
+    X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")               \
+    X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                            \
+    X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                           \
+    X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")             \
+    X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                     \
+      "Neither infinite nor NaN.")                                                                                  \
+    X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                    \
+    X(log1p, log1p, log1p_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log_plus_one"), "log(1 + x)")             \
+    X(logistic, logistic_value, logistic_gradient, FLOATS, false, LIANA__FOLLOWS, AS("logistic"), "1 / (1 + e^-x)") \
+    X(logical_not, logical_not_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("not"), "not x")                        \
+    X(negate, negate_value, negate_gradient, FLOATS | SIGNED, false, LIANA__FOLLOWS, BY(lower_negate), "-x")        \
+    X(relu, relu_value, relu_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu), "max(x, 0)")                  \
+    X(relu6, relu6_value, relu6_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6), "min(max(x, 0), 6)")      \
+    X(round, rint, NULL, FLOATS, false, LIANA__FOLLOWS, AS("round_nearest_even"),                                   \
+      "The nearest whole number, ties to even.")                                                                    \
+    X(rsqrt, rsqrt_value, rsqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("rsqrt"), "1 / sqrt(x)")             \
+    X(sign, sign_value, NULL, FLOATS | SIGNED, false, LIANA__FOLLOWS, AS("sign"), "-1, 0 or 1")                     \
+    X(sin, sin, sin_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sine"), "Sine.")                                \
+    X(sqrt, sqrt, sqrt_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("sqrt"), "Square root.")                      \
+    X(square, square_value, square_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_square), "x * x")             \
+    X(swish, swish_value, swish_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_swish), "x / (1 + e^-x)")         \
     X(tanh, tanh, tanh_gradient, FLOATS, false, LIANA__FOLLOWS, AS("tanh"), "Hyperbolic tangent.")
 
 static const unary_row *row_of(const liana__op *op)

@@ -1,4 +1,4 @@
-/* unary.h - what the kernels of the element-wise ops with one input share. */
+/* unary.h - for the kernels of the element-wise ops with one input. */
 #ifndef LIANA_OPS_UNARY_H
 #define LIANA_OPS_UNARY_H
 

@@ -4,8 +4,6 @@
 #include "ops/norm/batch_norm.h"
 #include "stablehlo/lowering.h"
 
-#include <math.h>
-
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__batch_norm_attributes, epsilon, FLOAT,
                      .doc = "Added to the variance, so that a constant channel does not divide by zero."),
@@ -18,29 +16,18 @@ static const liana__fields attributes = {"batch_norm_activation", sizeof(liana__
 
 static liana_status check_activation(liana__infer *infer)
 {
-    int activation = ((const liana__batch_norm_attributes *)infer->attributes)->activation;
-    if (activation >= 0 && activation < LIANA__NUM_FUSED_ACTIVATIONS) return LIANA_OK;
-    return liana__infer_fail(infer, "%d is not an activation", activation);
+    return liana__infer_activation(infer, ((const liana__batch_norm_attributes *)infer->attributes)->activation);
 }
 
-/* The rules of the ops without activations, which read the same first inputs; then a residual, if there is one. */
-static liana_status infer_forward(liana__infer *infer, const liana__op *plain)
+/* The rules of the op without an activation, which reads the same first inputs; then a residual, if there is one. */
+static liana_status infer_forward(liana__infer *infer)
 {
+    const liana__op *plain = infer->op->details;
     LIANA_TRY(plain->infer(infer));
     if (infer->num_inputs > plain->num_inputs) {
         LIANA_TRY(liana__batch_norm_check_like_images(infer, plain->num_inputs, "the residual"));
     }
     return check_activation(infer);
-}
-
-static liana_status infer_training(liana__infer *infer)
-{
-    return infer_forward(infer, &liana__op_batch_norm_training);
-}
-
-static liana_status infer_inference(liana__infer *infer)
-{
-    return infer_forward(infer, &liana__op_batch_norm_inference);
 }
 
 static liana_status infer_gradient_sums(liana__infer *infer)
@@ -56,119 +43,6 @@ static liana_status infer_input_gradient(liana__infer *infer)
     LIANA_TRY(liana__op_batch_norm_input_gradient.infer(infer));
     LIANA_TRY(liana__batch_norm_check_channels(infer, 5, "beta", false));
     return check_activation(infer);
-}
-
-/* ---- reference loops. As in batch_norm.c they go by channel and read a channel's parameters first. ---- */
-
-static double activate(int activation, double z)
-{
-    if (z != z) return z;
-    switch (activation) {
-    case LIANA__FUSED_RELU: return z > 0 ? z : 0;
-    case LIANA__FUSED_RELU6: return z > 6 ? 6 : z > 0 ? z : 0;
-    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
-    default: return z;
-    }
-}
-
-/* dy where the activation lets it pass; for swish times its derivative. */
-static double pass_gradient(int activation, double z, double dy)
-{
-    double s = 1 / (1 + exp(-z));
-    switch (activation) {
-    case LIANA__FUSED_RELU: return z > 0 ? dy : 0;
-    case LIANA__FUSED_RELU6: return z > 0 && z < 6 ? dy : 0;
-    case LIANA__FUSED_SWISH: return dy * (s * (1 + z * (1 - s)));
-    default: return dy;
-    }
-}
-
-/* What one channel is normalised with. */
-typedef struct channel {
-    double mean, r, scale, beta;
-} channel;
-
-/* From the inputs of those indices; the variance is element `variance_at` of its input. */
-static channel load_channel(const liana__call *call, int64_t c, size_t gamma, size_t beta, size_t mean, size_t variance,
-                            int64_t variance_at)
-{
-    double r = 1 / sqrt(liana__load_wide(call, variance, variance_at) + liana__batch_norm_epsilon(call->node));
-    return (channel){liana__load_wide(call, mean, c), r, liana__load_wide(call, gamma, c) * r,
-                     liana__load_wide(call, beta, c)};
-}
-
-static double normalise(const channel *p, double x)
-{
-    return (x - p->mean) * p->scale + p->beta;
-}
-
-/* Input `residual` is added, if the node has one. */
-static void run_channel(const liana__call *call, int64_t c, const channel *p, size_t residual)
-{
-    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    int activation = liana__batch_norm_activation_of(call->node);
-    for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-        double z = normalise(p, liana__load_image(call, 0, i));
-        if (call->node->num_inputs > residual) z += liana__load_image(call, residual, i);
-        liana__store(call->dst, call->node->dtype, i, activate(activation, z));
-    }
-}
-
-static liana_status run_training(const liana__call *call)
-{
-    int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    for (int64_t c = 0; c < channels; c++) {
-        const channel p = load_channel(call, c, 1, 2, 3, 3, channels + c);
-        run_channel(call, c, &p, 4);
-    }
-    return LIANA_OK;
-}
-
-static liana_status run_inference(const liana__call *call)
-{
-    int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    for (int64_t c = 0; c < channels; c++) {
-        const channel p = load_channel(call, c, 1, 2, 3, 4, c);
-        run_channel(call, c, &p, 5);
-    }
-    return LIANA_OK;
-}
-
-static liana_status run_gradient_sums(const liana__call *call)
-{
-    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    int activation = liana__batch_norm_activation_of(call->node);
-    for (int64_t c = 0; c < s.channels; c++) {
-        const channel p = load_channel(call, c, 3, 4, 2, 2, s.channels + c);
-        double sum = 0, product_sum = 0;
-        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-            double x = liana__load_image(call, 0, i);
-            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
-            sum += dy;
-            product_sum += dy * (x - p.mean);
-        }
-        liana__store(call->dst, call->node->dtype, c, sum);
-        liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * p.r);
-    }
-    return LIANA_OK;
-}
-
-static liana_status run_input_gradient(const liana__call *call)
-{
-    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    int activation = liana__batch_norm_activation_of(call->node);
-    double rows = liana__batch_norm_summed_rows(call->node);
-    for (int64_t c = 0; c < s.channels; c++) {
-        const channel p = load_channel(call, c, 2, 5, 3, 3, s.channels + c);
-        double sum = liana__load_wide(call, 4, c) / rows,
-               product_sum = liana__load_wide(call, 4, s.channels + c) / rows;
-        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
-            double x = liana__load_image(call, 0, i);
-            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
-            liana__store(call->dst, call->node->dtype, i, p.scale * (dy - sum - (x - p.mean) * p.r * product_sum));
-        }
-    }
-    return LIANA_OK;
 }
 
 /* ---- cost: as without the activation, and an operation for that ---- */
@@ -197,16 +71,6 @@ static liana__parts inference_parts(const liana__node *node)
     return parts;
 }
 
-static liana__parts gradient_sums_parts(const liana__node *node)
-{
-    return liana__batch_norm_parts(node, LIANA__PART_MERGE, 1 << 2 | 1 << 3 | 1 << 4);
-}
-
-static liana__parts input_gradient_parts(const liana__node *node)
-{
-    return liana__batch_norm_parts(node, LIANA__PART_ROWS, 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5);
-}
-
 /* ---- the ops; the kernels are batch_norm's ---- */
 
 const liana__op liana__op_batch_norm_training_activation = {
@@ -215,12 +79,14 @@ const liana__op liana__op_batch_norm_training_activation = {
     .attributes = &attributes,
     .num_inputs = 4,
     .more_inputs = 1,
-    .infer = infer_training,
+    .infer = infer_forward,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = training_parts,
     .lower = liana__lower_cpu_only,
-    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training), LIANA__REFERENCE(run_training)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training),
+                              LIANA__REFERENCE(liana__batch_norm_run_training)),
+    .details = &liana__op_batch_norm_training,
 };
 
 const liana__op liana__op_batch_norm_inference_activation = {
@@ -229,12 +95,14 @@ const liana__op liana__op_batch_norm_inference_activation = {
     .attributes = &attributes,
     .num_inputs = 5,
     .more_inputs = 1,
-    .infer = infer_inference,
+    .infer = infer_forward,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
     .parts = inference_parts,
     .lower = liana__lower_cpu_only,
-    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), LIANA__REFERENCE(run_inference)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference),
+                              LIANA__REFERENCE(liana__batch_norm_run_inference)),
+    .details = &liana__op_batch_norm_inference,
 };
 
 const liana__op liana__op_batch_norm_activation_gradient_sums = {
@@ -244,11 +112,11 @@ const liana__op liana__op_batch_norm_activation_gradient_sums = {
     .num_inputs = 5,
     .infer = infer_gradient_sums,
     .cost = cost_of,
-    .parts = gradient_sums_parts,
+    .parts = liana__batch_norm_gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = liana__lower_cpu_only,
-    .kernels =
-        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums), LIANA__REFERENCE(run_gradient_sums)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
+                              LIANA__REFERENCE(liana__batch_norm_run_gradient_sums)),
 };
 
 const liana__op liana__op_batch_norm_activation_input_gradient = {
@@ -259,9 +127,9 @@ const liana__op liana__op_batch_norm_activation_input_gradient = {
     .infer = infer_input_gradient,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of,
-    .parts = input_gradient_parts,
+    .parts = liana__batch_norm_input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = liana__lower_cpu_only,
-    .kernels =
-        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient), LIANA__REFERENCE(run_input_gradient)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
+                              LIANA__REFERENCE(liana__batch_norm_run_input_gradient)),
 };

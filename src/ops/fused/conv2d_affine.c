@@ -102,7 +102,6 @@ static const liana__fields attributes = {"convolution_affine", sizeof(liana__con
 /* The result is that of the convolution, whose rule reads the same first inputs and attributes. */
 static liana_status infer_convolution(liana__infer *infer)
 {
-    const int activation = ((const liana__conv_attributes *)infer->attributes)->activation;
     LIANA_TRY(liana__conv_infer_forward(infer));
     const liana__node *affine = infer->inputs[LIANA__AFFINE_INPUT];
     const liana_shape expected = liana_shape_of(2, infer->shape.dims[3]);
@@ -112,9 +111,7 @@ static liana_status infer_convolution(liana__infer *infer)
                                  liana__type_print(affine->dtype, &affine->shape).text,
                                  liana__type_print(wide, &expected).text);
     }
-    if (activation < 0 || activation >= LIANA__NUM_FUSED_ACTIVATIONS) {
-        return liana__infer_fail(infer, "%d is not an activation", activation);
-    }
+    LIANA_TRY(liana__infer_activation(infer, ((const liana__conv_attributes *)infer->attributes)->activation));
     if (infer->num_inputs <= LIANA__RESIDUAL_INPUT) return LIANA_OK;
     const liana__node *residual = infer->inputs[LIANA__RESIDUAL_INPUT];
     if (residual->dtype == infer->dtype && liana_shape_equal(&residual->shape, &infer->shape)) return LIANA_OK;
@@ -135,17 +132,13 @@ static double finish(const liana__call *call, int64_t element, double sum)
     if (node->num_inputs > LIANA__RESIDUAL_INPUT) {
         z += liana__load(call->src[LIANA__RESIDUAL_INPUT], node->dtype, element);
     }
-    switch (liana__conv_activation_of(node)) {
-    case LIANA__FUSED_RELU: return z < 0 ? 0 : z;
-    case LIANA__FUSED_RELU6: return z < 0 ? 0 : z > 6 ? 6 : z;
-    case LIANA__FUSED_SWISH: return z / (1 + exp(-z));
-    default: return z;
-    }
+    return liana__fused_activate(liana__conv_activation_of(node), z);
 }
 
 static liana_status run_convolution(const liana__call *call)
 {
-    return liana__conv_run_finished_reference(call, finish);
+    const liana__conv_loop loop = {.call = call, .geometry = liana__conv_geometry(call->node), .finish = finish};
+    return liana__conv_run_loop(&loop, liana__conv_forward_element);
 }
 
 /* ---- cost and parts ---- */

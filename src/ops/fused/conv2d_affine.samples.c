@@ -2,7 +2,7 @@
 #include "ops/fused/conv2d_affine.h"
 #include "ops/samples.h"
 
-/* Batch, input size, channels and filters (the dense op's), kernel size, options, what follows. */
+/* Batch, input size, channels and filters (the dense op's), kernel size, the epilogue, options. */
 typedef struct problem {
     const char *name;
     int64_t batch, input[2], channels, filters, kernel[2];
@@ -27,7 +27,7 @@ static const problem dense[] = {
     {"winograd", 2, {9, 13}, 18, 37, {3, 3}, LIANA__FUSED_RELU, true, {LIANA__SAME}},
     {"winograd_thirds", 1, {6, 6}, 16, 20, {3, 3}, LIANA__FUSED_SWISH, true, {.groups = 1}},
     {"winograd_plain", 2, {5, 6}, 33, 16, {3, 3}, LIANA__FUSED_RELU6, false, {.groups = 1}},
-    /* What no fast kernel does. */
+    /* No fast kernel does these. */
     {"windows", 2, {5, 4}, 6, 9, {3, 2}, LIANA__FUSED_SWISH, true, {LIANA__SAME, .groups = 3}},
 };
 
@@ -41,7 +41,7 @@ static const problem depthwise[] = {
     {"dw_5_strided", 1, {9, 10}, 64, 1, {5, 5}, LIANA__FUSED_SWISH, false, {.strides = {2, 2}, LIANA__SAME}},
     {"dw_7", 1, {5, 8}, 16, 1, {3, 7}, LIANA__FUSED_LINEAR, false, {LIANA__SAME}},
     {"dw_7_strided", 2, {9, 12}, 19, 1, {7, 7}, LIANA__FUSED_RELU6, false, {.strides = {1, 2}, LIANA__SAME}},
-    /* What no fast kernel does. */
+    /* No fast kernel does these. */
     {"dw_dilated", 2, {8, 7}, 18, 1, {3, 3}, LIANA__FUSED_RELU, false, {.dilations = {2, 2}}},
     {"dw_multiplied", 2, {5, 4}, 3, 2, {2, 3}, LIANA__FUSED_SWISH, false, {.groups = 1}},
 };

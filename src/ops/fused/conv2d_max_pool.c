@@ -143,36 +143,20 @@ liana__conv2d_max_pool_geometry liana__conv2d_max_pool_geometry_of(const liana__
 
 /* ---- reference loops ---- */
 
-static double convolved(const liana__call *call, const liana__geometry *g, int64_t n, int64_t row, int64_t column,
-                        int64_t filter)
-{
-    liana_dtype dtype = call->node->dtype;
-    double total = 0;
-    for (int64_t i = 0; i < g->window[0]; i++) {
-        int64_t in_row = liana__window_source(g, 0, row, i);
-        for (int64_t j = 0; j < g->window[1] && in_row >= 0; j++) {
-            int64_t in_column = liana__window_source(g, 1, column, j);
-            for (int64_t c = 0; c < g->channels && in_column >= 0; c++) {
-                total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, c)) *
-                         liana__load(call->src[1], dtype, liana__conv_at_kernel(g, i, j, c, filter));
-            }
-        }
-    }
-    return total + liana__load(call->src[2], dtype, filter);
-}
-
 /* The winner of pooled element `i`; a NaN wins over numbers, the first one over others. */
 static void pool_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t i)
 {
     const liana__conv2d_max_pool_attributes *attributes = call->node->attributes;
     const liana__geometry *g = &p->conv;
+    const liana__conv_loop loop = {.call = call, .geometry = *g};
     int64_t filter = i % g->filters, column = i / g->filters % p->pooled[1];
     int64_t row = i / g->filters / p->pooled[1] % p->pooled[0], n = i / g->filters / p->pooled[1] / p->pooled[0];
     double best = 0;
     int64_t winner = 0, taps = p->pool[0] * p->pool[1];
     for (int64_t tap = 0; tap < taps; tap++) {
-        double value =
-            convolved(call, g, n, row * p->pool[0] + tap / p->pool[1], column * p->pool[1] + tap % p->pool[1], filter);
+        double value = liana__conv_forward_element(&loop, n, row * p->pool[0] + tap / p->pool[1],
+                                                   column * p->pool[1] + tap % p->pool[1], filter) +
+                       liana__load(call->src[2], call->node->dtype, filter);
         if (tap > 0 && (value <= best || best != best)) continue;
         best = value;
         winner = tap;
@@ -189,67 +173,32 @@ static liana_status run_forward(const liana__call *call)
     return LIANA_OK;
 }
 
-/* dy of the convolution's result at one place: 0 where it did not win. */
-static double result_gradient(const liana__conv2d_max_pool_geometry *p, const void *pooled, const void *dy,
-                              liana_dtype dtype, int64_t n, int64_t row, int64_t column, int64_t filter)
+/* The gradient of the convolution's result at one place: 0 where it did not win. The result of the forward op comes
+ * before dy. */
+static double dy_at(const liana__conv_loop *loop, int64_t n, int64_t row, int64_t column, int64_t filter)
 {
-    const liana__geometry *g = &p->conv;
-    int64_t pooled_row = row / p->pool[0], pooled_column = column / p->pool[1];
-    if (pooled_row >= p->pooled[0] || pooled_column >= p->pooled[1]) return 0;
-    int64_t i = ((n * p->pooled[0] + pooled_row) * p->pooled[1] + pooled_column) * g->filters + filter;
-    int64_t size = g->batch * p->pooled[0] * p->pooled[1] * g->filters;
-    int64_t tap = row % p->pool[0] * p->pool[1] + column % p->pool[1];
-    return (int64_t)liana__load(pooled, dtype, size + i) == tap ? liana__load(dy, dtype, i) : 0;
-}
-
-static double input_gradient_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t n,
-                                     int64_t row, int64_t column, int64_t channel)
-{
-    const liana__geometry *g = &p->conv;
-    liana_dtype dtype = call->node->dtype;
-    double total = 0;
-    for (int64_t i = 0; i < g->window[0]; i++) {
-        int64_t out_row = liana__window_target(g, 0, row, i);
-        for (int64_t j = 0; j < g->window[1] && out_row >= 0; j++) {
-            int64_t out_column = liana__window_target(g, 1, column, j);
-            for (int64_t f = 0; f < g->filters && out_column >= 0; f++) {
-                total += result_gradient(p, call->src[0], call->src[1], dtype, n, out_row, out_column, f) *
-                         liana__load(call->src[2], dtype, liana__conv_at_kernel(g, i, j, channel, f));
-            }
-        }
-    }
-    return total;
-}
-
-static double kernel_gradient_element(const liana__call *call, const liana__conv2d_max_pool_geometry *p, int64_t i,
-                                      int64_t j, int64_t channel, int64_t filter)
-{
-    const liana__geometry *g = &p->conv;
-    liana_dtype dtype = call->node->dtype;
-    double total = 0;
-    for (int64_t k = 0; k < g->batch * g->output[0] * g->output[1]; k++) {
-        int64_t n = k / g->output[1] / g->output[0], row = k / g->output[1] % g->output[0], column = k % g->output[1];
-        int64_t in_row = liana__window_source(g, 0, row, i), in_column = liana__window_source(g, 1, column, j);
-        if (in_row < 0 || in_column < 0) continue;
-        total += liana__load(call->src[0], dtype, liana__conv_at_input(g, n, in_row, in_column, channel)) *
-                 result_gradient(p, call->src[1], call->src[2], dtype, n, row, column, filter);
-    }
-    return total;
+    const liana__geometry *g = &loop->geometry;
+    const liana__node *node = loop->call->node;
+    const int64_t *pool = ((const liana__conv2d_max_pool_attributes *)node->attributes)->pool;
+    const int64_t pooled[] = {g->output[0] / pool[0], g->output[1] / pool[1]};
+    int64_t pooled_row = row / pool[0], pooled_column = column / pool[1];
+    if (pooled_row >= pooled[0] || pooled_column >= pooled[1]) return 0;
+    int64_t i = ((n * pooled[0] + pooled_row) * pooled[1] + pooled_column) * g->filters + filter;
+    int64_t size = g->batch * pooled[0] * pooled[1] * g->filters;
+    int64_t tap = row % pool[0] * pool[1] + column % pool[1];
+    bool won = (int64_t)liana__load(loop->call->src[loop->dy - 1], node->dtype, size + i) == tap;
+    return won ? liana__load(loop->call->src[loop->dy], node->dtype, i) : 0;
 }
 
 static liana_status run_gradient(const liana__call *call)
 {
-    const liana__conv2d_max_pool_geometry p = liana__conv2d_max_pool_geometry_of(call->node);
-    const bool of_input = call->node->op == &liana__op_conv2d_max_pool_input_gradient;
-    const int64_t *dims = call->node->shape.dims;
-    for (int64_t i = 0; i < liana_shape_size(&call->node->shape); i++) {
-        const int64_t at[] = {i / dims[3] / dims[2] / dims[1], i / dims[3] / dims[2] % dims[1], i / dims[3] % dims[2],
-                              i % dims[3]};
-        liana__store(call->dst, call->node->dtype, i,
-                     of_input ? input_gradient_element(call, &p, at[0], at[1], at[2], at[3])
-                              : kernel_gradient_element(call, &p, at[0], at[1], at[2], at[3]));
+    const liana__geometry geometry = liana__conv2d_max_pool_geometry_of(call->node).conv;
+    if (call->node->op == &liana__op_conv2d_max_pool_input_gradient) {
+        return liana__conv_run_loop(&(liana__conv_loop){call, geometry, 1, dy_at, NULL},
+                                    liana__conv_input_gradient_element);
     }
-    return LIANA_OK;
+    return liana__conv_run_loop(&(liana__conv_loop){call, geometry, 2, dy_at, NULL},
+                                liana__conv_kernel_gradient_element);
 }
 
 /* Forward counts all elements under pooling windows, backward only the maxima. */

@@ -1,6 +1,6 @@
 /* conv2d_max_pool.kernels.h - convolution and max pooling of 2x2 in one kernel, of floats, for one instruction set.
  *
- * Images and weights are first copied into scratch memory. This costs little beside the work that is done with them.
+ * Images and weights are first copied into scratch memory. This costs little, compared with the work on them.
  * - Images are copied one by one, with their border of zeros, in planes of a few channels. So the compiler knows the
  *   distance between two pixels.
  * - Weights are copied in the order in which they are read, with zeros where a vector has no filter or channel.
@@ -138,7 +138,7 @@ static void pack_weights(const liana__geometry *g, const layout *p, const float 
     }
 }
 
-/* What the windows of a call share. */
+/* The facts that are the same for all windows of a call. */
 typedef struct forward_job {
     const liana__geometry *g;
     const layout *planes;
@@ -389,7 +389,7 @@ static void transpose_weights(const liana__geometry *g, const layout *p, const f
     }
 }
 
-/* Where the results of one image are, and what they are made of. */
+/* The places of the results and the inputs of one image. */
 typedef struct input_job {
     const liana__conv2d_max_pool_geometry *p;
     const layout *planes;
@@ -627,7 +627,7 @@ static void unpack_filters(const liana__geometry *g, const division *cut, const 
 static division kernel_cut_of(const liana__geometry *g)
 {
     if (runs_over_channels(g)) return cut_of(g);
-    liana__geometry turned = *g; /* filters are what fills the vectors */
+    liana__geometry turned = *g; /* filters fill the vectors */
     turned.channels = g->filters;
     return cut_of(&turned);
 }

@@ -23,7 +23,7 @@ static const problem problems[] = {
     {"five_channels", 1, {9, 6}, 18, 33, {5, 5}, {0, 1, 1, 0}, {2, 2}, true, {1, 1}},
     /* A single pixel: all else is padding. */
     {"one_pixel", 1, {1, 1}, 5, 3, {3, 3}, {1, 2, 2, 1}, {2, 2}, false, {1, 1}},
-    /* What the fast kernels do not do. */
+    /* The fast kernels do not do these. */
     {"odd_windows", 2, {8, 11}, 3, 4, {2, 3}, {1, 0, 0, 2}, {3, 2}, true, {1, 2}},
 };
 

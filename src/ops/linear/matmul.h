@@ -1,4 +1,4 @@
-/* matmul.h - what the kernels of matmul share. */
+/* matmul.h - for the kernels of matmul. */
 #ifndef LIANA_OPS_MATMUL_H
 #define LIANA_OPS_MATMUL_H
 

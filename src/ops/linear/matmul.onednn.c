@@ -37,8 +37,7 @@ const liana__kernel liana__matmul_onednn = {
     .name = "onednn",
     .applicable = liana__applicable_f32,
     .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
+    LIANA__ONEDNN_MEMBERS,
 };
 
 const liana__kernel liana__matmul_onednn_bf16 = {
@@ -46,8 +45,7 @@ const liana__kernel liana__matmul_onednn_bf16 = {
     .isa = LIANA__ISA_AVX512_BF16,
     .applicable = liana__applicable_bf16,
     .prepare = prepare,
-    .release = liana__onednn_release,
-    .run = liana__onednn_run,
+    LIANA__ONEDNN_MEMBERS,
 };
 
 const liana__kernel liana__matmul_onednn_widened = {

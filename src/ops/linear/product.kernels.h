@@ -323,7 +323,7 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* Each tile would pack for itself what is not packed before. */
+/* Each tile would pack for itself operands that are not packed before. */
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;

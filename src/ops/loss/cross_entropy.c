@@ -1,6 +1,7 @@
 /* The softmax cross-entropy of logits with integer labels, and its gradient. */
 #include "ops/loss/cross_entropy.h"
 
+#include "ops/index.h"
 #include "ops/reduce/softmax.h"
 
 #include <math.h>
@@ -11,10 +12,7 @@ static liana_status infer_inputs(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 1, 1, "labels [batch]"));
     LIANA_TRY(liana__infer_float(infer, 0));
     const liana__node *logits = infer->inputs[0], *labels = infer->inputs[1];
-    if (labels->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the labels are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(labels->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 1, "labels"));
     infer->dtype = logits->dtype;
     infer->shape = liana_shape_of(logits->shape.dims[0]);
     if (labels->shape.dims[0] == logits->shape.dims[0]) return LIANA_OK;

@@ -1,4 +1,4 @@
-/* cross_entropy.h - what the kernels of the softmax cross-entropy and its gradient share. */
+/* cross_entropy.h - for the kernels of the softmax cross-entropy and its gradient. */
 #ifndef LIANA_OPS_CROSS_ENTROPY_H
 #define LIANA_OPS_CROSS_ENTROPY_H
 

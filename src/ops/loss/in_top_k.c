@@ -1,4 +1,5 @@
 /* in_top_k: whether the right class is among the k most likely. */
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -20,10 +21,7 @@ static liana_status infer_in_top_k(liana__infer *infer)
     LIANA_TRY(liana__infer_rank(infer, 1, 1, "targets [batch]"));
     LIANA_TRY(liana__infer_float(infer, 0));
     const liana__node *predictions = infer->inputs[0], *targets = infer->inputs[1];
-    if (targets->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the targets are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(targets->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 1, "targets"));
     if (k < 1) return liana__infer_fail(infer, "k is %lld, expected at least 1", (long long)k);
     infer->dtype = LIANA_BOOL;
     infer->shape = targets->shape;
@@ -33,7 +31,7 @@ static liana_status infer_in_top_k(liana__infer *infer)
 }
 
 /* Whether each row's greater predictions are fewer than k, all predictions finite, and the target a class. A target
- * that is none chooses nothing, so all positive predictions would be greater: the row is false anyway. */
+ * that is no class chooses nothing, so all positive predictions would be greater: the row is false anyway. */
 static liana_status lower_in_top_k(liana__lowering *l, const liana__node *node)
 {
     const int64_t k = ((const in_top_k_attributes *)node->attributes)->k, last = 1;

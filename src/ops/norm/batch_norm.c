@@ -236,8 +236,9 @@ static void input_gradient_gradient(liana__gradient *g)
     g->input_gradients[4] = scaled(stack(liana_op_multiply(gamma_r, v0), liana_op_multiply(gamma_r, v1)), -1 / rows);
 }
 
-/* ---- reference loops. All go channel by channel, and read a channel's parameters before they write its first element:
- * the result may be on an input of the same shape, even on statistics of two rows. ---- */
+/* ---- reference loops, with an activation or without. All go channel by channel, and read a channel's parameters
+ * before they write its first element: the result may be on an input of the same shape, even on statistics of two
+ * rows. ---- */
 
 static liana_status run_statistics(const liana__call *call)
 {
@@ -256,70 +257,108 @@ static liana_status run_statistics(const liana__call *call)
     return LIANA_OK;
 }
 
-static void normalise_channel(const liana__call *call, int64_t c, double mean, double scale, double beta)
+/* dy where the activation lets it pass; for swish times its derivative. */
+static double pass_gradient(int activation, double z, double dy)
 {
-    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    for (int64_t i = 0; i < s.rows; i++) {
-        int64_t element = i * s.channels + c;
-        liana__store(call->dst, call->node->dtype, element,
-                     (liana__load_image(call, 0, element) - mean) * scale + beta);
+    double s = 1 / (1 + exp(-z));
+    switch (activation) {
+    case LIANA__FUSED_RELU: return z > 0 ? dy : 0;
+    case LIANA__FUSED_RELU6: return z > 0 && z < 6 ? dy : 0;
+    case LIANA__FUSED_SWISH: return dy * (s * (1 + z * (1 - s)));
+    default: return dy;
     }
 }
 
-static liana_status run_training(const liana__call *call)
+/* The numbers with which one channel is normalised. */
+typedef struct channel {
+    double mean, r, gamma, scale, beta;
+} channel;
+
+/* From the inputs of those indices; the variance is element `variance_at` of its input. Gradients without an activation
+ * have no beta, and sums no gamma; they do not use them. */
+static channel load_channel(const liana__call *call, int64_t c, size_t gamma, size_t beta, size_t mean, size_t variance,
+                            int64_t variance_at)
+{
+    const size_t count = call->node->num_inputs;
+    channel p = {.mean = liana__load_wide(call, mean, c)};
+    double deviation = sqrt(liana__load_wide(call, variance, variance_at) + liana__batch_norm_epsilon(call->node));
+    if (gamma < count) p.gamma = liana__load_wide(call, gamma, c);
+    if (beta < count) p.beta = liana__load_wide(call, beta, c);
+    p.r = 1 / deviation;
+    p.scale = p.gamma / deviation;
+    return p;
+}
+
+static double normalise(const channel *p, double x)
+{
+    return (x - p->mean) * p->scale + p->beta;
+}
+
+/* Input `residual` is added, if the node has one. */
+static void run_channel(const liana__call *call, int64_t c, const channel *p, size_t residual)
+{
+    liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
+    for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+        double z = normalise(p, liana__load_image(call, 0, i));
+        if (call->node->num_inputs > residual) z += liana__load_image(call, residual, i);
+        liana__store(call->dst, call->node->dtype, i, liana__fused_activate(activation, z));
+    }
+}
+
+liana_status liana__batch_norm_run_training(const liana__call *call)
 {
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = liana__load_wide(call, 1, c) / sqrt(liana__load_wide(call, 3, channels + c) + epsilon);
-        normalise_channel(call, c, liana__load_wide(call, 3, c), scale, liana__load_wide(call, 2, c));
+        const channel p = load_channel(call, c, 1, 2, 3, 3, channels + c);
+        run_channel(call, c, &p, 4);
     }
     return LIANA_OK;
 }
 
-static liana_status run_inference(const liana__call *call)
+liana_status liana__batch_norm_run_inference(const liana__call *call)
 {
     int64_t channels = liana__batch_norm_sizes_of(call->node).channels;
-    double epsilon = liana__batch_norm_epsilon(call->node);
     for (int64_t c = 0; c < channels; c++) {
-        double scale = liana__load_wide(call, 1, c) / sqrt(liana__load_wide(call, 4, c) + epsilon);
-        normalise_channel(call, c, liana__load_wide(call, 3, c), scale, liana__load_wide(call, 2, c));
+        const channel p = load_channel(call, c, 1, 2, 3, 4, c);
+        run_channel(call, c, &p, 5);
     }
     return LIANA_OK;
 }
 
-static liana_status run_gradient_sums(const liana__call *call)
+liana_status liana__batch_norm_run_gradient_sums(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    double epsilon = liana__batch_norm_epsilon(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = liana__load_wide(call, 2, c), r = 1 / sqrt(liana__load_wide(call, 2, s.channels + c) + epsilon);
+        const channel p = load_channel(call, c, 3, 4, 2, 2, s.channels + c);
         double sum = 0, product_sum = 0;
-        for (int64_t i = 0; i < s.rows; i++) {
-            double dy = liana__load_image(call, 1, i * s.channels + c);
+        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
             sum += dy;
-            product_sum += dy * (liana__load_image(call, 0, i * s.channels + c) - mean);
+            product_sum += dy * (x - p.mean);
         }
         liana__store(call->dst, call->node->dtype, c, sum);
-        liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * r);
+        liana__store(call->dst, call->node->dtype, s.channels + c, product_sum * p.r);
     }
     return LIANA_OK;
 }
 
-static liana_status run_input_gradient(const liana__call *call)
+liana_status liana__batch_norm_run_input_gradient(const liana__call *call)
 {
     liana__batch_norm_sizes s = liana__batch_norm_sizes_of(call->node);
-    double epsilon = liana__batch_norm_epsilon(call->node), rows = liana__batch_norm_summed_rows(call->node);
+    int activation = liana__batch_norm_activation_of(call->node);
+    double rows = liana__batch_norm_summed_rows(call->node);
     for (int64_t c = 0; c < s.channels; c++) {
-        double mean = liana__load_wide(call, 3, c), r = 1 / sqrt(liana__load_wide(call, 3, s.channels + c) + epsilon);
-        double scale = liana__load_wide(call, 2, c) * r;
+        const channel p = load_channel(call, c, 2, 5, 3, 3, s.channels + c);
         double sum = liana__load_wide(call, 4, c) / rows,
                product_sum = liana__load_wide(call, 4, s.channels + c) / rows;
-        for (int64_t i = 0; i < s.rows; i++) {
-            int64_t element = i * s.channels + c;
-            double xhat = (liana__load_image(call, 0, element) - mean) * r;
-            double dx = scale * (liana__load_image(call, 1, element) - sum - xhat * product_sum);
-            liana__store(call->dst, call->node->dtype, element, dx);
+        for (int64_t i = c; i < s.rows * s.channels; i += s.channels) {
+            double x = liana__load_image(call, 0, i);
+            double dy = pass_gradient(activation, normalise(&p, x), liana__load_image(call, 1, i));
+            double dx = p.gamma * p.r * (dy - sum - (x - p.mean) * p.r * product_sum);
+            liana__store(call->dst, call->node->dtype, i, dx);
         }
     }
     return LIANA_OK;
@@ -367,7 +406,7 @@ static liana__hlo centred(liana__lowering *l, liana__hlo x, liana__hlo mean)
 }
 
 /* Sums in f32 of numbers far from 0 are poor, so the first mean is only near the true one. The distances from it, small
- * numbers, give what lacks, and the variance. */
+ * numbers, give the missing digits, and the variance. */
 static liana_status lower_statistics(liana__lowering *l, const liana__node *node)
 {
     const double rows = (double)liana__batch_norm_sizes_of(node).rows;
@@ -469,16 +508,16 @@ static liana__parts statistics_parts(const liana__node *node)
     return liana__batch_norm_parts(node, LIANA__PART_MERGE, 0);
 }
 
-static liana__parts gradient_sums_parts(const liana__node *node)
+liana__parts liana__batch_norm_gradient_sums_parts(const liana__node *node)
 {
-    enum { STATISTICS = 1 << 2 };
-    return liana__batch_norm_parts(node, LIANA__PART_MERGE, STATISTICS);
+    enum { STATISTICS = 1 << 2, GAMMA = 1 << 3, BETA = 1 << 4 };
+    return liana__batch_norm_parts(node, LIANA__PART_MERGE, STATISTICS | GAMMA | BETA);
 }
 
-static liana__parts input_gradient_parts(const liana__node *node)
+liana__parts liana__batch_norm_input_gradient_parts(const liana__node *node)
 {
-    enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4 };
-    return liana__batch_norm_parts(node, LIANA__PART_ROWS, GAMMA | STATISTICS | SUMS);
+    enum { GAMMA = 1 << 2, STATISTICS = 1 << 3, SUMS = 1 << 4, BETA = 1 << 5 };
+    return liana__batch_norm_parts(node, LIANA__PART_ROWS, GAMMA | STATISTICS | SUMS | BETA);
 }
 
 void liana__batch_norm_note_rows(const liana__node *whole, void *part)
@@ -546,7 +585,8 @@ const liana__op liana__op_batch_norm_training = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_training,
-    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training), LIANA__REFERENCE(run_training)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_training),
+                              LIANA__REFERENCE(liana__batch_norm_run_training)),
 };
 
 const liana__op liana__op_batch_norm_inference = {
@@ -563,7 +603,8 @@ const liana__op liana__op_batch_norm_inference = {
     .cost = normalise_cost,
     .parts = normalise_parts,
     .lower = lower_inference,
-    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference), LIANA__REFERENCE(run_inference)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_inference),
+                              LIANA__REFERENCE(liana__batch_norm_run_inference)),
 };
 
 const liana__op liana__op_batch_norm_gradient_sums = {
@@ -576,11 +617,11 @@ const liana__op liana__op_batch_norm_gradient_sums = {
     .precision = LIANA__SUMS,
     .narrow_inputs = 1 << 0 | 1 << 1,
     .cost = sums_cost,
-    .parts = gradient_sums_parts,
+    .parts = liana__batch_norm_gradient_sums_parts,
     .merge = liana__batch_norm_merge_sums,
     .lower = lower_gradient_sums,
-    .kernels =
-        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums), LIANA__REFERENCE(run_gradient_sums)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_gradient_sums),
+                              LIANA__REFERENCE(liana__batch_norm_run_gradient_sums)),
 };
 
 const liana__op liana__op_batch_norm_input_gradient = {
@@ -594,11 +635,11 @@ const liana__op liana__op_batch_norm_input_gradient = {
     .narrow_inputs = 1 << 0 | 1 << 1,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = sums_cost,
-    .parts = input_gradient_parts,
+    .parts = liana__batch_norm_input_gradient_parts,
     .note_whole = liana__batch_norm_note_rows,
     .lower = lower_input_gradient,
-    .kernels =
-        LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient), LIANA__REFERENCE(run_input_gradient)),
+    .kernels = LIANA__KERNELS(LIANA__BF16_VECTOR_KERNELS(batch_norm_input_gradient),
+                              LIANA__REFERENCE(liana__batch_norm_run_input_gradient)),
 };
 
 liana_tensor liana_op_batch_norm_statistics_at(liana_location here, liana_tensor x)

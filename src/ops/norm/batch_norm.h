@@ -1,4 +1,4 @@
-/* batch_norm.h - what the ops of batch normalisation and their kernels share.
+/* batch_norm.h - the common code of the ops of batch normalisation and of their kernels.
  *
  * Throughout: x and dy [.., channels]; statistics, sums [2, channels]; gamma, beta, mean, variance [channels]. All
  * tensors but x, dy and those of their shape are "wide": f64 for f64 images, else f32 (also for bf16). N is the number
@@ -34,11 +34,19 @@ liana_status liana__batch_norm_check_epsilon(liana__infer *infer);
 
 /* Parts of a batch; bit i of `whole`: all of input i. */
 liana__parts liana__batch_norm_parts(const liana__node *node, liana__part_kind kind, uint64_t whole);
-/* For them: tells a part's input gradient that N is that of the sums, not of the part; adds sums of parts
- * in f64, since terms of large parts may cancel. */
+liana__parts liana__batch_norm_gradient_sums_parts(const liana__node *node);
+liana__parts liana__batch_norm_input_gradient_parts(const liana__node *node);
+/* For them: tells a part's input gradient that N is that of the sums, not of the part. */
 void liana__batch_norm_note_rows(const liana__node *whole, void *part);
+/* Adds sums of parts in f64, since terms of large parts may cancel. */
 void liana__batch_norm_merge_sums(const liana__node *node, const void *parts, size_t stride, size_t count,
                                   void *result);
+
+/* Plain loops, also of the ops that end in an activation. */
+liana_status liana__batch_norm_run_training(const liana__call *call);
+liana_status liana__batch_norm_run_inference(const liana__call *call);
+liana_status liana__batch_norm_run_gradient_sums(const liana__call *call);
+liana_status liana__batch_norm_run_input_gradient(const liana__call *call);
 
 /* x as a matrix. */
 typedef struct liana__batch_norm_sizes {

@@ -81,7 +81,7 @@ static void repeat_channels(const periods *p, float *lanes)
     }
 }
 
-/* Adds what the lanes of each channel hold up in the first one. */
+/* Adds the sums of all lanes of each channel up in the first one. */
 static void fold_channels(const periods *p, double *lanes)
 {
     for (int64_t first = p->channels; first < p->period; first += p->channels) {
@@ -160,7 +160,7 @@ LIANA__INLINE vector_float pass_gradient(liana_dtype dtype, int activation, cons
     }
 }
 
-/* Runs what is written for any activation on the node's. */
+/* Runs code for any activation on the node's. */
 LIANA__INLINE liana_status run_activated(const liana__call *call, liana_dtype dtype,
                                          liana_status (*run)(const liana__call *, liana_dtype, int))
 {
@@ -436,7 +436,7 @@ LIANA__INLINE gradient_terms find_terms(liana_dtype dtype, int activation, const
 LIANA__INLINE void add_products(liana_dtype dtype, int activation, const periods *p, const gradient_sums *sums,
                                 int64_t first, int64_t rows)
 {
-    const gradient_sums own = *sums, *g = &own; /* stores to floats may change what lies elsewhere */
+    const gradient_sums own = *sums, *g = &own; /* stores to floats may change other memory */
     for (int64_t row = 0; row < rows; row++) {
         const int64_t at = (first + row) * p->period;
         for (int64_t lane = 0; lane < p->period; lane += VECTOR_LENGTH) {

@@ -1,6 +1,7 @@
 /* Max and average pooling, and their gradients. */
 #include "ops/pool/pool2d.h"
 
+#include "base/scoped.h"
 #include "stablehlo/lowering.h"
 
 #include <math.h>
@@ -298,7 +299,7 @@ static liana_status lower_counts(liana__lowering *l, const liana__geometry *g, l
 {
     liana_shape shape = liana_shape_of(1, g->output[0], g->output[1], 1);
     const int64_t size = liana_shape_size(&shape);
-    void *values = malloc((size_t)size * liana_dtype_size(dtype));
+    LIANA__SCOPED_MEMORY void *values = malloc((size_t)size * liana_dtype_size(dtype));
     if (!values) return liana__hlo_fail_memory(l);
     for (int64_t i = 0; i < size; i++) {
         int64_t begin[2], end[2];
@@ -307,7 +308,6 @@ static liana_status lower_counts(liana__lowering *l, const liana__geometry *g, l
         liana__store(values, dtype, i, (double)((end[0] - begin[0]) * (end[1] - begin[1])));
     }
     *counts = liana__hlo_constant(l, dtype, shape, values);
-    free(values);
     return LIANA_OK;
 }
 

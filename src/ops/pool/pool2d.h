@@ -1,4 +1,4 @@
-/* pool2d.h - what the pooling ops and their kernels share. */
+/* pool2d.h - the common code of the pooling ops and their kernels. */
 #ifndef LIANA_OPS_POOL2D_H
 #define LIANA_OPS_POOL2D_H
 

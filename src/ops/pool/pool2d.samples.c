@@ -18,56 +18,28 @@ static const problem problems[] = {
     {"one_pixel", 1, {1, 1}, 37, {.window = {3, 2}, LIANA__SAME}},
 };
 
-static liana_tensor images(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    liana_shape shape = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
-    return liana__sample_input(graph, "x", dtype, shape, -1, 1);
-}
-
 /* dy of the pooling of x. */
 static liana_tensor output_gradient(liana_graph *graph, liana_dtype dtype, liana_tensor y)
 {
     return liana__sample_input(graph, "dy", dtype, liana_tensor_shape(y), -1, 1);
 }
 
-static const liana__pool_attributes *attributes_of(liana_tensor y)
-{
-    return liana__tensor_node(y)->attributes;
-}
-
-static liana_tensor build_max(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    return liana_op_max_pool2d(images(graph, dtype, p), p->options);
-}
-
-static liana_tensor build_average(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    return liana_op_average_pool2d(images(graph, dtype, p), p->options);
-}
-
-static liana_tensor build_max_gradient(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    liana_tensor x = images(graph, dtype, p), y = liana_op_max_pool2d(x, p->options);
-    if (!liana__tensor_node(y)) return y;
-    return liana__build2(LIANA_HERE, &liana__op_max_pool2d_gradient, x, output_gradient(graph, dtype, y),
-                         attributes_of(y));
-}
-
-static liana_tensor build_average_gradient(liana_graph *graph, liana_dtype dtype, const problem *p)
-{
-    liana_tensor y = build_average(graph, dtype, p);
-    if (!liana__tensor_node(y)) return y;
-    liana__pool_attributes attributes = *attributes_of(y);
-    memcpy(attributes.input, p->input, sizeof attributes.input);
-    return liana__build1(LIANA_HERE, &liana__op_average_pool2d_gradient, output_gradient(graph, dtype, y), &attributes);
-}
-
+/* The gradients are taken from a forward node, whose attributes and shapes they share. */
 static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
 {
-    if (op == &liana__op_max_pool2d) return build_max(graph, dtype, row);
-    if (op == &liana__op_average_pool2d) return build_average(graph, dtype, row);
-    return op == &liana__op_max_pool2d_gradient ? build_max_gradient(graph, dtype, row)
-                                                : build_average_gradient(graph, dtype, row);
+    const problem *p = row;
+    const bool is_max = op == &liana__op_max_pool2d || op == &liana__op_max_pool2d_gradient;
+    const bool forward = op == &liana__op_max_pool2d || op == &liana__op_average_pool2d;
+    const liana_shape shape = liana_shape_of(p->batch, p->input[0], p->input[1], p->channels);
+    liana_tensor x = liana__sample_input(graph, "x", dtype, shape, -1, 1);
+    liana_tensor y = is_max ? liana_op_max_pool2d(x, p->options) : liana_op_average_pool2d(x, p->options);
+    const liana__node *node = liana__tensor_node(y);
+    if (!node || forward) return y;
+    liana_tensor dy = output_gradient(graph, dtype, y);
+    if (is_max) return liana__build2(LIANA_HERE, op, x, dy, node->attributes);
+    liana__pool_attributes attributes = *(const liana__pool_attributes *)node->attributes;
+    memcpy(attributes.input, p->input, sizeof attributes.input);
+    return liana__build1(LIANA_HERE, op, dy, &attributes);
 }
 
 /* Ties: whole numbers from 0 to 2, so that most windows have several greatest elements. */
@@ -78,7 +50,7 @@ static liana_tensor build_ties(liana_graph *graph, liana_dtype dtype)
     liana_tensor y = liana_op_max_pool2d(x, (liana_pool_options){.window = {3, 3}, .strides = {1, 2}});
     if (!liana__tensor_node(y)) return y;
     return liana__build2(LIANA_HERE, &liana__op_max_pool2d_gradient, x, output_gradient(graph, dtype, y),
-                         attributes_of(y));
+                         liana__tensor_node(y)->attributes);
 }
 
 static const liana__built_sample ties[] = {{"ties", build_ties, 0}};

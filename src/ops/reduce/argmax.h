@@ -1,4 +1,4 @@
-/* argmax.h - what the kernels of argmax share. */
+/* argmax.h - for the kernels of argmax. */
 #ifndef LIANA_OPS_ARGMAX_H
 #define LIANA_OPS_ARGMAX_H
 

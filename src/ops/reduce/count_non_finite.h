@@ -1,4 +1,4 @@
-/* count_non_finite.h - the builder of an op that only liana itself uses, and what its kernels share. */
+/* count_non_finite.h - the builder of an op that only liana itself uses, and the common code of its kernels. */
 #ifndef LIANA_OPS_COUNT_NON_FINITE_H
 #define LIANA_OPS_COUNT_NON_FINITE_H
 
@@ -7,7 +7,7 @@
 
 LIANA__DECLARE_VECTOR_KERNELS(count_non_finite);
 
-/* The elements of a tensor that are counted together: the first so many, the next, and the rest. */
+/* The elements of a tensor that are counted together: the first chunk, the next, and the rest. */
 enum { LIANA__FINITE_CHUNK = 16384 };
 /* The most tensors of one node. */
 enum { LIANA__MAX_FINITE_INPUTS = 1024 };
@@ -21,7 +21,7 @@ int64_t liana__finite_chunks(const liana_shape *shape);
 /* Counts among `size` elements from element `first` on. */
 typedef int32_t liana__count_elements(const void *values, liana_dtype dtype, int64_t first, int64_t size);
 
-/* What a kernel runs: counts the chunks of its tile. */
+/* Run by a kernel: counts the chunks of its tile. */
 void liana__count_chunks(const liana__call *call, liana__count_elements *count);
 liana_status liana__count_cut(const liana__node *node, liana__prepared *prepared, liana__error *error);
 

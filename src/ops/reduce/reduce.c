@@ -1,6 +1,7 @@
 /* Reductions over axes: sum, mean, max, min, product. */
 #include "ops/reduce/reduce.h"
 
+#include "ops/index.h"
 #include "stablehlo/lowering.h"
 
 #include <math.h>
@@ -218,23 +219,22 @@ static liana__parts parts_of(const liana__node *node)
 
 static const liana__kernel *const kernels[] = {LIANA__VECTOR_KERNELS(reduce), LIANA__REFERENCE(run_reference)};
 
-#define REDUCE_OP(op_name, gradient_, attributes_, precision_, doc_)                                            \
-    const liana__op liana__op_##op_name = {.name = #op_name,                                                    \
-                                           .doc = doc_,                                                         \
-                                           .attributes = &attributes_,                                          \
-                                           .num_inputs = 1,                                                     \
-                                           .infer = infer_reduce,                                               \
-                                           .gradient = gradient_,                                               \
-                                           .precision = precision_,                                             \
-                                           .cost = liana__cost_reduction,                                       \
-                                           .parts = parts_of,                                                   \
-                                           .lower = lower_reduce,                                               \
-                                           .kernels = kernels};                                                 \
-    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)  \
-    {                                                                                                           \
-        liana__reduce_attributes options = {.axes.count = axes.count, .keep_dims = keep_dims};                  \
-        for (int64_t i = 0; i < axes.count && i < LIANA_MAX_RANK; i++) options.axes.values[i] = axes.values[i]; \
-        return liana__build1(here, &liana__op_##op_name, x, &options);                                          \
+#define REDUCE_OP(op_name, gradient_, attributes_, precision_, doc_)                                           \
+    const liana__op liana__op_##op_name = {.name = #op_name,                                                   \
+                                           .doc = doc_,                                                        \
+                                           .attributes = &attributes_,                                         \
+                                           .num_inputs = 1,                                                    \
+                                           .infer = infer_reduce,                                              \
+                                           .gradient = gradient_,                                              \
+                                           .precision = precision_,                                            \
+                                           .cost = liana__cost_reduction,                                      \
+                                           .parts = parts_of,                                                  \
+                                           .lower = lower_reduce,                                              \
+                                           .kernels = kernels};                                                \
+    liana_tensor liana_op_##op_name##_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims) \
+    {                                                                                                          \
+        const liana__reduce_attributes options = {liana__ints_of(axes.values, axes.count), keep_dims, false};  \
+        return liana__build1(here, &liana__op_##op_name, x, &options);                                         \
     }
 REDUCE_OP(reduce_sum, sum_gradient, sum_attributes, LIANA__SUMS, "Sum over axes.")
 REDUCE_OP(reduce_mean, mean_gradient, sum_attributes, LIANA__SUMS, "Mean over axes.")

@@ -1,4 +1,4 @@
-/* reduce.h - what the kernels of the reductions share. */
+/* reduce.h - for the kernels of the reductions. */
 #ifndef LIANA_OPS_REDUCE_H
 #define LIANA_OPS_REDUCE_H
 

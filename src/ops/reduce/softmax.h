@@ -1,4 +1,4 @@
-/* softmax.h - what softmax and log_softmax, their kernels and the cross-entropy of a softmax share. */
+/* softmax.h - for softmax, log_softmax, their kernels, and the cross-entropy of a softmax. */
 #ifndef LIANA_OPS_SOFTMAX_H
 #define LIANA_OPS_SOFTMAX_H
 

@@ -137,21 +137,19 @@ static bool are_planes(const liana__node *node, const char **reason)
     return all;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    (void)call;
+    const int axis = (int)((const concat_attributes *)node->attributes)->axis;
+    while (at[axis] >= liana__input_shape(node, *input)->dims[axis]) {
+        at[axis] -= liana__input_shape(node, (*input)++)->dims[axis];
+    }
+    return liana__row_major_index(liana__input_shape(node, *input), at);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    int axis = (int)((const concat_attributes *)node->attributes)->axis;
-    int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
-    for (int64_t i = 0; i < count; i++) {
-        liana__coordinates(&node->shape, i, at);
-        uint32_t part = 0;
-        while (at[axis] >= liana__input_shape(node, part)->dims[axis]) {
-            at[axis] -= liana__input_shape(node, part++)->dims[axis];
-        }
-        liana__copy_element(call->dst, i, call->src[part], liana__row_major_index(liana__input_shape(node, part), at),
-                            node->dtype);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static liana__parts parts_of(const liana__node *node)

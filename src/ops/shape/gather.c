@@ -24,19 +24,11 @@ static const liana__field scatter_fields[] = {
 };
 static const liana__fields scatter_table = {"scatter_add", sizeof(scatter_attributes), 2, scatter_fields};
 
-static liana_status infer_indices(liana__infer *infer)
-{
-    liana_dtype dtype = infer->inputs[1]->dtype;
-    if (dtype == LIANA_S32) return LIANA_OK;
-    return liana__infer_fail(infer, "the indices are %s, expected s32; use liana_op_cast first",
-                             liana_dtype_name(dtype));
-}
-
 static liana_status infer_gather(liana__infer *infer)
 {
     gather_attributes *options = infer->attributes;
     const liana_shape *shape = &infer->inputs[0]->shape, *indices = &infer->inputs[1]->shape;
-    LIANA_TRY(infer_indices(infer));
+    LIANA_TRY(liana__infer_s32(infer, 1, "indices"));
     int axis;
     if (shape->rank == 0) return liana__infer_fail(infer, "a scalar has no axis to index");
     LIANA_TRY(liana__infer_axis(infer, options->axis, shape->rank, &axis));
@@ -57,7 +49,7 @@ static liana_status infer_scatter(liana__infer *infer)
 {
     const scatter_attributes *options = infer->attributes;
     const liana_shape *updates = &infer->inputs[0]->shape, *indices = &infer->inputs[1]->shape;
-    LIANA_TRY(infer_indices(infer));
+    LIANA_TRY(liana__infer_s32(infer, 1, "indices"));
     LIANA_TRY(liana__infer_float(infer, 0));
     bool fits = options->axis >= 0 && options->axis <= updates->rank - indices->rank;
     const int axis = fits ? (int)options->axis : 0;

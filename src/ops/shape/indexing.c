@@ -13,7 +13,7 @@ enum { MAX_ITEMS = 4 * LIANA_MAX_RANK };
 
 typedef enum item_kind { ITEM_INDEX, ITEM_RANGE, ITEM_NEW_AXIS, ITEM_ELLIPSIS } item_kind;
 
-/* What stands between two commas. */
+/* The text between two commas. */
 typedef struct item {
     item_kind kind;
     size_t place; /* in the text, from 0 */
@@ -72,7 +72,7 @@ static bool take_word(reader *r, const char *word)
     return true;
 }
 
-/* A whole number, if one stands here. Beyond what any axis has, only its sign matters. */
+/* A whole number, if one stands here. Beyond the length of any axis, only its sign matters. */
 static bool take_number(reader *r, int64_t *number)
 {
     const char *digits = r->next + (*r->next == '-' || *r->next == '+');
@@ -131,7 +131,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* A bound of a range as numpy reads it: from the end if negative, then cut to what the axis has. */
+/* A bound of a range as numpy reads it: from the end if negative, then cut to the axis. */
 static int64_t bound_of(const item *one, int part, int64_t size, int64_t usual, bool backwards)
 {
     if (!one->given[part]) return usual;
@@ -140,7 +140,7 @@ static int64_t bound_of(const item *one, int part, int64_t size, int64_t usual, 
     return backwards ? clamp(value, -1, size - 1) : clamp(value, 0, size);
 }
 
-/* Sets what is taken of an axis, and the number of elements. */
+/* Sets the range of an axis, and the number of elements. */
 static bool choose_range(reader *r, const item *one, int axis, int64_t *count)
 {
     const int64_t size = r->x->shape.dims[axis], step = one->given[2] ? one->numbers[2] : 1;

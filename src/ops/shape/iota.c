@@ -34,13 +34,8 @@ static liana_status infer_iota(liana__infer *infer)
 {
     iota_attributes *options = infer->attributes;
     if ((unsigned)options->dtype >= LIANA_NUM_DTYPES) return liana__infer_fail(infer, "%d is no dtype", options->dtype);
-    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
-        return liana__infer_fail(infer, "rank %lld is out of range, expected 1 to %d", (long long)options->shape.count,
-                                 LIANA_MAX_RANK);
-    }
     infer->dtype = (liana_dtype)options->dtype;
-    infer->shape.rank = (int)options->shape.count;
-    for (int i = 0; i < infer->shape.rank; i++) infer->shape.dims[i] = options->shape.values[i];
+    LIANA_TRY(liana__infer_given_shape(infer, &options->shape, 1, &infer->shape));
     int axis;
     LIANA_TRY(liana__infer_axis(infer, options->axis, infer->shape.rank, &axis));
     options->axis = axis;
@@ -81,7 +76,6 @@ const liana__op liana__op_iota = {
 liana_tensor liana_op_iota_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
                               int64_t axis)
 {
-    iota_attributes options = {.dtype = (int)dtype, .shape.count = shape.rank, .axis = axis};
-    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    const iota_attributes options = {(int)dtype, liana__ints_of(shape.dims, shape.rank), axis};
     return liana__build(here, graph, &liana__op_iota, NULL, 0, &options);
 }

@@ -1,26 +1,23 @@
 /* Samples of iota for the generated tests of ops. */
 #include "ops/samples.h"
 
-static liana_tensor build_vector(liana_graph *graph, liana_dtype dtype)
-{
-    return liana_op_iota(graph, dtype, liana_shape_of(11), 0);
-}
+typedef struct problem {
+    const char *name;
+    liana_dtype dtype; /* LIANA_F32: the one that is asked for */
+    liana_shape shape;
+    int64_t axis;
+} problem;
 
-static liana_tensor build_middle(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    return liana_op_iota(graph, LIANA_S32, liana_shape_of(2, 5, 3), -2);
-}
-
-static liana_tensor build_bytes(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    return liana_op_iota(graph, LIANA_U8, liana_shape_of(3, 256), 1);
-}
-
-static const liana__built_sample iota_samples[] = {
-    {"vector", build_vector, 0},
-    {"middle", build_middle, 0},
-    {"bytes", build_bytes, 0},
+static const problem problems[] = {
+    {"vector", LIANA_F32, LIANA__DIMS(11), 0},
+    {"middle", LIANA_S32, LIANA__DIMS(2, 5, 3), -2},
+    {"bytes", LIANA_U8, LIANA__DIMS(3, 256), 1},
 };
-LIANA__SAMPLES(iota, iota_samples);
+
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
+{
+    (void)op;
+    const problem *p = row;
+    return liana_op_iota(graph, p->dtype == LIANA_F32 ? dtype : p->dtype, p->shape, p->axis);
+}
+LIANA__SAMPLE_ROWS(iota, problems, build);

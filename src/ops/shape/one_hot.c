@@ -1,4 +1,5 @@
 /* one_hot: indices as rows of one 1 among zeros. */
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -17,10 +18,7 @@ static liana_status infer_one_hot(liana__infer *infer)
 {
     const one_hot_attributes *options = infer->attributes;
     LIANA_TRY(liana__infer_like_input(infer));
-    if (infer->dtype != LIANA_S32) {
-        return liana__infer_fail(infer, "the indices are %s, expected s32; use liana_op_cast first",
-                                 liana_dtype_name(infer->dtype));
-    }
+    LIANA_TRY(liana__infer_s32(infer, 0, "indices"));
     if (options->depth < 1) {
         return liana__infer_fail(infer, "the depth is %lld, expected at least 1", (long long)options->depth);
     }

@@ -1,30 +1,25 @@
 /* Samples of one_hot for the generated tests of ops. */
 #include "ops/samples.h"
 
-static liana_tensor build_labels(liana_graph *graph, liana_dtype dtype)
-{
-    liana_tensor indices = liana__sample_input(graph, "indices", LIANA_S32, liana_shape_of(13), 0, 6);
-    return liana_op_one_hot(indices, 7, dtype);
-}
+typedef struct problem {
+    const char *name;
+    liana__sample_values indices;
+    int64_t depth;
+    liana_dtype dtype; /* LIANA_F32: the one that is asked for */
+} problem;
 
-/* Some indices are out of range. */
-static liana_tensor build_outside(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    liana_tensor indices = liana__sample_input(graph, "indices", LIANA_S32, liana_shape_of(3, 4, 2), -3, 8);
-    return liana_op_one_hot(indices, 5, LIANA_BOOL);
-}
-
-static liana_tensor build_scalar(liana_graph *graph, liana_dtype dtype)
-{
-    (void)dtype;
-    liana_tensor index = liana__sample_input(graph, "index", LIANA_S32, LIANA_SCALAR, 0, 2);
-    return liana_op_one_hot(index, 3, LIANA_BF16);
-}
-
-static const liana__built_sample one_hot_samples[] = {
-    {"labels", build_labels, 0},
-    {"outside", build_outside, 0},
-    {"scalar", build_scalar, 0},
+static const problem problems[] = {
+    {"labels", {"indices", LIANA__DIMS(13), 0, 6, LIANA_S32}, 7, LIANA_F32},
+    /* Some indices are out of range. */
+    {"outside", {"indices", LIANA__DIMS(3, 4, 2), -3, 8, LIANA_S32}, 5, LIANA_BOOL},
+    {"scalar", {"index", LIANA__NO_DIMS, 0, 2, LIANA_S32}, 3, LIANA_BF16},
 };
-LIANA__SAMPLES(one_hot, one_hot_samples);
+
+static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)
+{
+    (void)op;
+    const problem *p = row;
+    liana_tensor indices = liana__sample_given(graph, dtype, &p->indices);
+    return liana_op_one_hot(indices, p->depth, p->dtype == LIANA_F32 ? dtype : p->dtype);
+}
+LIANA__SAMPLE_ROWS(one_hot, problems, build);

@@ -1,5 +1,6 @@
 /* The same elements under another shape. */
 #include "kernels/copy.h"
+#include "ops/index.h"
 #include "ops/ops.h"
 #include "stablehlo/lowering.h"
 
@@ -15,16 +16,14 @@ static const liana__fields attributes = {"reshape", sizeof(reshape_attributes), 
 static liana_status infer_reshape(liana__infer *infer)
 {
     reshape_attributes *options = infer->attributes;
-    if (options->shape.count < 0 || options->shape.count > LIANA_MAX_RANK) {
-        return liana__infer_fail(infer, "rank %lld is out of range, expected 0 to %d", (long long)options->shape.count,
-                                 LIANA_MAX_RANK);
-    }
+    liana_shape asked;
+    LIANA_TRY(liana__infer_given_shape(infer, &options->shape, 0, &asked));
     LIANA_TRY(liana__infer_like_input(infer));
     int64_t size = liana_shape_size(&infer->shape), known = 1;
     int open = -1;
-    infer->shape.rank = (int)options->shape.count;
-    for (int i = 0; i < infer->shape.rank; i++) {
-        int64_t dim = options->shape.values[i];
+    infer->shape.rank = asked.rank;
+    for (int i = 0; i < asked.rank; i++) {
+        int64_t dim = asked.dims[i];
         if (dim == -1 && open < 0) {
             open = i;
         } else if (dim < 1 || dim > size / known) {
@@ -40,8 +39,6 @@ static liana_status infer_reshape(liana__infer *infer)
         known = size;
     }
     if (known == size) return LIANA_OK;
-    liana_shape asked = {.rank = (int)options->shape.count};
-    for (int i = 0; i < asked.rank; i++) asked.dims[i] = options->shape.values[i];
     return liana__infer_fail(infer, "%lld elements cannot take the shape %s", (long long)size,
                              liana__shape_print(&asked).text);
 }
@@ -72,7 +69,6 @@ const liana__op liana__op_reshape = {
 
 liana_tensor liana_op_reshape_at(liana_location here, liana_tensor x, liana_shape shape)
 {
-    reshape_attributes options = {.shape.count = shape.rank};
-    for (int i = 0; i < shape.rank && i < LIANA_MAX_RANK; i++) options.shape.values[i] = shape.dims[i];
+    const reshape_attributes options = {liana__ints_of(shape.dims, shape.rank)};
     return liana__build1(here, &liana__op_reshape, x, &options);
 }

@@ -85,20 +85,19 @@ static liana_status run_slice(const liana__call *call)
     return LIANA_OK;
 }
 
+static int64_t slice_source(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    (void)call, (void)input;
+    const liana__slice_attributes *attributes = node->attributes;
+    for (int axis = 0; axis < node->shape.rank; axis++) {
+        at[axis] = attributes->start.values[axis] + at[axis] * attributes->strides.values[axis];
+    }
+    return liana__row_major_index(liana__input_shape(node, 0), at);
+}
+
 static liana_status run_slice_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    const liana__slice_attributes *attributes = node->attributes;
-    int64_t count = liana_shape_size(&node->shape), at[LIANA_MAX_RANK];
-    for (int64_t i = 0; i < count; i++) {
-        liana__coordinates(&node->shape, i, at);
-        for (int axis = 0; axis < node->shape.rank; axis++) {
-            at[axis] = attributes->start.values[axis] + at[axis] * attributes->strides.values[axis];
-        }
-        liana__copy_element(call->dst, i, call->src[0], liana__row_major_index(liana__input_shape(node, 0), at),
-                            node->dtype);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, slice_source);
 }
 
 static const liana__kernel slice_strided = {.name = "strided", .run = run_slice};
@@ -122,13 +121,11 @@ liana_tensor liana_op_slice_at(liana_location here, liana_tensor x, const int64_
 {
     if (!LIANA__GRAPH_REQUIRE(x.graph, here, start)) return (liana_tensor){x.graph, 0};
     if (!LIANA__GRAPH_REQUIRE(x.graph, here, limit)) return (liana_tensor){x.graph, 0};
-    int rank = liana_tensor_shape(x).rank;
-    liana__slice_attributes attributes = {.start.count = rank, .limit.count = rank, .strides.count = rank};
-    for (int i = 0; i < rank; i++) {
-        attributes.start.values[i] = start[i];
-        attributes.limit.values[i] = limit[i];
-        attributes.strides.values[i] = strides ? strides[i] : 1;
-    }
+    static const int64_t ones[LIANA_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const int rank = liana_tensor_shape(x).rank;
+    const liana__slice_attributes attributes = {.start = liana__ints_of(start, rank),
+                                                .limit = liana__ints_of(limit, rank),
+                                                .strides = liana__ints_of(strides ? strides : ones, rank)};
     return liana__build1(here, &liana__op_slice, x, &attributes);
 }
 
@@ -143,7 +140,7 @@ static const liana__field pad_rows[] = {
 static const liana__fields pad_fields = {"pad", sizeof(liana__pad_attributes), sizeof pad_rows / sizeof *pad_rows,
                                          pad_rows};
 
-/* Sums below stay far from overflow: dimensions are below 2^46, and so must what is added to them be. */
+/* Sums below stay far from overflow: dimensions are below 2^46, and so must their terms be. */
 static const int64_t max_cells = (int64_t)1 << 46;
 
 static liana_status infer_pad(liana__infer *infer)
@@ -267,13 +264,11 @@ const liana__op liana__op_pad = {
 liana_tensor liana__pad_interior(liana_location here, liana_tensor x, const int64_t *low, const int64_t *high,
                                  const int64_t *interior, double value)
 {
-    int rank = liana_tensor_shape(x).rank;
-    liana__pad_attributes attributes = {.low.count = rank, .high.count = rank, .interior.count = rank, .value = value};
-    for (int i = 0; i < rank; i++) {
-        attributes.low.values[i] = low[i];
-        attributes.high.values[i] = high[i];
-        attributes.interior.values[i] = interior[i];
-    }
+    const int rank = liana_tensor_shape(x).rank;
+    const liana__pad_attributes attributes = {.low = liana__ints_of(low, rank),
+                                              .high = liana__ints_of(high, rank),
+                                              .interior = liana__ints_of(interior, rank),
+                                              .value = value};
     return liana__build1(here, &liana__op_pad, x, &attributes);
 }
 

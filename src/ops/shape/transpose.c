@@ -65,18 +65,18 @@ static liana_status run_strided(const liana__call *call)
     return LIANA_OK;
 }
 
+static int64_t source_of(const liana__node *node, const liana__call *call, int64_t *at, size_t *input)
+{
+    (void)call, (void)input;
+    const transpose_attributes *options = node->attributes;
+    int64_t from[LIANA_MAX_RANK];
+    for (int axis = 0; axis < node->shape.rank; axis++) from[options->permutation.values[axis]] = at[axis];
+    return liana__row_major_index(liana__input_shape(node, 0), from);
+}
+
 static liana_status run_reference(const liana__call *call)
 {
-    const liana__node *node = call->node;
-    const transpose_attributes *options = node->attributes;
-    int64_t count = liana_shape_size(&node->shape), to[LIANA_MAX_RANK], from[LIANA_MAX_RANK];
-    for (int64_t i = 0; i < count; i++) {
-        liana__coordinates(&node->shape, i, to);
-        for (int axis = 0; axis < node->shape.rank; axis++) from[options->permutation.values[axis]] = to[axis];
-        liana__copy_element(call->dst, i, call->src[0], liana__row_major_index(liana__input_shape(node, 0), from),
-                            node->dtype);
-    }
-    return LIANA_OK;
+    return liana__move_elements(call, source_of);
 }
 
 static liana__parts parts_of(const liana__node *node)
@@ -103,9 +103,6 @@ const liana__op liana__op_transpose = {
 
 liana_tensor liana_op_transpose_at(liana_location here, liana_tensor x, liana_axes permutation)
 {
-    transpose_attributes options = {.permutation.count = permutation.count};
-    for (int i = 0; i < permutation.count && i < LIANA_MAX_RANK; i++) {
-        options.permutation.values[i] = permutation.values[i];
-    }
+    const transpose_attributes options = {liana__ints_of(permutation.values, permutation.count)};
     return liana__build1(here, &liana__op_transpose, x, &options);
 }

@@ -254,11 +254,10 @@ static liana_status check_components(const liana_component *components, size_t c
 static liana_status call(liana_per_replica *values, size_t index, liana_replica_value_function function, void *user,
                          liana__error *error)
 {
-    const liana_replicas *replicas = values->replicas;
     void *data[LIANA_MAX_COMPONENTS] = {0};
     for (size_t i = 0; i < values->num_components; i++) data[i] = (void *)values->components[i].arrays[index].data;
     const int64_t replica = (int64_t)(values->first + index);
-    liana_status status = function(user, replica, (int64_t)liana__replicas_total(replicas), data);
+    liana_status status = function(user, replica, (int64_t)liana__replicas_total(values->replicas), data);
     if (status == LIANA_OK) return LIANA_OK;
     return liana__fail(error, status, "the function failed that makes the values of replica %lld", (long long)replica);
 }

@@ -50,7 +50,7 @@ liana_status liana__per_replica_allocate_rows(liana_per_replica *values, liana__
 /* Copies `count` values, strings with their bytes. */
 liana_status liana__per_replica_fill(liana_per_replica *values, int dtype, void *to, const void *from, size_t count,
                                      liana__error *error) LIANA_MUST_USE;
-/* NULL: there is none. */
+/* NULL: missing. */
 const liana__leaf_component *liana__per_replica_find(const liana_per_replica *values, const char *name,
                                                      const char **nearest);
 

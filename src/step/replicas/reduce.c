@@ -3,7 +3,6 @@
 #include "base/context.h"
 #include "base/denormals.h"
 #include "base/scoped.h"
-#include "base/text.h"
 #include "ir/shape.h"
 #include "step/replicas/per_replica.h"
 
@@ -17,7 +16,7 @@ typedef struct reducing {
     liana_reduction reduction;
     liana__error *error;
     const liana_array *leaves; /* of this process; NULL: it has none */
-    /* What all agree on. */
+    /* The facts that are the same in all processes. */
     int dtype;
     liana_shape shape;  /* of the result; where shards are concatenated, of a row */
     int64_t total_rows; /* of all shards */
@@ -38,9 +37,9 @@ static bool has_rows(liana_reduction reduction)
     return reduction >= LIANA_REDUCE_CONCATENATE;
 }
 
-/* ---- what is reduced ---- */
+/* ---- the arrays ---- */
 
-/* What a process has of the array. */
+/* The shards of the array in a process. */
 typedef struct description {
     int32_t dtype, rank; /* dtype -1: no shards */
     int64_t dims[LIANA_MAX_RANK];
@@ -215,7 +214,7 @@ static double number_at(int dtype, const void *data, size_t index)
     return dtype == LIANA_F64 ? ((const double *)data)[index] : (double)((const float *)data)[index];
 }
 
-/* What one shard adds to the sum: itself, or its rows, for a mean in double. */
+/* The addend of one shard: itself, or its rows, for a mean in double. */
 static void add_leaf(const reducing *own, const liana_array *leaf, int64_t num_examples, void *sum)
 {
     const size_t rows = has_rows(own->reduction) ? (size_t)leaf->shape.dims[0] : 1;
@@ -262,7 +261,7 @@ static void mark_begins(const liana_per_replica *values, bool *begins)
     }
 }
 
-/* Adds within the blocks of this process, or what then is left. */
+/* Adds within the blocks of this process, or the rest. */
 static void run_additions(const reducing *own, const liana__tree_plan *plan, const bool *begins, bool within)
 {
     for (size_t i = 0; i < plan->num_additions; i++) {
@@ -275,7 +274,6 @@ static void run_additions(const reducing *own, const liana__tree_plan *plan, con
 static liana_status exchange(reducing *own)
 {
     const liana_per_replica *values = own->values;
-    liana__cluster *cluster = values->replicas->cluster;
     liana__tree_block blocks[LIANA__TREE_MAX_BLOCKS];
     LIANA__SCOPED(liana__gathered) all = {0};
     const size_t count = blocks_of(values, values->replicas->rank, blocks);
@@ -284,7 +282,7 @@ static liana_status exchange(reducing *own)
     for (size_t i = 0; i < count; i++) {
         memcpy(packed + i * own->size, own->slots[liana__tree_leaves(values->num_leaves, blocks[i]).begin], own->size);
     }
-    LIANA_TRY(liana__cluster_gather_sized(cluster, packed, count * own->size, &all, own->error));
+    LIANA_TRY(liana__cluster_gather_sized(values->replicas->cluster, packed, count * own->size, &all, own->error));
     for (size_t process = 0; process < values->replicas->num_processes; process++) {
         const size_t others = process == values->replicas->rank ? 0 : blocks_of(values, process, blocks);
         const size_t told = all.offsets[process + 1] - all.offsets[process];

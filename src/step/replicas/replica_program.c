@@ -1,11 +1,9 @@
 /* Functions that run on each replica: graphs by the shapes of shards, compiled for each device of this process. */
-#include "base/context.h"
 #include "base/crc32c.h"
 #include "base/scoped.h"
 #include "exec/program.h"
 #include "exec/subgraph.h"
 #include "ir/device_scope.h"
-#include "ir/graph.h"
 #include "ir/shape.h"
 #include "program/array_text.h"
 #include "step/replicas/per_replica.h"
@@ -13,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept compiled; of more versions the one that was not used for the longest time goes. */
+/* The compiled versions that are kept. Of more versions the one that was not used for the longest time goes. */
 enum { MAX_VERSIONS = 16 };
 
 /* The program for shards of some shapes. */
@@ -26,7 +24,7 @@ typedef struct version {
     size_t *outputs;            /* by output of the graph: its result */
     liana__program **compiled;  /* by device; NULL: not yet */
     size_t *places, num_places; /* of its variables, on the first device */
-    size_t num_read;            /* the first so many are read */
+    size_t num_read;            /* the first `num_read` variables are read */
     uint64_t last_run;
 } version;
 
@@ -192,12 +190,11 @@ static liana_status build(liana_replica_program *program, version *own, const li
     LIANA_TRY(check_graph(program, own, updates));
     LIANA_TRY(check_outputs(program, own));
     LIANA_TRY(list_results(own, error));
-    liana_variables *variables = program->replicas->variables;
     for (size_t i = 0; i < own->graph->num_variables; i++) {
         const liana__node *node = own->graph->variables[i];
         size_t place;
-        liana_status status =
-            liana__variables_declare(variables, node->name, node->dtype, &node->shape, node->initializer, &place);
+        liana_status status = liana__variables_declare(program->replicas->variables, node->name, node->dtype,
+                                                       &node->shape, node->initializer, &place);
         if (status != LIANA_OK) return liana__fail_within(error, "%s", program->options.name);
     }
     own->compiled = calloc(program->replicas->devices.count, sizeof *own->compiled);
@@ -391,7 +388,7 @@ static size_t device_of(const run *own, size_t leaf)
     return device;
 }
 
-/* Finds, builds and compiles what the shards need. */
+/* Finds, builds and compiles the version for the shards. */
 static liana_status prepare(run *own, bool runs)
 {
     liana_replica_program *program = own->program;

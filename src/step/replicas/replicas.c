@@ -19,7 +19,7 @@ typedef struct open_replicas {
 
 static const char KIND[] = "replicas";
 
-/* A function is part of what is registered; it is never called. */
+/* A registered part has this function, which is never called. */
 static void no_function(void)
 {
 }
@@ -67,7 +67,7 @@ static void free_replicas(liana_replicas *replicas)
     free(replicas);
 }
 
-/* What each process tells the others when it opens a strategy. */
+/* The message of each process to the others when it opens a strategy. */
 typedef struct introduction {
     uint64_t num_replicas;
     char strategy[32];
@@ -114,7 +114,7 @@ static liana_status set_up(liana_replicas *replicas, const liana_replicas_option
     if (replicas->choice.strategy->needs_cluster) {
         const char *name = replicas->choice.strategy->name;
         LIANA_TRY(liana__cluster_require(replicas->context, name, &replicas->cluster, error));
-        /* Nobody has what the shards of a dead process held: sums without them would be others. */
+        /* The rows of a dead process are lost: sums without them would be others. */
         liana__cluster_give_up_survival(replicas->cluster);
     }
     liana_status status = liana__device_set_open(replicas->context, options->device ? options->device : "cpu",

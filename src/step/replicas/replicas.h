@@ -12,7 +12,7 @@
 #include <liana/replicas.h>
 #include <stdatomic.h>
 
-/* What a device that is not the first has of the variables. */
+/* The copies of the variables on a device that is not the first. */
 typedef struct liana__variable_copies {
     liana__variables values;
     uint64_t *versions; /* by place on the first device: that of the copied contents */
@@ -34,7 +34,7 @@ struct liana_replicas {
     size_t *first_of;
     size_t num_processes, rank;
     atomic_bool asked_to_stop;     /* in this process; or all have agreed */
-    _Atomic(const char *) running; /* what is under way; NULL: nothing */
+    _Atomic(const char *) running; /* the running call; NULL: none */
     liana_replicas *next;          /* the one that was opened before */
 };
 

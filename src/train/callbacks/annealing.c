@@ -1,4 +1,4 @@
-/* annealing: every so many updates a metric is measured, and the training goes on from there, or back to the last
+/* annealing: after a number of updates a metric is measured, and the training goes on from there, or back to the last
  * accepted state to try another learning rate. Whether a worse state is accepted is drawn, less often as the energy
  * falls: the Metropolis rule of simulated annealing (Kirkpatrick, Gelatt, Vecchi, "Optimization by simulated
  * annealing", Science 220, 1983), where a worsening d is accepted with probability exp(-d / energy).
@@ -6,8 +6,7 @@
  * A decision is made at the begin of the next step, so a checkpoint after the update before it has the decision still
  * to come, and a run that goes on from there decides the same. */
 #include "base/random.h"
-#include "train/callbacks/monitor.h"
-#include "train/callbacks/snapshot.h"
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -387,14 +386,13 @@ static liana_status step_begin(liana_callback_item *item, liana_fit_context *con
 
 static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     for (size_t i = 0; !uses_validation(options) && i < context->num_each; i++) {
         const liana__update_sums *update = &context->each[i];
         liana__totals_add(&own->window, update->sums, update->count, update->bad_records);
         if (own->knows_reference) continue;
-        LIANA_TRY(measure(options, own, context, &own->reference, error));
+        LIANA_TRY(measure(options, own, context, &own->reference, context->error));
         own->knows_reference = true;
     }
     return LIANA_OK;
@@ -403,13 +401,12 @@ static liana_status step_end(liana_callback_item *item, liana_fit_context *conte
 /* The same validation need not be done twice. */
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const annealing_options *options = item->options;
     annealing *own = item->self;
     double value;
     bool known;
     if (!uses_validation(options)) return LIANA_OK;
-    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, error));
+    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, context->error));
     if (!known) return LIANA_OK;
     own->measured_at = context->training->state.iteration;
     own->measured = finite_or_nan(value);

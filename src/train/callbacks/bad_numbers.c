@@ -1,5 +1,5 @@
-/* What a training keeps of its watch on numbers that are not finite: counts for the history, and, where the last good
- * state is restored, that state. */
+/* The state of the watch on numbers that are not finite: counts for the history, and, where the last good state is
+ * restored, that state. */
 #include "train/callbacks/standard.h"
 
 #include "train/callbacks/watch.h"

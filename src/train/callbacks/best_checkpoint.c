@@ -1,5 +1,4 @@
 /* The best checkpoint of a training, as a metric says: it is saved, named in the state, and kept. */
-#include "train/callbacks/monitor.h"
 #include "train/callbacks/standard.h"
 #include "train/checkpoint/checkpoint.h"
 
@@ -33,24 +32,22 @@ static liana_status load(liana_callback_item *item, const liana_fit_context *con
 /* An end in the middle of an epoch may have named one that a longer training does not know yet. */
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     best_checkpoint *own = item->self;
     liana__training_state *state = &context->training->state;
     if (!own->began) own->best = NAN;
     own->began = true;
     memcpy(state->best_checkpoint, own->name, sizeof state->best_checkpoint);
-    return liana__monitor_check(item->options, context, error);
+    return liana__monitor_check(item->options, context, context->error);
 }
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const liana__monitor_options *options = item->options;
     best_checkpoint *own = item->self;
     liana__training_state *state = &context->training->state;
     double value;
     bool known;
-    LIANA_TRY(liana__fit_metric(context, options->monitor, &value, &known, error));
+    LIANA_TRY(liana__fit_metric(context, options->monitor, &value, &known, context->error));
     if (!known || isnan(value)) return LIANA_OK;
     if (!isnan(own->best) && !liana__monitor_improves(options, value, own->best)) return LIANA_OK;
     own->best = value;

@@ -103,26 +103,39 @@ liana_status liana__callback_list_add(liana__callback_list *list, const liana_ca
 
 /* ---- reading ---- */
 
+/* A callback or control that a list or train.control chooses. */
+typedef struct chosen {
+    const liana__kind *kind;
+    const char *what, *name;
+    const liana__place *place;
+    const liana__value *options;
+    const char *const *ignored;
+} chosen;
+
+static liana_status add_chosen(liana__callback_list *list, const liana_context *own, const chosen *item,
+                               const char *where, bool with_name, liana__arena *arena, liana__error *error)
+{
+    const char *nearest = NULL;
+    const liana_callback_type *type = liana__part_find(own, item->kind, item->name, &nearest);
+    if (!type) {
+        return liana__fail_at(error, item->place, where, "there is no %s '%.60s'; 'liana list %ss' shows them%s",
+                              item->what, item->name, item->what, nearest ? liana__hint(nearest).text : "");
+    }
+    char key[256];
+    const void *options = NULL;
+    snprintf(key, sizeof key, "%s%s%s", where, with_name ? "." : "", with_name ? type->part.name : "");
+    LIANA_TRY(liana__choice_options(&type->part.options, item->options, key, item->ignored, arena, &options, error));
+    LIANA_TRY(liana__part_check(&type->part, own, options, item->options, key, error));
+    return liana__callback_list_add(list, type, options, type->part.name, NULL, error);
+}
+
 static liana_status read_item(liana__callback_list *list, const liana_context *own, const liana__value *entry,
                               const char *where, liana__arena *arena, liana__error *error)
 {
-    const char *name = NULL, *nearest = NULL;
-    const liana__place *place = NULL;
-    const liana__value *value = NULL;
-    LIANA_TRY(liana__choice_entry(entry, where, "one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'", &name,
-                                  &place, &value, error));
-    const liana_callback_type *type = liana__part_find(own, &liana__callback_kind, name, &nearest);
-    if (!type) {
-        const char *hint = nearest ? liana__hint(nearest).text : "";
-        return liana__fail_at(error, place, where, "there is no callback '%.60s'; 'liana list callbacks' shows them%s",
-                              name, hint);
-    }
-    char key[256];
-    snprintf(key, sizeof key, "%s.%s", where, type->part.name);
-    const void *options;
-    LIANA_TRY(liana__choice_options(&type->part.options, value, key, NULL, arena, &options, error));
-    LIANA_TRY(liana__part_check(&type->part, own, options, value, key, error));
-    return liana__callback_list_add(list, type, options, type->part.name, NULL, error);
+    chosen item = {.kind = &liana__callback_kind, .what = "callback"};
+    LIANA_TRY(liana__choice_entry(entry, where, "one callback: 'CSVLogger' or 'EarlyStopping: {patience: 3}'",
+                                  &item.name, &item.place, &item.options, error));
+    return add_chosen(list, own, &item, where, true, arena, error);
 }
 
 liana_status liana__callback_list_read(liana__callback_list *list, const liana_context *own, const liana__value *value,
@@ -146,21 +159,12 @@ liana_status liana__control_read(liana__callback_list *list, const liana__value 
                                  liana__arena *arena, liana__error *error)
 {
     static const char *const ignored[] = {"name", NULL};
-    const char *name = NULL, *nearest = NULL;
-    const liana__value *map = NULL;
-    const void *options = NULL;
+    chosen item = {.kind = &liana__control_kind, .what = "control", .ignored = ignored};
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    LIANA_TRY(liana__choice_read(value, where, "a control: annealing, or {name: annealing, every_steps: 50}", &name,
-                                 &map, error));
-    const liana_callback_type *type = liana__part_find(NULL, &liana__control_kind, name, &nearest);
-    if (!type) {
-        const char *hint = nearest ? liana__hint(nearest).text : "";
-        return liana__fail_at(error, &value->place, where,
-                              "there is no control '%.60s'; 'liana list controls' shows them%s", name, hint);
-    }
-    LIANA_TRY(liana__choice_options(&type->part.options, map, where, ignored, arena, &options, error));
-    LIANA_TRY(liana__part_check(&type->part, NULL, options, map, where, error));
-    return liana__callback_list_add(list, type, options, type->part.name, NULL, error);
+    item.place = &value->place;
+    LIANA_TRY(liana__choice_read(value, where, "a control: annealing, or {name: annealing, every_steps: 50}",
+                                 &item.name, &item.options, error));
+    return add_chosen(list, NULL, &item, where, false, arena, error);
 }
 
 /* ---- running ---- */

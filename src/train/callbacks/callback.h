@@ -1,9 +1,9 @@
-/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: what runs at the events of a training. To
- * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. What fails leaves its message in
- * context->error.
+/* callback.h - callbacks, which are liana_callback_type of <liana/parts.h>: they run at the events of a training. To
+ * add one: src/train/callbacks/<stem>.c with the struct, and a row in callbacks.def. A failing function leaves its
+ * message in context->error.
  *
- * Callbacks run in every process, with the same values. So each process comes to the same decisions. What depends on a
- * clock is decided by the chief (liana__fit_clock_decision), a signal that any process caught is one of all
+ * Callbacks run in every process, with the same values. So each process comes to the same decisions. The chief decides
+ * everything that depends on a clock (liana__fit_clock_decision), a signal that any process caught is one of all
  * (liana__fit_any_decision), and only the chief writes files. */
 #ifndef LIANA_TRAIN_CALLBACK_H
 #define LIANA_TRAIN_CALLBACK_H
@@ -42,8 +42,8 @@ struct liana_fit_context {
     int64_t step;                /* updates done in this epoch; in a validation, its batches */
     int64_t steps;               /* of this epoch, or this validation */
     const liana__totals *totals; /* of the epoch so far */
-    /* At the end of a step: the updates since the end of the step before, and what of them was applied, in order. There
-     * are several with steps_per_execution. Where workers are not in step one entry is of all. */
+    /* At the end of a step: the updates since the end of the step before, and those of them that were applied, in
+     * order. There are several with steps_per_execution. Where workers are not in step one entry is of all. */
     int64_t updates;
     const liana__update_sums *each;
     size_t num_each;
@@ -54,8 +54,8 @@ struct liana_fit_context {
     double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
-    /* In a validation: the batch that was evaluated, and what the model predicts for it,
-     * [batch->count, liana__trainer_row_size]. NULL elsewhere. */
+    /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
+     * liana__trainer_row_size]. NULL elsewhere. */
     const liana__batch *batch;
     const float *outputs;
     const char *folder; /* for files of the training; NULL: none */
@@ -96,12 +96,12 @@ bool liana__fit_metric_of(const liana_fit_context *context, const char *name, co
 liana_status liana__fit_validate(liana_fit_context *context, const liana__totals **measured, liana__error *error)
     LIANA_MUST_USE;
 
-/* Receives what the model predicts for a batch: [batch->count, liana__trainer_row_size]. */
+/* Receives the predictions of the model for a batch: [batch->count, liana__trainer_row_size]. */
 typedef liana_status (*liana__on_predictions)(void *user, const liana__batch *batch, const float *outputs,
                                               liana__error *error);
-/* What the model predicts for each training example, once each, in the order of the data and without augmentation. At
- * the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot be
- * read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
+/* The predictions of the model for each training example, once each, in the order of the data and without augmentation.
+ * At the end of an epoch. Callbacks get its steps as those of a validation. Errors: UNIMPLEMENTED where the data cannot
+ * be read so; those of liana__evaluate; CANCELLED if a callback interrupted it. */
 liana_status liana__fit_predict_training(liana_fit_context *context, liana__on_predictions on_predictions, void *user,
                                          liana__error *error) LIANA_MUST_USE;
 
@@ -121,8 +121,9 @@ liana_status liana__fit_write_variable(liana_fit_context *context, liana__variab
 /* Saves the state of the last update, as liana__fit_write_variable needs it. */
 liana_status liana__fit_save_update(liana_fit_context *context, liana__error *error) LIANA_MUST_USE;
 
-/* A decision that depends on a clock: `own` is what this process would decide. Returns what the chief of a cluster
- * decides for all. Every process must ask at the same event. In a training of one process the answer is `own`. */
+/* A decision that depends on a clock. `own` is the decision of this process. Returns the decision of the chief of a
+ * cluster, which holds for all. Every process must ask at the same event. In a training of one process the answer is
+ * `own`. */
 bool liana__fit_clock_decision(const liana_fit_context *context, bool own);
 /* The same, where it is so as soon as any process says so: one of them caught a signal. */
 bool liana__fit_any_decision(const liana_fit_context *context, bool own);
@@ -175,5 +176,81 @@ bool liana__callback_list_has_control(const liana__callback_list *list);
 /* Whether one of the list has this name. */
 bool liana__callback_list_has(const liana__callback_list *list, const char *name);
 bool liana__callback_list_has_type(const liana__callback_list *list, const liana_callback_type *type);
+
+/* ---- user ---- */
+
+/* Callbacks that a program gives to liana_fit, as callbacks of a training. */
+
+/* Adds a program's callback, which is borrowed. Errors: INVALID_ARGUMENT (NULL, a size that no version of the struct
+ * has, a '/' in the name), OUT_OF_MEMORY. */
+liana_status liana__user_callback_add(liana__callback_list *list, const liana_callback *callback, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- monitor ---- */
+
+/* Watching whether a metric gets better, for callbacks with Keras's options monitor, mode and min_delta. */
+
+typedef enum liana__monitor_mode { LIANA__MONITOR_AUTO, LIANA__MONITOR_MIN, LIANA__MONITOR_MAX } liana__monitor_mode;
+extern const char *const liana__monitor_modes[];
+
+/* The first options of each such callback. */
+typedef struct liana__monitor_options {
+    const char *monitor; /* "val_loss" */
+    int mode;            /* liana__monitor_mode */
+    double min_delta;
+} liana__monitor_options;
+
+#define LIANA__MONITOR_FIELDS(delta)                                                                                \
+    LIANA__FIELD_ROW(liana__monitor_options, monitor, STRING, .default_text = "val_loss",                           \
+                     .doc = "What is watched: loss or a metric, with val_ before it that of the validation."),      \
+        LIANA__FIELD_ROW(liana__monitor_options, mode, ENUM, .default_text = "auto", .names = liana__monitor_modes, \
+                         .doc = "Which values are better: min, max, or auto: smaller losses and errors, greater "   \
+                                "other metrics."),                                                                  \
+        LIANA__FIELD_ROW(liana__monitor_options, min_delta, FLOAT, .default_text = (delta), .minimum = 0,           \
+                         .maximum = 1e30, .doc = "Smaller improvements than this count as none.")
+
+/* Whether a metric of this name is better if it is smaller: losses and errors. */
+bool liana__monitor_falls(const char *name);
+
+/* Whether `value` is better than `reference` by more than min_delta. */
+bool liana__monitor_improves(const liana__monitor_options *options, double value, double reference);
+
+/* By how much `value` is worse than `reference`: 0 or less if it is not. */
+double liana__monitor_worsening(const liana__monitor_options *options, double value, double reference);
+
+/* Checks that the training measures the watched value, and that the mode does not contradict it (max of a loss, min of
+ * an accuracy). For ON_TRAIN_BEGIN. Errors: INVALID_CONFIG. */
+liana_status liana__monitor_check(const liana__monitor_options *options, const liana_fit_context *context,
+                                  liana__error *error) LIANA_MUST_USE;
+
+/* ---- snapshot ---- */
+
+/* A copy of a training's variables on the host, to go back to: part of a callback's state. */
+
+/* Zero-initialise, and set `everything`; free with liana__snapshot_free. */
+typedef struct liana__snapshot {
+    bool everything; /* all variables: the optimizer's slots and averages too. false: the model's weights, with their
+                      * moving averages */
+    bool taken;      /* false: there is nothing to go back to yet */
+    const liana__variables *variables; /* the training's */
+    void **values;
+    size_t count;
+} liana__snapshot;
+
+void liana__snapshot_free(liana__snapshot *snapshot);
+
+/* Copies the variables as they are now; memory is allocated the first time. Errors: OUT_OF_MEMORY; those of reading the
+ * device. */
+liana_status liana__snapshot_take(liana__snapshot *snapshot, const liana_fit_context *context, liana__error *error)
+    LIANA_MUST_USE;
+/* Puts them back. Without a snapshot nothing happens. */
+liana_status liana__snapshot_restore(const liana__snapshot *snapshot, liana_fit_context *context, liana__error *error)
+    LIANA_MUST_USE;
+
+/* As values of a state: KEY/conv2d/kernel. Errors of reading: INVALID_DATA for variables of other shapes. */
+void liana__snapshot_keep(const liana__snapshot *snapshot, liana_callback_state *state, const char *key);
+liana_status liana__snapshot_load(liana__snapshot *snapshot, const liana_fit_context *context,
+                                  const liana_callback_state *state, const char *key, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 typedef struct checkpointing {
     double last;   /* when the state was saved, or the training began, in seconds */
     double begin;  /* of the time until one is kept for good */
-    double before; /* what earlier parts of the run have of it */
+    double before; /* the time of earlier parts of the run */
     bool began;
 } checkpointing;
 

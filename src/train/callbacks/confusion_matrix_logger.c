@@ -1,5 +1,5 @@
-/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes what the metric confusion_matrix has
- * counted, whatever that metric divides its numbers by: counts can be divided later. */
+/* ConfusionMatrixLogger: the confusion matrix of each epoch, in a file. It writes the counts of the metric
+ * confusion_matrix, whatever that metric divides its numbers by: counts can be divided later. */
 #include "base/scoped.h"
 #include "train/callbacks/callback.h"
 
@@ -23,7 +23,7 @@ static liana_status check(liana_check *check)
     return liana_option_refuse(check, NULL, "the folder is empty, expected the name of a folder");
 }
 
-/* The first metric that is a confusion matrix; NULL: there is none. */
+/* The first metric that is a confusion matrix; NULL: missing. */
 static const liana__objective_metric *find_matrix(const liana__objective *objective)
 {
     for (size_t i = 0; i < objective->num_metrics; i++) {
@@ -34,11 +34,10 @@ static const liana__objective_metric *find_matrix(const liana__objective *object
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     (void)item;
     if (find_matrix(context->training->objective)) return LIANA_OK;
     return liana__fail(
-        error, LIANA_INVALID_CONFIG,
+        context->error, LIANA_INVALID_CONFIG,
         "the training does not measure confusion_matrix; add it to the metrics, or remove this callback");
 }
 

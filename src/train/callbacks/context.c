@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/objective/chief_task.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,9 +52,8 @@ static liana_status fail_unknown(const liana_fit_context *context, const char *n
         liana__text_add(&names, "%s%s", i ? ", " : "", one);
         if (context->validates) liana__text_add(&names, ", %s%s", VALIDATION, one);
     }
-    liana_status status = liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s",
-                                      name, names.data ? names.data : "loss");
-    return status;
+    return liana__fail(error, LIANA_INVALID_CONFIG, "nothing is measured as '%.60s'; there are: %s", name,
+                       names.data ? names.data : "loss");
 }
 
 liana_status liana__fit_metric(const liana_fit_context *context, const char *name, double *value, bool *known,

@@ -2,7 +2,6 @@
  * from a checkpoint has no row twice and loses none. */
 #include "base/file.h"
 #include "train/callbacks/callback.h"
-#include "train/objective/chief_task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,12 +40,11 @@ static void save(const liana_callback_item *item, liana_callback_state *state)
 
 static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
-    liana__error *error = context->error;
     csv_logger *own = item->self;
     const char *text = liana__kept_text(state, "text");
     own->text.length = 0;
     if (text) liana__text_add(&own->text, "%s", text);
-    return own->text.failed ? liana__fail_memory(error, "the log") : LIANA_OK;
+    return own->text.failed ? liana__fail_memory(context->error, "the log") : LIANA_OK;
 }
 
 static void destroy(liana_callback_item *item)
@@ -121,7 +119,6 @@ static liana_status train_begin(liana_callback_item *item, liana_fit_context *co
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const csv_options *options = item->options;
     csv_logger *own = item->self;
     size_t count = 1 + context->training->num_metrics;
@@ -134,7 +131,7 @@ static liana_status epoch_end(liana_callback_item *item, liana_fit_context *cont
         liana__text_add(&own->text, "%s%lld", options->separator, (long long)context->training->state.iteration);
     }
     liana__text_add(&own->text, "\n");
-    return write_text(own, context, error);
+    return write_text(own, context, context->error);
 }
 
 const liana_callback_type liana__callback_CSVLogger = {

@@ -1,9 +1,7 @@
 /* EarlyStopping: ends a training that no longer gets better. Options and rules are those of Keras's callback of this
- * name (keras.io/api/callbacks/early_stopping). A stage of a training is what a fit of its own is in Keras: it ends its
- * stage, and begins anew with the next one. */
-#include "train/callbacks/monitor.h"
-#include "train/callbacks/snapshot.h"
-#include "train/training/averaged_weights.h"
+ * name (keras.io/api/callbacks/early_stopping). A stage of a training is like a fit of its own in Keras: the callback
+ * ends its stage, and begins anew with the next one. */
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 
@@ -52,7 +50,6 @@ static void save(const liana_callback_item *item, liana_callback_state *state)
 
 static liana_status load(liana_callback_item *item, const liana_fit_context *context, const liana_callback_state *state)
 {
-    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     own->began = liana__kept_number(state, "best", &own->best);
@@ -60,7 +57,7 @@ static liana_status load(liana_callback_item *item, const liana_fit_context *con
     liana__kept_count(state, "best_epoch", &own->best_epoch);
     liana__kept_count(state, "wait", &own->wait);
     if (!options->restore_best_weights) return LIANA_OK;
-    return liana__snapshot_load(&own->weights, context, state, "best_weights", error);
+    return liana__snapshot_load(&own->weights, context, state, "best_weights", context->error);
 }
 
 static void destroy(liana_callback_item *item)
@@ -70,12 +67,11 @@ static void destroy(liana_callback_item *item)
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     early_stopping *own = item->self;
     if (!own->began) own->best = NAN;
     own->began = true;
-    return liana__monitor_check(&options->watched, context, error);
+    return liana__monitor_check(&options->watched, context, context->error);
 }
 
 /* A new stage is a new fit. Returns the epochs before it. */
@@ -115,22 +111,20 @@ static liana_status epoch_end(liana_callback_item *item, liana_fit_context *cont
     }
     if (own->wait < options->patience || context->epoch <= 1) return LIANA_OK;
     static const char format[] = "%s is %.6g, and was %.6g after epoch %lld, the best one";
-    const char *name = options->watched.monitor;
-    (options->all_stages ? liana__fit_stop : liana__fit_stop_stage)(context, format, name, value, own->best,
-                                                                    (long long)own->best_epoch);
+    (options->all_stages ? liana__fit_stop : liana__fit_stop_stage)(context, format, options->watched.monitor, value,
+                                                                    own->best, (long long)own->best_epoch);
     return LIANA_OK;
 }
 
 static liana_status restore_best(const liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
     bool is_better = own->weights.taken && own->best_epoch != context->epoch;
     if (!options->restore_best_weights || !is_better) return LIANA_OK;
     liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g", (long long)own->best_epoch,
                 options->watched.monitor, own->best);
-    return liana__snapshot_restore(&own->weights, context, error);
+    return liana__snapshot_restore(&own->weights, context, context->error);
 }
 
 static liana_status train_end(liana_callback_item *item, liana_fit_context *context)
@@ -141,13 +135,12 @@ static liana_status train_end(liana_callback_item *item, liana_fit_context *cont
 /* The next stage begins from the best weights of this one, instead of their averages too. */
 static liana_status last_step(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const early_stopping_options *options = item->options;
     const early_stopping *own = item->self;
     bool chooses = context->ends_stage && !options->all_stages && options->restore_best_weights && own->weights.taken;
     if (!chooses || own->best_epoch == context->epoch) return LIANA_OK;
     LIANA_TRY(restore_best(item, context));
-    return liana__averaged_weights_follow(context->training, error);
+    return liana__averaged_weights_follow(context->training, context->error);
 }
 
 const liana_callback_type liana__callback_EarlyStopping = {

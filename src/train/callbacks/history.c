@@ -13,7 +13,6 @@ static liana_status train_begin(liana_callback_item *own, liana_fit_context *con
 
 static liana_status epoch_end(liana_callback_item *own, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     (void)own;
     liana__history *history = &context->training->state.history;
     liana__history_epoch epoch = {.global_step = context->training->state.iteration,
@@ -23,7 +22,7 @@ static liana_status epoch_end(liana_callback_item *own, liana_fit_context *conte
     bool added = liana__history_measure(history, context->totals, &epoch.training, &epoch.training_lists) &&
                  liana__history_measure(history, context->validation, &epoch.validation, &epoch.validation_lists) &&
                  liana__history_add(history, &epoch, &timing);
-    return added ? LIANA_OK : liana__fail_memory(error, "the history");
+    return added ? LIANA_OK : liana__fail_memory(context->error, "the history");
 }
 
 const liana_callback_type liana__callback_history = {

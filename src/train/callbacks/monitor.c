@@ -1,5 +1,5 @@
 /* Watching a metric. */
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 
 #include <string.h>
 

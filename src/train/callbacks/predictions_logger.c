@@ -1,6 +1,6 @@
-/* PredictionsLogger: what the model predicts for each validation example, and for each training example if wanted, in a
- * file for each epoch. A file is written as a whole, when all is predicted; what was stopped is repeated when the
- * training goes on. */
+/* PredictionsLogger: the predictions of the model for each validation example, and for each training example if wanted,
+ * in a file for each epoch. A file is written as a whole, when all is predicted; a stopped prediction is repeated when
+ * the training goes on. */
 #include "train/callbacks/callback.h"
 #include "train/objective/prediction_rows.h"
 
@@ -36,10 +36,9 @@ static liana_status check(liana_check *check)
 /* Without validation data it would write nothing. */
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const logger_options *options = item->options;
     if (context->validates || options->training) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
+    return liana__fail(context->error, LIANA_INVALID_CONFIG,
                        "there are no validation data whose predictions could be written; give some, or "
                        "training: true, or remove it");
 }
@@ -52,21 +51,19 @@ static void destroy(liana_callback_item *item)
 
 static liana_status validation_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     logger *own = item->self;
     own->rows.length = 0;
     own->validating = true;
     liana__add_prediction_header(context->training->objective, &own->rows);
-    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+    return own->rows.failed ? liana__fail_memory(context->error, "the predictions") : LIANA_OK;
 }
 
 static liana_status validation_step(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     logger *own = item->self;
     if (!own->validating || !context->outputs) return LIANA_OK;
     liana__add_prediction_rows(context->training->trainer, context->batch, context->outputs, &own->rows);
-    return own->rows.failed ? liana__fail_memory(error, "the predictions") : LIANA_OK;
+    return own->rows.failed ? liana__fail_memory(context->error, "the predictions") : LIANA_OK;
 }
 
 static liana_status write_rows(const liana_callback_item *item, const liana_fit_context *context, const char *part)
@@ -96,14 +93,13 @@ static liana_status add_rows(void *user, const liana__batch *batch, const float 
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const logger_options *options = item->options;
     logger *own = item->self;
     if (!options->training) return LIANA_OK;
     own->rows.length = 0;
     liana__add_prediction_header(context->training->objective, &own->rows);
     destination rows = {context->training->trainer, &own->rows};
-    LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, error));
+    LIANA_TRY(liana__fit_predict_training(context, add_rows, &rows, context->error));
     return write_rows(item, context, "training");
 }
 

@@ -1,5 +1,5 @@
-/* Tells a display what a training does. */
-#include "train/callbacks/progress.h"
+/* Tells a display how a training goes on. */
+#include "train/callbacks/standard.h"
 
 /* A stop depends on a signal or on a display, which only one process has. */
 static liana_status report(const liana_callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)

@@ -1,7 +1,7 @@
 /* ReduceLROnPlateau: a smaller learning rate when a metric no longer gets better. Options and rules are those of
  * Keras's callback of this name (keras.io/api/callbacks/reduce_lr_on_plateau). The rate is the schedule's, times a
  * factor that is part of the training's state. */
-#include "train/callbacks/monitor.h"
+#include "train/callbacks/callback.h"
 
 #include <math.h>
 
@@ -52,12 +52,11 @@ static liana_status load(liana_callback_item *item, const liana_fit_context *con
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const plateau_options *options = item->options;
     plateau *own = item->self;
     if (!own->began) own->best = NAN;
     own->began = true;
-    return liana__monitor_check(&options->watched, context, error);
+    return liana__monitor_check(&options->watched, context, context->error);
 }
 
 static void reduce(const plateau_options *options, plateau *own, liana_fit_context *context)
@@ -74,12 +73,11 @@ static void reduce(const plateau_options *options, plateau *own, liana_fit_conte
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const plateau_options *options = item->options;
     plateau *own = item->self;
     double value;
     bool known;
-    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, error));
+    LIANA_TRY(liana__fit_metric(context, options->watched.monitor, &value, &known, context->error));
     if (!known) return LIANA_OK;
     if (own->cooldown > 0) {
         own->cooldown--;

@@ -1,5 +1,5 @@
 /* Copies of a training's variables. */
-#include "train/callbacks/snapshot.h"
+#include "train/callbacks/callback.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * that of Keras's callback of this name (keras.io/api/callbacks/swap_ema_weights). The loop does it (train/job/fit.c);
  * training goes on with the weights themselves. */
 #include "train/callbacks/callback.h"
-#include "train/training/averaged_weights.h"
 
 typedef struct swap_options {
     bool swap_on_epoch;
@@ -15,10 +14,9 @@ static const liana_option fields[] = {
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
-    liana__error *error = context->error;
     const swap_options *options = item->options;
     if (!liana__averaged_weights_are_kept(context->training)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
+        return liana__fail(context->error, LIANA_INVALID_CONFIG,
                            "the optimizer keeps no averages of the weights; give it use_ema: true, or remove this "
                            "callback");
     }

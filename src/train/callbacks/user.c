@@ -1,5 +1,5 @@
 /* Runs the callbacks of a program. */
-#include "train/callbacks/user.h"
+#include "train/callbacks/callback.h"
 
 #include <string.h>
 

@@ -5,9 +5,7 @@
 #include "base/value_read.h"
 #include "distribute/cluster/held.h"
 #include "train/objective/batch_components.h"
-#include "train/objective/model_fault.h"
 #include "train/training/bundle.h"
-#include "train/training/collect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +34,7 @@ static liana_status allocate_values(const liana__variables *variables, void ***v
     return liana__fail_memory(error, "a copy of the weights");
 }
 
-/* `whole`: also what other processes hold. */
+/* `whole`: also the values of other processes. */
 static liana_status read_values(const liana__variables *variables, bool whole, void **values, liana__error *error)
 {
     for (size_t i = 0; i < variables->count; i++) {
@@ -120,8 +118,8 @@ static liana_status retire(liana__watch *watch, liana__error *error)
     return LIANA_OK;
 }
 
-/* Saved states refer to the values (kept_values.h), so whole ones stay where they are. Others change places with the
- * old ones: copying would make memory of what others hold. */
+/* Saved states refer to the values (liana__kept_array), so whole ones stay in their place. Others change places with
+ * the old ones: a copy would need memory for the slices of other processes. */
 static liana_status keep(liana__watch *watch, const liana__variables *variables, bool whole, void **values,
                          liana__error *error)
 {
@@ -155,7 +153,7 @@ static liana_status take(liana__watch *watch, liana__training *training, liana__
     watch->unfit = NULL;
     if (!liana__watch_fits(watch, variables)) LIANA_TRY(retire(watch, error));
     LIANA_TRY(allocate_values(variables, &values, error));
-    /* A snapshot that goes into checkpoints is whole; else each process keeps what it holds. */
+    /* A snapshot that goes into checkpoints is whole; else each process keeps its own slices. */
     const bool whole = watch->options->policy == LIANA__ON_BAD_NUMBERS_RESTORE;
     liana_status status = read_values(variables, whole, values, error);
     bool bad = status == LIANA_OK && !are_finite(variables, values);
@@ -210,8 +208,7 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 /* The step as the last one whose sums can be read. */
 static liana_status train_with_sums(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
-    return liana__trainer_step_by_parts(trainer, batch, step->learning_rate, step->update, error);
+    return liana__trainer_step_by_parts(step->training->trainer, batch, step->learning_rate, step->update, error);
 }
 
 /* The finding about a bad step, as a sentence. */
@@ -219,6 +216,11 @@ typedef struct explanation {
     liana__text text;
     const char *hint;
 } explanation;
+
+static void explanation_free(explanation *why)
+{
+    liana__text_free(&why->text);
+}
 
 static const char RATE_IS_ZERO[] =
     "the learning rate is 0, and the optimizer divides by it; use a schedule that stays above 0";
@@ -351,17 +353,10 @@ static liana_status explain_and_apply(const liana__watched_step *step, const lia
                                       const liana__fault *fault, liana__error *error)
 {
     char text[640];
-    explanation why = explain(bad, fault, step->watch);
-    if (bad->before) { /* the values that the update has overwritten */
-        liana_status written = write_values(&step->training->variables, (void *const *)bad->user, error);
-        if (written != LIANA_OK) {
-            liana__text_free(&why.text);
-            return written;
-        }
-    }
-    liana_status status = apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
-    liana__text_free(&why.text);
-    return status;
+    LIANA__SCOPED(explanation) why = explain(bad, fault, step->watch);
+    /* The values that the update has overwritten. */
+    if (bad->before) LIANA_TRY(write_values(&step->training->variables, (void *const *)bad->user, error));
+    return apply_policy(step, liana__fault_describe(fault, text, sizeof text), &why, error);
 }
 
 static const void *value_before(const void *user, size_t variable)
@@ -406,22 +401,19 @@ liana_status liana__watch_meet_validation(const liana__watched_step *step, const
     const liana__watch *watch = step->watch;
     const long long epoch = step->training->state.epoch + 1;
     char text[640];
-    explanation why = {.hint = DIVERGED};
+    LIANA__SCOPED(explanation) why = {.hint = DIVERGED};
     if (batch) why = explain_validation(step, batch, &fault, number);
     if (strcmp(why.hint, DIVERGED) == 0) why.hint = "the weights are finite, so look at these data first";
     const bool goes_on = step->has_control || (watch && watch->options->policy != LIANA__ON_BAD_NUMBERS_FAIL);
     const char *found = why.text.data ? why.text.data : "";
     liana__fault_describe(&fault, text, sizeof text);
-    liana_status status = LIANA_OK;
     if (goes_on) {
         liana__note(step->notes, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch, (long long)number,
                     found, why.hint);
-    } else {
-        status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text,
-                             epoch, (long long)number, found, why.hint);
+        return LIANA_OK;
     }
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s in epoch %lld, batch %lld of the validation%s; %s", text, epoch,
+                       (long long)number, found, why.hint);
 }
 
 liana_status liana__watch_explain(liana__training *training, const liana__batch *batch, double learning_rate,
@@ -436,13 +428,11 @@ liana_status liana__watch_explain(liana__training *training, const liana__batch 
                                  .applied = training->state.iteration + 1,
                                  .learning_rate = learning_rate};
     char text[640];
-    explanation why = {.hint = "try a smaller learning rate"};
+    LIANA__SCOPED(explanation) why = {.hint = "try a smaller learning rate"};
     if (fault.kind != LIANA__FAULT_UPDATE) why = explain(&bad, &fault, NULL);
-    liana_status status = liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
-                                      liana__fault_describe(&fault, text, sizeof text), learning_rate,
-                                      why.text.data ? why.text.data : "", why.hint);
-    liana__text_free(&why.text);
-    return status;
+    return liana__fail(error, LIANA_OUT_OF_RANGE, "%s (learning rate %g): training has diverged%s; %s",
+                       liana__fault_describe(&fault, text, sizeof text), learning_rate,
+                       why.text.data ? why.text.data : "", why.hint);
 }
 
 /* ---- replaying ---- */
@@ -456,9 +446,8 @@ bool liana__watch_can_replay(const liana__watch *watch)
 static liana_status train_again(const liana__watched_step *step, const liana__batch *batch, double learning_rate,
                                 int64_t update, liana__error *error)
 {
-    liana__trainer *trainer = step->training->trainer;
     const float *sums;
-    return liana__trainer_step(trainer, batch, learning_rate, update, &sums, error);
+    return liana__trainer_step(step->training->trainer, batch, learning_rate, update, &sums, error);
 }
 
 /* From the snapshot to the weights before the bad step. */
@@ -481,9 +470,8 @@ static liana_status go_there(const liana__watched_step *step, liana__error *erro
 static liana_status meet_again(const liana__watched_step *step, const liana__batch *batch, void **before,
                                liana__error *error)
 {
-    const liana__trainer *trainer = step->training->trainer;
     liana_status status = train_with_sums(step, batch, error);
-    const liana__fault fault = *liana__step_fault(trainer->step);
+    const liana__fault fault = *liana__step_fault(step->training->trainer->step);
     if (status == LIANA_OK || fault.kind != LIANA__FAULT_UPDATE) {
         return liana__fail(error, LIANA_OUT_OF_RANGE,
                            "epoch %lld, step %lld: the update gave weights that are not finite, and did not when the "

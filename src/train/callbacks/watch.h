@@ -1,10 +1,10 @@
-/* watch.h - what a training does about numbers that are not finite.
+/* watch.h - how a training handles numbers that are not finite.
  *
- * The trainer finds them in each step (train/objective/model_fault.h). Sums go bad before the update, so the weights
- * are still good, and the step is run again node by node at once. An update that gives bad weights has overwritten what
- * it read. So the watch keeps a snapshot of all variables on the host: from it, and the same batches again, it makes
- * the weights of before that update. The snapshot is taken at the begin of each epoch and after every SNAPSHOT_STEPS
- * steps of it, and when a callback has changed weights. */
+ * The trainer finds them in each step (trainer.h). Sums go bad before the update, so the weights are still good, and
+ * the step is run again node by node at once. An update that gives bad weights has overwritten its inputs. So the watch
+ * keeps a snapshot of all variables on the host: from it, and the same batches again, it makes the weights of before
+ * that update. The snapshot is taken at the begin of each epoch and after every SNAPSHOT_STEPS steps of it, and when a
+ * callback has changed weights. */
 #ifndef LIANA_TRAIN_WATCH_H
 #define LIANA_TRAIN_WATCH_H
 
@@ -85,8 +85,8 @@ void liana__watch_after_step(liana__watch *watch, int64_t update, double learnin
 /* Whether the steps from the snapshot can be done again. */
 bool liana__watch_can_replay(const liana__watch *watch);
 
-/* A bad step: explains it, writes a bundle, and does what the policy says. OK: the training goes on, and the state
- * counts the step. Errors: OUT_OF_RANGE with all that was found. `watch` NULL: it is only explained. */
+/* A bad step: explains it, writes a bundle, and follows the policy. OK: the training goes on, and the state counts the
+ * step. Errors: OUT_OF_RANGE with all that was found. `watch` NULL: it is only explained. */
 liana_status liana__watch_meet(const liana__watched_step *step, const liana__batch *batch, liana__error *error)
     LIANA_MUST_USE;
 /* The same after an update that gave bad weights, if that can be replayed; all batches are released. The loader is

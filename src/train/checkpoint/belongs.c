@@ -1,9 +1,7 @@
 /* Tells a checkpoint from that of another step, and from that of another training. */
-#include "train/checkpoint/belongs.h"
+#include "train/checkpoint/checkpoint.h"
 
-#include "base/file.h"
 #include "base/value_read.h"
-#include "train/checkpoint/checkpoint_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +92,7 @@ static void compare(const liana__value *before, const liana__value *now, int dep
     cut(&first->now, 0);
 }
 
-/* Where two long texts are to be shown from, so that it is seen what differs. */
+/* The place from which two long texts are shown, so that the difference is seen. */
 static size_t find_part(const char *a, const char *b)
 {
     enum { LONG = 80, SAME = 24 };

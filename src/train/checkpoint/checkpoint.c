@@ -2,14 +2,10 @@
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/crc32c.h"
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/belongs.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <errno.h>
@@ -37,14 +33,12 @@ liana_status liana__checkpoint_set_aside(const char *path, const char *ending, l
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char *aside = liana__arena_format(&arena, "%s%s", path, ending), *folder = liana__path_folder(&arena, path);
-    liana_status status =
-        aside && folder ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint");
+    LIANA_TRY(aside && folder ? liana__folder_remove(aside, error) : liana__fail_memory(error, "a checkpoint"));
     /* It may be anything: no folder at all, or one that cannot be opened. */
-    if (status == LIANA_OK && rename(path, aside) != 0) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
+    if (rename(path, aside) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot rename '%s' to '%s': %s", path, aside, strerror(errno));
     }
-    if (status == LIANA_OK) status = liana__folder_sync(folder, error);
-    return status;
+    return liana__folder_sync(folder, error);
 }
 
 /* ---- loading ---- */
@@ -93,11 +87,9 @@ static liana_status load_variable(const liana__safetensors *file, liana__variabl
                            liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&found).text,
                            liana__type_print(buffer->dtype, &buffer->shape).text);
     }
-    void *data;
+    LIANA__SCOPED_MEMORY void *data = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
-    liana_status status = liana__variable_write(variable, data, error);
-    free(data);
-    return status;
+    return liana__variable_write(variable, data, error);
 }
 
 /* A checkpoint appears whole or not at all, so a part of it that is missing or cannot be read was damaged later: it was
@@ -120,12 +112,10 @@ static liana_status load_array(const liana__safetensors *file, const liana__safe
     memcpy(array.shape.dims, tensor->shape, sizeof tensor->shape);
     bool fits = array.dtype < LIANA_NUM_DTYPES && liana__kept_array_size(&array) == tensor->size;
     if (!fits) return liana__fail(error, LIANA_INVALID_DATA, "'%s' is of no kind that callbacks keep", tensor->name);
-    void *data;
+    LIANA__SCOPED_MEMORY void *data = NULL;
     LIANA_TRY(liana__safetensors_take(file, tensor, &data, error));
     array.data = data;
-    liana_status status = liana__kept_values_add(kept, &array, error);
-    free(data);
-    return status;
+    return liana__kept_values_add(kept, &array, error);
 }
 
 /* The arrays of callbacks. The callbacks of the training may not be known yet. */
@@ -368,16 +358,14 @@ static liana_status fail_to_find(const char *folder, const char *wanted, liana__
     LIANA_TRY(list_checkpoints(folder, arena, &all, error));
     for (size_t i = 0; i < all.count; i++) liana__text_add(&names, "%s%s", i ? ", " : "", all.items[i]);
     const char *known = names.data ? names.data : "none";
-    liana_status status =
-        strcmp(wanted, "best") == 0
-            ? liana__fail(
-                  error, LIANA_NOT_FOUND,
-                  "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
-                  folder, known)
-            : liana__fail(error, LIANA_NOT_FOUND,
-                          "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted, folder,
-                          known);
-    return status;
+    return strcmp(wanted, "best") == 0
+               ? liana__fail(
+                     error, LIANA_NOT_FOUND,
+                     "no checkpoint in '%s' is known as the best: train with checkpoint.best: METRIC; there are: %s",
+                     folder, known)
+               : liana__fail(error, LIANA_NOT_FOUND,
+                             "there is no checkpoint '%s', and none with that name in '%s'; there are: %s", wanted,
+                             folder, known);
 }
 
 const char *liana__checkpoint_best(const char *folder, liana__arena *arena)

@@ -6,8 +6,8 @@
 #ifndef LIANA_TRAIN_CHECKPOINT_H
 #define LIANA_TRAIN_CHECKPOINT_H
 
-#include "backends/variables.h"
 #include "base/file.h"
+#include "base/value.h"
 #include "train/training/training_state.h"
 
 /* Writes a checkpoint for state->iteration (if a callback changed weights since that update, "-changed" is behind the
@@ -24,7 +24,7 @@ liana_status liana__checkpoints_remove_old(const char *folder, const liana__trai
 /* Removes unfinished saves of processes that have ended. For the holder of the folder, before its first save. */
 liana_status liana__checkpoints_remove_unfinished(const char *folder, liana__error *error) LIANA_MUST_USE;
 
-/* The path of the newest checkpoint in a folder, in the arena; NULL: there is none, or no folder. */
+/* The path of the newest checkpoint in a folder, in the arena; NULL: missing, or no folder. */
 liana_status liana__checkpoint_newest(const char *folder, liana__arena *arena, const char **path, liana__error *error)
     LIANA_MUST_USE;
 
@@ -52,10 +52,10 @@ extern const char *const liana__checkpoint_state;
 /* Renames a checkpoint to its name and `ending`, such as ".damaged". So it is no longer the newest. */
 liana_status liana__checkpoint_set_aside(const char *path, const char *ending, liana__error *error) LIANA_MUST_USE;
 
-/* The precision of the newest readable checkpoint in a folder, in the arena; NULL: there is none. */
+/* The precision of the newest readable checkpoint in a folder, in the arena; NULL: missing. */
 const char *liana__checkpoint_precision(const char *folder, liana__arena *arena);
 
-/* The same for recompute_memory; -1: there is none, or an older liana wrote it. */
+/* The same for recompute_memory; -1: missing, or an older liana wrote it. */
 int64_t liana__checkpoint_recompute_memory(const char *folder, liana__arena *arena);
 
 /* The stage of a checkpoint, from 0 (train/training/training_stages.h); -1: it cannot be read. */
@@ -72,12 +72,12 @@ typedef struct liana__checkpoint_place {
 liana_status liana__checkpoint_read_place(const char *path, liana__checkpoint_place *place, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether the variables of a checkpoint are what its state says was written. The two files need not lie in one folder.
+/* Whether the variables of a checkpoint are those that its state recorded. The two files need not lie in one folder.
  * Errors, with the file: DATA_LOSS (damaged, also the state), INVALID_DATA (of a newer version), OUT_OF_MEMORY. */
 liana_status liana__checkpoint_check(const char *state_path, const char *variables_path, liana__error *error)
     LIANA_MUST_USE;
 
-/* Whether a checkpoint is of the training with these settings (belongs.h). Errors: DATA_LOSS. */
+/* Whether a checkpoint is of the training with these settings. Errors: DATA_LOSS. */
 liana_status liana__checkpoint_matches(const char *path, const liana__value *matches, liana__error *error)
     LIANA_MUST_USE;
 
@@ -88,5 +88,43 @@ liana_status liana__checkpoint_matches(const char *path, const liana__value *mat
  * (state->matches), before any variable is written; INVALID_DATA (of another model or version). */
 liana_status liana__checkpoint_load(const char *path, liana__variables *variables, liana__training_state *state,
                                     liana__error *error) LIANA_MUST_USE;
+
+/* ---- belongs ---- */
+
+/* Whether a checkpoint is the one that its name says, and of the training that is to go on from it. */
+
+/* Whether a name is that of a checkpoint ("step-0000000123"). */
+bool liana__checkpoint_is_name(const char *name);
+
+/* The folder at `path` must have the name that its state (state.json) records, unless it has a name of its own, such as
+ * "best-of-may". Errors: DATA_LOSS, with both names. */
+liana_status liana__checkpoint_check_name(const char *path, const liana__value *state, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Each setting that the state records must equal that of `matches` (NULL: any). A setting that only one of them knows
+ * is of a liana of another version. Errors: DATA_LOSS, with the first setting that differs. */
+liana_status liana__checkpoint_check_settings(const char *path, const liana__value *state, const liana__value *matches,
+                                              liana__error *error) LIANA_MUST_USE;
+
+/* The settings of a training that has no configuration: its seed. They are in the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__checkpoint_note_seed(liana__training_state *state, uint64_t seed, liana__arena *arena,
+                                         liana__error *error) LIANA_MUST_USE;
+
+/* ---- checkpoint format ---- */
+
+/* The common part of writing and reading checkpoints. */
+
+#define LIANA__CHECKPOINT_PREFIX "step-"
+#define LIANA__CHECKPOINT_CHANGED "-changed"     /* behind the number: a callback changed weights after the update */
+#define LIANA__CHECKPOINT_CALLBACKS "callbacks/" /* before the names of their arrays */
+#define LIANA__CHECKPOINT_CHECKSUM "crc32c"
+enum { LIANA__CHECKPOINT_VERSION = 1 };
+
+/* The checksum of the state, written without the checksum itself. Writing is deterministic: a state that was read is
+ * written in the same way. False: out of memory. */
+bool liana__checkpoint_checksum(const liana__value *state, uint32_t *checksum);
+
+/* Whether a checkpoint is whole as far as its state.json tells, and of this place in a training. */
+bool liana__checkpoint_is_at(const char *path, int64_t epoch, int64_t step, bool ended);
 
 #endif

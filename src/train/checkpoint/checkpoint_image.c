@@ -1,11 +1,9 @@
 /* Copies the state of a training, and writes checkpoints. */
-#include "train/checkpoint/checkpoint_image.h"
+#include "train/checkpoint/checkpoint_writer.h"
 
-#include "base/crc32c.h"
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/data_state.h"
 
 #include <stdio.h>
@@ -264,7 +262,7 @@ liana_status liana__checkpoints_remove_old(const char *folder, const liana__trai
     return remove_old(folder, state->best_checkpoint, keep, &arena, error);
 }
 
-/* Puts what is written in its place. Another process may have saved the same meanwhile (see write_folder). */
+/* Puts the written folder in its place. Another process may have saved the same meanwhile (see write_folder). */
 static liana_status put_in_place(const liana__checkpoint_image *image, const char *written, const char *final,
                                  liana__error *error)
 {

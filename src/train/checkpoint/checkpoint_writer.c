@@ -1,8 +1,6 @@
 /* Writes checkpoints in a thread. */
 #include "train/checkpoint/checkpoint_writer.h"
 
-#include "train/checkpoint/checkpoint_image.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

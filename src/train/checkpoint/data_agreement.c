@@ -1,8 +1,7 @@
 /* Compares the data of the processes of a cluster. */
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 
 #include "base/scoped.h"
-#include "train/checkpoint/data_state.h"
 
 static void remove_key(liana__value *tree, const char *key)
 {

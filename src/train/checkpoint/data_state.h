@@ -6,8 +6,8 @@
 #ifndef LIANA_TRAIN_DATA_STATE_H
 #define LIANA_TRAIN_DATA_STATE_H
 
-#include "base/value.h"
 #include "data/source/source.h"
+#include "step/agreement.h"
 
 /* A file, or neighbours in a long list of files. */
 typedef struct liana__data_file {
@@ -36,7 +36,7 @@ typedef struct liana__data_state {
     liana__data_list others; /* images of folders and lists, labels of IDX files; all files if there are thousands */
     int64_t num_others;      /* files among these */
     bool samples;            /* contents are samples, since the files are too large to read them completely */
-    bool may_change;         /* other data are no error: the note says what differs */
+    bool may_change;         /* other data are no error: the note describes the difference */
     char note[512];          /* the difference, or the check that could not be made; "": nothing */
 } liana__data_state;
 
@@ -52,8 +52,27 @@ void liana__data_file_read_contents(liana__data_file *file, bool samples);
  * "others": [...]} */
 liana__value *liana__data_state_value(const liana__data_state *state, liana__arena *arena);
 /* Compares with the recorded state (NULL: none; an older liana recorded less). Contents are read if times differ, and
- * copied from the record if not. INVALID_DATA names the first file that differs, with what it was and what it is. */
+ * copied from the record if not. INVALID_DATA names the first file that differs, with both states of it. */
 liana_status liana__data_state_check(const liana__value *recorded, liana__data_state *now, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- data agreement ---- */
+
+/* Whether all processes of a cluster have the same data. */
+
+enum { LIANA__MOST_DATA_PARTS = 3 };
+
+/* Training, validation and test data, by the names that messages give them. */
+typedef struct liana__data_parts {
+    const liana__source *sources[LIANA__MOST_DATA_PARTS]; /* NULL: missing */
+    const char *names[LIANA__MOST_DATA_PARTS];
+    size_t count;
+} liana__data_parts;
+
+/* Files are compared by names, sizes and times; where any of them differ, by their contents. Of data that are in no
+ * files, such as arrays of a program, only the number of examples is known. `cluster` NULL: nothing. Errors:
+ * INVALID_CONFIG with the first file that differs, alike on all processes. */
+liana_status liana__agree_on_data(const liana__data_parts *parts, liana__cluster *cluster, liana__error *error)
     LIANA_MUST_USE;
 
 #endif

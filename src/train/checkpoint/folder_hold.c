@@ -80,7 +80,7 @@ liana_status liana__folder_hold_take(liana__folder_hold *hold, const char *folde
     if (locked != LIANA_OK && !wanted->job) return locked;
     if (hold->lease || (locked == LIANA_OK && !hold->lock.taken)) return LIANA_OK;
     liana__lease_options options = *wanted;
-    /* Of a bucket, this machine's processes lock what they send from. */
+    /* Of a bucket, this machine's processes lock the folder that they send from. */
     const int descriptor = outlet ? liana__outlet_lock(outlet) : hold->lock.taken ? hold->lock.descriptor : -1;
     options.lock = lock_identity(descriptor, descriptor >= 0 && (outlet || hold->lock.works), lock);
     options.folder = outlet ? liana__outlet_url(outlet) : folder;

@@ -1,7 +1,6 @@
 /* Refuses names of folders that end as files of other formats do. */
-#include "train/checkpoint/folder_name.h"
+#include "train/checkpoint/temporary.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 

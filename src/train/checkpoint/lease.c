@@ -2,12 +2,12 @@
 #include "train/checkpoint/lease.h"
 
 #include "base/clock.h"
+#include "base/thread_start.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,11 +122,7 @@ static void *thread_main(void *user)
 
 static liana_status start_thread(liana__lease *own, liana__error *error)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&own->thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = liana__thread_start(&own->thread, thread_main, own);
     own->has_thread = code == 0;
     if (code == 0) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_MEMORY, "no thread can be started for the lease: %s", strerror(code));

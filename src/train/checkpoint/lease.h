@@ -1,22 +1,22 @@
-/* lease.h - who holds a run folder: one process at a time writes to it, also where several machines reach it.
+/* lease.h - the holder of a run folder: one process at a time writes to it, also where several machines reach it.
  *
  * A lock (folder_hold.h) ends with its process, but may not reach beyond one machine. A lease reaches as far as the
- * folder does: a small file in it says who holds the folder, and its holder renews it. Whoever wants a folder with a
- * lease watches it: one that does not change for the time that it states belongs to nobody, and is taken. Only
- * durations on the watcher's own clock count, so clocks of machines may differ.
+ * folder does: a small file in it names the holder of the folder, and its holder renews it. A process that wants a
+ * folder with a lease watches it: one that does not change for the time that it states belongs to nobody, and is taken.
+ * Only durations on the watcher's own clock count, so clocks of machines may differ.
  *
  * A holder that was halted for so long finds that its lease is gone, and then writes nothing more: before anything is
  * written the lease is renewed, and a taken one cannot be renewed.
  *
  * The holder may be a cluster's chief that the others took for dead. It lives, so it renews its lease until it hears of
- * that. Then it writes nothing more, and leaves the lease: who takes its place waits for that, and finds in the lease
- * whose it was. Where the network is cut the chief may go on with a part of the cluster. It says so in the lease, and
- * the others give up. */
+ * that. Then it writes nothing more, and leaves the lease: its successor waits for that, and finds the former holder in
+ * the lease. Where the network is cut the chief may go on with a part of the cluster. It says so in the lease, and the
+ * others give up. */
 #ifndef LIANA_TRAIN_LEASE_H
 #define LIANA_TRAIN_LEASE_H
 
 #include "remote/remote.h"
-#include "step/notes.h"
+#include "step/exchange.h"
 
 typedef struct liana__lease liana__lease;
 
@@ -24,7 +24,7 @@ typedef struct liana__lease_options {
     const char *folder;                  /* an existing one, or gs://bucket/folder, s3://bucket/folder */
     const liana__remote_options *remote; /* for buckets; NULL: the defaults */
     double seconds;                      /* a lease that was not renewed for this long may be taken */
-    const char *lock;                    /* the lock of this process (lease_text.h); "": locks do not work there */
+    const char *lock;                    /* the lock of this process; "": locks do not work there */
     /* The job that this process belongs to. With it only a lease of that job is taken, in place of its dead holder: any
      * other one, or none, is UNAVAILABLE. NULL: a new job begins. */
     const char *job;
@@ -36,8 +36,8 @@ typedef struct liana__lease_options {
 } liana__lease_options;
 
 /* Takes the lease, and begins to renew it in a thread. A lease of this machine whose lock is ours belongs to a process
- * that is dead, and is taken at once; another one is watched for the time that it states. Errors: UNAVAILABLE if it is
- * renewed, with who holds it; CANCELLED; those of files and servers. */
+ * that is dead, and is taken at once; another one is watched for the time that it states. Errors: UNAVAILABLE with the
+ * holder if it is renewed; CANCELLED; those of files and servers. */
 liana_status liana__lease_take(const liana__lease_options *options, liana__lease **lease, liana__error *error)
     LIANA_MUST_USE;
 

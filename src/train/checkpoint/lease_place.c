@@ -90,7 +90,7 @@ static liana_status fail_file(const liana__lease_place *place, const char *verb,
 
 static liana_status read_file(const liana__lease_place *place, liana__lease_found *found, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     LIANA_TRY(look_through(place, 0, &found->generation, error));
     if (!found->generation) return LIANA_OK;
     const char *path = path_of(place, &arena, found->generation);
@@ -99,7 +99,7 @@ static liana_status read_file(const liana__lease_place *place, liana__lease_foun
     ssize_t got = descriptor >= 0 ? pread(descriptor, found->bytes, LIANA__LEASE_SIZE, 0) : -1;
     liana_status status = got >= 0 || gone ? LIANA_OK : fail_file(place, "read", error);
     if (descriptor >= 0) close(descriptor);
-    liana__arena_free(&arena);
+
     found->there = got >= 0;
     found->size = got > 0 ? (size_t)got : 0;
     /* Given back between the list and the reading. */
@@ -161,7 +161,7 @@ static liana_status renew_file(const liana__lease_place *place, const liana__lea
 {
     *held = false;
     liana_status status = write_file(place, own, error);
-    /* A server of files that knows the file no more has told who removed it. */
+    /* A server of files that knows the file no more has told the process that removed it. */
     if (status != LIANA_OK && errno == ESTALE) return LIANA_OK;
     return status == LIANA_OK ? holds_file(place, held, error) : status;
 }
@@ -170,10 +170,9 @@ static liana_status give_file(const liana__lease_place *place, liana__error *err
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     bool held = false;
-    liana_status status = holds_file(place, &held, error);
+    LIANA_TRY(holds_file(place, &held, error));
     const char *path = path_of(place, &arena, place->generation);
-    if (status == LIANA_OK && held && path && unlink(path) != 0) status = fail_file(place, "remove", error);
-    return status;
+    return held && path && unlink(path) != 0 ? fail_file(place, "remove", error) : LIANA_OK;
 }
 
 /* ---- a bucket ---- */
@@ -195,7 +194,8 @@ static bool is_own(const liana__lease_found *found, const char *bytes)
     return found->there && found->size == LIANA__LEASE_SIZE && memcmp(found->bytes, bytes, LIANA__LEASE_SIZE) == 0;
 }
 
-/* Replaces what was found. An answer may have been lost: then it is there although the next attempt was refused. */
+/* Replaces the object that was found. An answer may have been lost: then it is there although the next attempt was
+ * refused. */
 static liana_status replace_object(liana__lease_place *place, const liana__lease_found *found,
                                    const liana__lease_text *own, bool *done, liana__error *error)
 {

@@ -1,9 +1,8 @@
 /* Reads and writes the text of a lease. */
-#include "train/checkpoint/lease_text.h"
+#include "train/checkpoint/lease_place.h"
 
 #include "base/scoped.h"
 #include "base/value_read.h"
-#include "base/wall_clock.h"
 #include "formats/json.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Keeps a model's weights on the host. */
-#include "train/checkpoint/model_values.h"
+#include "train/checkpoint/weights.h"
 
 #include "ir/shape.h"
 

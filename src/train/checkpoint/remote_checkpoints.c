@@ -1,9 +1,8 @@
 /* Finds and copies checkpoints of buckets. */
 #include "train/checkpoint/remote_checkpoints.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
-#include "remote/store.h"
-#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/lease_place.h"
 
 #include <stdlib.h>
@@ -56,19 +55,18 @@ typedef struct fetching {
  * a folder or a link in its place is removed first. */
 static liana_status fetch_state(fetching *own, const char *name, bool *same, liana__error *error)
 {
-    char *before = NULL, *after = NULL;
+    LIANA__SCOPED_MEMORY char *before = NULL;
+    LIANA__SCOPED_MEMORY char *after = NULL;
     size_t size_before = 0, size_after = 0;
     const char *path = liana__path_join(&own->arena, liana__outlet_folder(own->outlet), name);
     if (!path) return liana__fail_memory(error, name);
     bool had = liana__file_read(path, STATE_LIMIT, &before, &size_before, NULL) == LIANA_OK;
     *same = false;
     if (!had) return LIANA_OK;
-    liana_status status = liana__outlet_fetch(own->outlet, &name, 1, error);
-    if (status == LIANA_OK) status = liana__file_read(path, STATE_LIMIT, &after, &size_after, error);
-    *same = status == LIANA_OK && size_before == size_after && memcmp(before, after, size_after) == 0;
-    free(before);
-    if (status == LIANA_OK) free(after);
-    return status;
+    LIANA_TRY(liana__outlet_fetch(own->outlet, &name, 1, error));
+    LIANA_TRY(liana__file_read(path, STATE_LIMIT, &after, &size_after, error));
+    *same = size_before == size_after && memcmp(before, after, size_after) == 0;
+    return LIANA_OK;
 }
 
 /* Its state has the checksum of its variables, which is compared when it is loaded. */

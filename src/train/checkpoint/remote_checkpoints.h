@@ -11,8 +11,7 @@
 typedef enum liana__newest_checkpoint {
     LIANA__NEWEST_NONE,
     LIANA__NEWEST_FETCHED, /* one of the bucket, copied now */
-    LIANA__NEWEST_LOCAL,   /* one that an interrupted run of this machine left, perhaps unsent; all files beside it are
-                            * of the same age */
+    LIANA__NEWEST_LOCAL,   /* one of an interrupted run of this machine, perhaps unsent; all files there are as old */
 } liana__newest_checkpoint;
 
 /* Brings the newest complete checkpoints below `below` ("checkpoints/", or "") into the outlet's local folder: `keep`
@@ -26,7 +25,7 @@ liana_status liana__checkpoints_fetch(liana__outlet *outlet, const char *below, 
 liana_status liana__checkpoints_complete(const liana__paths *names, const char *below, liana__arena *arena,
                                          liana__paths *complete, liana__error *error) LIANA_MUST_USE;
 
-/* Makes a run folder on gs:// or s3:// a local one, in the view of `remote`: the files beside the checkpoints, and one
+/* Makes a run folder on gs:// or s3:// a local one, in the view of `remote`: the files next to the checkpoints, and one
  * checkpoint. `checkpoint` is its name or "best", NULL for the newest, "" for none. *folder is in the arena. Errors:
  * NOT_FOUND (no run, no such checkpoint), INVALID_ARGUMENT (a web server), and those of liana__remote_resolve. */
 liana_status liana__remote_run(liana__remote *remote, const char *url, const char *checkpoint, liana__arena *arena,

@@ -2,7 +2,6 @@
 #include "train/checkpoint/resume.h"
 
 #include "remote/remote.h"
-#include "train/checkpoint/shared_checkpoint.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,7 @@
 /* The chief's checkpoints for all processes. */
-#include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/resume.h"
 
 #include "base/scoped.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/temporary.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * used again, so the name has the time when it started, and the namespace in which the number counts. */
 #include "train/checkpoint/temporary.h"
 
-#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/scoped.h"
 

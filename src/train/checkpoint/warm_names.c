@@ -1,5 +1,5 @@
 /* Patterns of names: matching them, and writing the name that a map means. */
-#include "train/checkpoint/warm_names.h"
+#include "train/checkpoint/warm_start.h"
 
 #include "base/scoped.h"
 #include "base/text.h"

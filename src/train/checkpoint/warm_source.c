@@ -1,5 +1,5 @@
 /* Finds the file of weights in the beginning of a warm start. */
-#include "train/checkpoint/warm_source.h"
+#include "train/checkpoint/warm_start.h"
 
 #include "formats/tensorflow/tf_checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
@@ -49,7 +49,7 @@ liana_status liana__warm_source_find(const char *from, liana__arena *arena, cons
     return check_weights(*file, arena, error);
 }
 
-/* A checkpoint in a bucket: its state lies beside the weights there. */
+/* A checkpoint in a bucket: its state lies next to the weights there. */
 static liana_status check_fetched(liana__remote *remote, const char *from, const char *file, liana__arena *arena,
                                   liana__error *error)
 {

@@ -1,17 +1,12 @@
-/* Finds each weight of a model in a file of weights, and tells what matched. */
+/* Finds each weight of a model in a file of weights, and tells the matches. */
 #include "train/checkpoint/warm_start.h"
 
 #include "base/named.h"
 #include "base/scoped.h"
 #include "ir/shape.h"
-#include "train/checkpoint/model_values.h"
-#include "train/checkpoint/warm_names.h"
-#include "train/checkpoint/warm_source.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +212,7 @@ static liana_shape shape_of(const liana__source_weight *weight)
     return shape;
 }
 
-/* Values that an optimizer or a training keeps beside the weights of a checkpoint. */
+/* Values of an optimizer or a training in a checkpoint, which are no weights. */
 static bool is_state(const liana__source_layer *layer)
 {
     return liana__starts_with(layer->name, "optimizer/");
@@ -416,17 +411,13 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     LIANA_TRY(check_patterns(model, warm, where, place, error));
     LIANA_TRY(liana__warm_source_fetch(remote, warm->from, arena, &result->file, error));
     warm_run own = {.model = model, .arena = arena, .error = error};
-    own.pairs = calloc(model->num_weights + 1, sizeof *own.pairs);
-    if (!own.pairs) return liana__fail_memory(error, "a warm start");
-    liana__weight_source source;
-    liana_status status = liana__weight_source_open(result->file, &source, error);
+    LIANA__SCOPED_MEMORY pairing *pairs = calloc(model->num_weights + 1, sizeof *pairs);
+    own.pairs = pairs;
+    if (!pairs) return liana__fail_memory(error, "a warm start");
+    LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     own.source = &source;
-    if (status == LIANA_OK) {
-        status = read_source(&own, warm, values, result);
-        liana__weight_source_close(&source);
-    }
-    free(own.pairs);
-    return status;
+    LIANA_TRY(liana__weight_source_open(result->file, &source, error));
+    return read_source(&own, warm, values, result);
 }
 
 /* The warm start of a program's model. */

@@ -1,5 +1,5 @@
 /* Opens and reads files of weights in any of the formats. */
-#include "train/checkpoint/weight_source.h"
+#include "train/checkpoint/weights.h"
 
 #include "base/file.h"
 #include "base/format.h"

@@ -22,6 +22,12 @@ typedef struct faults {
     size_t num_expected; /* layers that the file has to have */
 } faults;
 
+static void faults_free(faults *found)
+{
+    liana__text_free(&found->missing);
+    liana__text_free(&found->different);
+}
+
 static void add_missing(faults *found, const char *name)
 {
     if (found->num_missing++ < MOST_NAMED)
@@ -273,7 +279,7 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
         !start_list(&unused, arena, source->num_layers)) {
         return liana__fail_memory(error, "the names of layers");
     }
-    faults all = {0};
+    LIANA__SCOPED(faults) all = {0};
     match_layers(model, source, num_required, matches, &missing, arena, &all);
     for (size_t i = 0; i < source->num_layers; i++) {
         const liana__source_layer *layer = &source->layers[i];
@@ -283,15 +289,9 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     }
     report->missing = (liana__strings){missing.count, missing.items};
     report->unused = (liana__strings){unused.count, unused.items};
-    liana_status status = LIANA_OK;
-    if (all.num_missing || all.num_different) {
-        status = fail_faults(source, model, &all, error);
-    } else {
-        status = load_matches(model, source, matches, values, report, error);
-    }
-    liana__text_free(&all.missing);
-    liana__text_free(&all.different);
-    if (status == LIANA_OK && report->num_layers == 0) {
+    if (all.num_missing || all.num_different) return fail_faults(source, model, &all, error);
+    LIANA_TRY(load_matches(model, source, matches, values, report, error));
+    if (report->num_layers == 0) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)%s",
                            source->path, source->num_layers ? source->layers[0].name : "there are none",
@@ -299,17 +299,15 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
                            liana__weight_source_difference(source).text);
     }
     report->note = liana__weight_source_note(source);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status load_file(const liana_model *model, const char *path, size_t num_required, float *const *values,
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
-    liana__weight_source source;
+    LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     LIANA_TRY(liana__weight_source_open(path, &source, error));
-    liana_status status = load(model, &source, num_required, values, arena, report, error);
-    liana__weight_source_close(&source);
-    return status;
+    return load(model, &source, num_required, values, arena, report, error);
 }
 
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,

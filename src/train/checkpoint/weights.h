@@ -2,8 +2,71 @@
 #ifndef LIANA_TRAIN_WEIGHTS_H
 #define LIANA_TRAIN_WEIGHTS_H
 
+#include "backends/variables.h"
+#include "formats/hdf5.h"
+#include "formats/safetensors.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "layers/model.h"
-#include "train/checkpoint/weight_source.h"
+#include "train/checkpoint/torch_names.h"
+
+/* ---- weight source ---- */
+
+/* The source that weights.c reads, in any format: layers with named arrays. */
+
+typedef struct liana__source_weight {
+    const char *short_name; /* without the layer: "kernel" */
+    int rank;
+    const int64_t *shape;
+    const void *entry; /* the format's own record; NULL: the weight has these values */
+    const float *values;
+    bool is_transposed; /* its elements are in PyTorch's order */
+} liana__source_weight;
+
+typedef struct liana__source_layer {
+    const char *name;
+    const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
+    liana__source_weight *weights;
+    size_t num_weights;
+} liana__source_layer;
+
+typedef struct liana__weight_source {
+    const char *path;
+    bool by_name; /* weights are matched by their names, not by their order */
+    liana__source_layer *layers;
+    size_t num_layers;
+    bool has_scopes;  /* TensorFlow's names may begin with scopes, or with the model ("sequential/dense/kernel") */
+    bool has_modules; /* PyTorch's names and layouts */
+    const liana__torch_network *network; /* of torchvision or timm, or NULL */
+    bool is_known;                       /* the network is that and no other */
+    /* One of them. */
+    liana__hdf5 *hdf5;
+    bool is_safetensors;
+    liana__safetensors safetensors;
+    liana__tf_checkpoint tensorflow;
+    liana__arena arena;
+} liana__weight_source;
+
+/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
+liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+    LIANA_MUST_USE;
+void liana__weight_source_close(liana__weight_source *source);
+/* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
+ * "encoder", and "dense" in any nested model, if it is in one only. In a TensorFlow checkpoint the name may be the end
+ * of a longer one, of one layer only. Of a network of PyTorch it is the module that is Keras's layer. */
+const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
+/* The end of a message about missing layers: how the network of the file differs from Keras's of that name. */
+typedef struct liana__difference_text {
+    char text[512];
+} liana__difference_text;
+liana__difference_text liana__weight_source_difference(const liana__weight_source *source);
+/* What the file leaves open, in a sentence; else NULL. */
+const char *liana__weight_source_note(const liana__weight_source *source);
+/* Reads one array as f32. */
+liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
+                                       float *values, liana__error *error) LIANA_MUST_USE;
+
+/* ---- weights ---- */
 
 typedef struct liana__weights_report {
     size_t num_layers; /* loaded */
@@ -36,5 +99,22 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
                                      const liana_model *model, const liana__weight *weight, float *values,
                                      liana__error *error) LIANA_MUST_USE;
+
+/* ---- model values ---- */
+
+/* The weights that a model keeps on the host between fits. */
+
+/* Copies the values to the variables of the same names, and back. */
+liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Lets `read` change copies of the values. If it succeeds, they take the place of the values; else nothing is
+ * changed. */
+typedef liana_status (*liana__values_reader)(liana_model *model, const void *options, float *const *values,
+                                             liana__arena *arena, liana__error *error);
+liana_status liana__model_values_change(liana_model *model, liana__values_reader read, const void *options,
+                                        liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 #endif

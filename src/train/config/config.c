@@ -2,7 +2,6 @@
 #include "train/config/config.h"
 
 #include "backends/pjrt/device_name.h"
-#include "base/file.h"
 #include "base/plugin.h"
 #include "base/scoped.h"
 #include "formats/yaml.h"
@@ -171,10 +170,10 @@ liana_status liana__config_parse(liana_context *context, liana__plugin_rule plug
 static liana_status load(const char *path, const edits *made, liana__arena *arena, liana__config *config,
                          liana__error *error)
 {
-    char *text;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     *config = (liana__config){.context = made->context};
-    liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
+    const liana_status status = liana__remote_read(path, NULL, LIANA__YAML_MAX_SIZE, &text, &size, error);
     if (status == LIANA_NOT_FOUND || status == LIANA_OUT_OF_RANGE) {
         if (error) error->status = LIANA_INVALID_CONFIG;
         return LIANA_INVALID_CONFIG;
@@ -182,9 +181,7 @@ static liana_status load(const char *path, const edits *made, liana__arena *aren
     LIANA_TRY(status);
     /* Places are shown, and relative names are found from the file's folder: both without a query. */
     const char *shown = liana__path_shown(arena, path);
-    status = shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
-    free(text);
-    return status;
+    return shown ? parse(text, size, shown, made, arena, config, error) : liana__fail_memory(error, path);
 }
 
 liana_status liana__config_load(liana_context *context, liana__plugin_rule plugins, const char *path,

@@ -1,17 +1,15 @@
 /* config.h - the configuration of a run: the contents of the YAML file, checked, with absolute paths.
  *
  * The structs below are filled by field tables (config_fields.c), which are also the reference of the keys. Values
- * whose keys belong to another table (an optimizer, a layer) stay values. They are checked to be what their comment
- * says, and their owner reads them with liana__fields_read, which also names file, line and column. */
+ * whose keys belong to another table (an optimizer, a layer) stay values. They are checked against their comments, and
+ * their owner reads them with liana__fields_read, which also names file, line and column. */
 #ifndef LIANA_TRAIN_CONFIG_H
 #define LIANA_TRAIN_CONFIG_H
 
-#include "base/field.h"
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
-#include "train/training/training_stages.h"
 
 #include <liana/model.h>
 
@@ -194,7 +192,7 @@ typedef struct liana__config {
 
 /* config_older.c: whether the file or an override gives this dotted key. */
 bool liana__config_gives(const liana__config *config, const char *key);
-/* config_older.c: hard_sigmoid in model.layers means what it meant in Keras 2. Changes the tree. */
+/* config_older.c: hard_sigmoid in model.layers keeps its meaning of Keras 2. Changes the tree. */
 void liana__config_keep_keras2(const liana__value *root);
 
 /* The table of the whole configuration, for lists of keys. */
@@ -245,8 +243,8 @@ liana_status liana__config_files(const liana__source_config *source, liana__aren
 /* The options for opening a source of the configuration, without those for labels. */
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
-/* Keeps what was found for the columns of the training data (a source's `columns`): the configuration then names dtypes
- * and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
+/* Keeps the facts found for the columns of the training data (a source's `columns`): the configuration then names
+ * dtypes and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
 liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model

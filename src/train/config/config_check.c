@@ -1,8 +1,7 @@
-/* Checks what the parts of a configuration say together. */
+/* Checks the parts of a configuration against each other. */
 #include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "optimizers/optimizer.h"
-#include "train/callbacks/callback.h"
 #include "train/config/config_internal.h"
 
 #include "base/format.h"

@@ -16,7 +16,7 @@ liana_status liana__config_keep_columns(liana__config *config, const liana__colu
 
 /* ---- inputs and targets ---- */
 
-/* Refuses a name that is no component, as far as the configuration says what there is. */
+/* Refuses a name that is no component, as far as the configuration names the components. */
 static liana_status check_component(const liana__config *config, const liana__place *place, const char *where,
                                     const char *name, liana__error *error)
 {

@@ -1,17 +1,12 @@
 /* The tables of all options of a configuration. */
-#include "train/callbacks/monitor.h"
 #include "train/config/config_internal.h"
 
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
 #include "models/preprocessing.h"
-#include "remote/remote.h"
-#include "step/precision.h"
-#include "train/objective/recompute.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

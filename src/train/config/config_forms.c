@@ -2,7 +2,6 @@
  * stand. */
 #include "train/config/config_internal.h"
 
-#include "base/file.h"
 #include "base/plugin.h"
 #include "base/utf8.h"
 #include "formats/yaml.h"

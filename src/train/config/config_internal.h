@@ -4,8 +4,8 @@
 
 #include "train/config/config.h"
 
-/* config_override.c: sets what "dotted.key=value" says in the tree. Copies what it changes first, so an alias in YAML
- * keeps its value. Errors: INVALID_CONFIG, "command line: ...". */
+/* config_override.c: sets "dotted.key=value" in the tree. Copies a changed branch first, so an alias in YAML keeps its
+ * value. Errors: INVALID_CONFIG, "command line: ...". */
 liana_status liana__config_override(liana__value **root, const char *text, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 

@@ -122,7 +122,7 @@ static liana_status fail_item(target *set, const liana__value *list, const step 
                   (int)at->length, at->text, list->count);
 }
 
-/* Makes `item` what the step leads to from `parent`; the item is created in a map that does not have it. */
+/* Makes `item` the value at the step from `parent`; the item is created in a map that does not have it. */
 static liana_status put(target *set, liana__value *parent, const step *at, liana__value *item)
 {
     if (!item) return liana__fail_memory(set->error, "an override");

@@ -1,11 +1,9 @@
-/* Reads what the runs of a sweep measured. */
-#include "train/config/results.h"
+/* Reads the measurements of the runs of a sweep. */
+#include "train/config/sweep.h"
 
 #include "base/file.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "train/callbacks/monitor.h"
-#include "train/training/history.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Writes the tables of a sweep. */
-#include "train/config/results.h"
+#include "train/config/sweep.h"
 
 #include "base/file.h"
 #include "base/format.h"

@@ -201,29 +201,26 @@ static liana_status configure_dataset(liana_context *context, const char *text, 
     if (!options) options = &defaults;
     *dataset = NULL;
     liana__error *error = &context->error;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__source_config where;
     opener own = {.context = context, .options = options};
     liana__source_request request = {.context = context,
                                      .open = open_source,
                                      .user = &own,
                                      .label_offset = options->label_offset};
-    liana_status status = LIANA_OK;
-    if (options->take < 0) status = liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
+    if (options->take < 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "take is below 0");
     liana__source_options classes = {0};
-    if (status == LIANA_OK) status = liana__dataset_ask_classes(options, &classes, error);
-    if (status == LIANA_OK) status = liana__dataset_ask_columns(options, &arena, &own.written, &classes, error);
+    LIANA_TRY(liana__dataset_ask_classes(options, &classes, error));
+    LIANA_TRY(liana__dataset_ask_columns(options, &arena, &own.written, &classes, error));
     own.columns = classes.columns;
     own.class_names = classes.class_names;
     own.labels_are_names = classes.labels_are_names;
-    if (status == LIANA_OK) status = read_text(text, &arena, &where, error);
-    if (status == LIANA_OK) status = liana__source_dataset(&request, &where, "dataset", dataset, error);
-    liana__arena_free(&arena);
-    if (*dataset) status = liana__dataset_keep_options(*dataset, options, error);
-    if (*dataset && status != LIANA_OK) {
-        liana_dataset_close(*dataset);
-        *dataset = NULL;
-    }
+    LIANA_TRY(read_text(text, &arena, &where, error));
+    LIANA_TRY(liana__source_dataset(&request, &where, "dataset", dataset, error));
+    const liana_status status = liana__dataset_keep_options(*dataset, options, error);
+    if (status == LIANA_OK) return LIANA_OK;
+    liana_dataset_close(*dataset);
+    *dataset = NULL;
     return status;
 }
 

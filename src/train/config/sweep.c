@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/named.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/folder_name.h"
+#include "train/checkpoint/temporary.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* sweep.h - a sweep: runs of one configuration with changes, each over several seeds; what its YAML file says.
+/* sweep.h - a sweep: runs of one configuration with changes, each over several seeds, and the YAML file that describes
+ * them.
  *
  * A sweep's folder has for each setting a folder, and in it for each seed: seed-N.yaml (the configuration), seed-N (the
- * run folder), seed-N.log (what the training printed) and seed-N.done (it has ended well). Beside them are results.csv,
- * results.json and results.md (train/config/results.h). */
+ * run folder), seed-N.log (the training's output) and seed-N.done (it has ended well). Beside them are results.csv,
+ * results.json and results.md. */
 #ifndef LIANA_TRAIN_SWEEP_H
 #define LIANA_TRAIN_SWEEP_H
 
@@ -72,12 +73,51 @@ liana_status liana__sweep_read(const char *path, const char *folder, liana__aren
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
                                  liana__arena *arena, liana__config *config, liana__error *error) LIANA_MUST_USE;
 
-/* Checks what can be checked before the first run: the configuration of every run, and that a run that is there already
- * has the same one. Errors: INVALID_CONFIG, with the key and both values where a run's configuration was another. */
+/* Makes all checks that are possible before the first run: the configuration of every run, and that a run that is there
+ * already has the same one. Errors: INVALID_CONFIG, with the key and both values where a run's configuration was
+ * another. */
 liana_status liana__sweep_check(const liana__sweep *sweep, liana__error *error) LIANA_MUST_USE;
 
 /* Writes the configuration of a run into the sweep's folder. */
 liana_status liana__sweep_write_config(const liana__sweep *sweep, const liana__sweep_run *run, liana__error *error)
     LIANA_MUST_USE;
+
+/* ---- results ---- */
+
+/* The measurements of the runs of a sweep: a table of mean and spread over the seeds of each setting. */
+
+/* A metric over the seeds of a setting, or of one run. */
+typedef struct liana__sweep_measure {
+    int64_t count; /* of finished runs that measured it */
+    double mean;   /* NaN: none did */
+    double spread; /* sample standard deviation; NaN: fewer than two runs */
+} liana__sweep_measure;
+
+typedef struct liana__sweep_results {
+    const liana__sweep *sweep;
+    size_t num_metrics;
+    const char *const *metrics;
+    double *last; /* [num_runs, num_metrics]; NaN: the run is not finished, or has no such value */
+    double *best;
+    bool *finished; /* [num_runs] */
+    size_t num_finished;
+} liana__sweep_results;
+
+/* Reads the histories of the finished runs. Metrics are those of the sweep, else all that the first finished run has of
+ * the validation (without one: of the training). Everything is in the arena. Errors: INVALID_DATA, IO_ERROR,
+ * OUT_OF_MEMORY; NOT_FOUND for a run that is marked as finished but has no history. */
+liana_status liana__sweep_results_read(const liana__sweep *sweep, liana__arena *arena, liana__sweep_results *results,
+                                       liana__error *error) LIANA_MUST_USE;
+
+/* Over the seeds of a setting, of the epoch that the sweep's `value` says. */
+liana__sweep_measure liana__sweep_measure_of(const liana__sweep_results *results, size_t setting, size_t metric);
+
+/* The tables as text. Markdown and the terminal's have a row for each setting ("0.912 ± 0.004"), CSV one for each run
+ * with last and best values, JSON both. Nothing in them depends on times or on the order in which runs ended. */
+void liana__sweep_results_markdown(const liana__sweep_results *results, liana__text *text);
+void liana__sweep_results_plain(const liana__sweep_results *results, liana__text *text);
+
+/* Writes results.csv, results.json and results.md into the sweep's folder. */
+liana_status liana__sweep_results_write(const liana__sweep_results *results, liana__error *error) LIANA_MUST_USE;
 
 #endif

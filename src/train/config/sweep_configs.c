@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
+
 liana_status liana__sweep_config(const liana__sweep *sweep, const liana__sweep_run *run, liana_context *context,
                                  liana__arena *arena, liana__config *config, liana__error *error)
 {
@@ -76,15 +78,14 @@ static liana_status check_run(const liana__sweep *sweep, const liana__sweep_run 
                               liana__error *error)
 {
     LIANA__SCOPED(liana__text) now = {0};
-    liana_context *context = NULL;
-    liana_status status = make_context(sweep, &context, error);
-    if (status == LIANA_OK) status = write_text(sweep, run, context, &now, arena, error);
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA_TRY(make_context(sweep, &context, error));
+    LIANA_TRY(write_text(sweep, run, context, &now, arena, error));
     bool begun = liana__file_exists(run->done) || liana__folder_exists(run->folder);
-    if (status == LIANA_OK && begun && liana__file_exists(run->config)) {
-        status = compare_before(run, &now, context, arena, error);
+    if (begun && liana__file_exists(run->config)) {
+        LIANA_TRY(compare_before(run, &now, context, arena, error));
     }
-    liana_context_destroy(context);
-    return status;
+    return LIANA_OK;
 }
 
 liana_status liana__sweep_check(const liana__sweep *sweep, liana__error *error)
@@ -102,11 +103,9 @@ liana_status liana__sweep_write_config(const liana__sweep *sweep, const liana__s
     LIANA__SCOPED(liana__arena) arena = {0};
     LIANA__SCOPED(liana__text) text = {0};
     const char *folder = liana__path_folder(&arena, run->config);
-    liana_context *context = NULL;
-    liana_status status = folder ? liana__folder_make(folder, error) : liana__fail_memory(error, run->config);
-    if (status == LIANA_OK) status = make_context(sweep, &context, error);
-    if (status == LIANA_OK) status = write_text(sweep, run, context, &text, &arena, error);
-    if (status == LIANA_OK) status = liana__file_replace(run->config, text.data, text.length, error);
-    liana_context_destroy(context);
-    return status;
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    LIANA_TRY(folder ? liana__folder_make(folder, error) : liana__fail_memory(error, run->config));
+    LIANA_TRY(make_context(sweep, &context, error));
+    LIANA_TRY(write_text(sweep, run, context, &text, &arena, error));
+    return liana__file_replace(run->config, text.data, text.length, error);
 }

@@ -1,11 +1,10 @@
-/* Estimators: making one, and what all its calls share. */
+/* Estimators: making one, and the common part of its calls. */
 #include "train/estimator/estimator.h"
 
 #include "distribute/strategies/strategies.h"
 #include "program/device.h"
-#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/estimator/own_update.h"
+#include "train/checkpoint/temporary.h"
 #include "train/objective/shared_loader.h"
 
 #include <stdio.h>
@@ -66,7 +65,7 @@ static void copy_warm_start(liana_estimator *own)
     }
 }
 
-/* Copies what the options point to. */
+/* Copies the texts and lists of the options. */
 static liana_status keep_options(liana_estimator *own, const liana_estimator_options *given, liana__error *error)
 {
     liana_estimator_options *options = &own->options;
@@ -170,7 +169,7 @@ liana_status liana_estimator_create(liana_context *context, const liana_estimato
 void liana_estimator_destroy(liana_estimator *own)
 {
     if (!own) return;
-    /* What cannot be removed stays: there is nobody to tell. */
+    /* A folder that cannot be removed stays: there is nobody to tell. */
     if (own->is_temporary && liana__folder_remove(own->folder, NULL) != LIANA_OK) own->is_temporary = false;
     liana_variables_destroy(own->variables);
     liana_device_close(own->device);

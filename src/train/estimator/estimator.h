@@ -10,7 +10,7 @@
 struct liana_estimator {
     liana_context *context;
     liana__arena arena;
-    liana_estimator_options options; /* with copies of what it points to */
+    liana_estimator_options options; /* with copies of everything it points to */
     liana__job_options job;          /* those of the configuration */
     liana__job_door door;            /* how messages speak of them */
     liana__strategy_choice strategy; /* options in the arena */
@@ -23,24 +23,24 @@ struct liana_estimator {
     int64_t global_step;     /* of the newest checkpoint */
     liana_device *device;    /* on the host: where variables are shown */
     liana_variables *variables;
-    liana__arena results; /* what the last results point to */
+    liana__arena results; /* memory of the last results */
 };
 
-/* What one call of the interface works with. Zero-initialise; close in any case. */
+/* The session of one call of the interface. Zero-initialise; close in any case. */
 typedef struct liana__fn_session {
     liana_estimator *estimator;
     liana__arena arena;
     liana__fn_input train, measured; /* data; `measured` are those of evaluations and predictions */
     liana__fn_built built[3];        /* by liana_mode_kind */
     liana__function_model model;
-    liana__job_options job; /* what it is compiled with */
+    liana__job_options job; /* the options that it is compiled with */
     liana__training training;
 } liana__fn_session;
 
-/* Calls the model function for one mode, with what `input` offers. */
+/* Calls the model function for one mode, with the components of `input`. */
 liana_status liana__fn_session_trace(liana__fn_session *own, liana_mode_kind kind, const liana__fn_input *input,
                                      liana__error *error) LIANA_MUST_USE;
-/* Compiles what was traced; `trains`: with an optimizer. The first data's components are what it reads. */
+/* Compiles the traced function; `trains`: with an optimizer. It reads the components of the first data. */
 liana_status liana__fn_session_compile(liana__fn_session *own, const liana__fn_modes *modes,
                                        const liana__fn_input *first, liana__error *error) LIANA_MUST_USE;
 /* Opens the loader of data; `steps`: of a training. */

@@ -1,10 +1,9 @@
 /* Evaluating and predicting with an estimator, from its newest checkpoint. */
 #include "base/named.h"
-#include "train/checkpoint/data_agreement.h"
+#include "base/scoped.h"
+#include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
-#include "train/job/fit.h"
 #include "train/model/compiled.h"
-#include "train/training/training_agreement.h"
 
 #include <string.h>
 
@@ -15,7 +14,7 @@ static liana_status check_steps(const liana_estimator *estimator, int64_t steps,
                        (long long)steps);
 }
 
-/* Compiles what measures the data in a mode, with the weights of the newest checkpoint. */
+/* Compiles the programs that measure the data in a mode, with the weights of the newest checkpoint. */
 static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const liana_estimator_input *input,
                             const char *key, liana__error *error)
 {
@@ -30,7 +29,7 @@ static liana_status prepare(liana__fn_session *own, liana_mode_kind kind, const 
     return liana__estimator_restore(own, error);
 }
 
-/* With the other processes, if there are any: what they do, the data, the graph and its weights. */
+/* With the other processes, if there are any: the call, the data, the graph and its weights. */
 static liana_status agree(liana__fn_session *own, const char *key, int64_t steps, liana__error *error)
 {
     liana__cluster *cluster = own->training.cluster;
@@ -72,17 +71,12 @@ static liana_status keep_results(liana_estimator *estimator, const liana__totals
 static liana_status evaluate(liana_estimator *estimator, const liana_eval_spec *eval, liana_results *results)
 {
     liana__error *error = &estimator->context->error;
-    liana__fn_session own = {.estimator = estimator};
-    liana__totals totals = {0};
-    liana_status status = open_session(&own, LIANA_MODE_EVALUATE, &eval->input, eval->steps, error);
-    if (status == LIANA_OK) status = liana__fn_session_load(&own, &own.measured, false, error);
-    if (status == LIANA_OK) {
-        status = liana__evaluate(own.training.trainer, own.measured.loader, eval->steps, &totals, NULL, NULL, error);
-    }
-    if (status == LIANA_OK && results) status = keep_results(estimator, &totals, results, error);
-    liana__totals_free(&totals);
-    liana__fn_session_close(&own);
-    return status;
+    LIANA__SCOPED_BY(liana__fn_session_close) liana__fn_session own = {.estimator = estimator};
+    LIANA__SCOPED(liana__totals) totals = {0};
+    LIANA_TRY(open_session(&own, LIANA_MODE_EVALUATE, &eval->input, eval->steps, error));
+    LIANA_TRY(liana__fn_session_load(&own, &own.measured, false, error));
+    LIANA_TRY(liana__evaluate(own.training.trainer, own.measured.loader, eval->steps, &totals, NULL, NULL, error));
+    return results ? keep_results(estimator, &totals, results, error) : LIANA_OK;
 }
 
 liana_status liana_estimator_evaluate(liana_estimator *estimator, const liana_eval_spec *eval, liana_results *results)
@@ -128,16 +122,13 @@ static liana_status find_column(const liana__fn_session *own, const char *name, 
         if (strcmp(built->predictions[i].name, name) == 0) return LIANA_OK;
         found->first += found->size;
     }
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < built->num_predictions; i++) {
         liana__text_add(&known, "%s'%s'", i ? ", " : "", built->predictions[i].name);
     }
-    liana_status status =
-        liana__fail(error, LIANA_NOT_FOUND, "%s: the model function gives no prediction '%.100s'; it gives %s%s",
-                    own->estimator->options.name, name, known.data ? known.data : "?",
-                    liana__hint(liana__named_nearest(list, name)).text);
-    liana__text_free(&known);
-    return status;
+    return liana__fail(error, LIANA_NOT_FOUND, "%s: the model function gives no prediction '%.100s'; it gives %s%s",
+                       own->estimator->options.name, name, known.data ? known.data : "?",
+                       liana__hint(liana__named_nearest(list, name)).text);
 }
 
 /* The examples that will come. */
@@ -175,19 +166,14 @@ static liana_status find_columns(const liana__fn_session *own, const liana_predi
 static liana_status predict_data(liana_estimator *estimator, const liana_predict_spec *predict)
 {
     liana__error *error = &estimator->context->error;
-    liana__fn_session own = {.estimator = estimator};
+    LIANA__SCOPED_BY(liana__fn_session_close) liana__fn_session own = {.estimator = estimator};
     table columns = {.count = 0};
-    liana__totals totals = {0};
-    liana_status status = open_session(&own, LIANA_MODE_PREDICT, &predict->input, predict->steps, error);
-    if (status == LIANA_OK) status = liana__fn_session_load(&own, &own.measured, false, error);
-    if (status == LIANA_OK) status = find_columns(&own, predict, &columns, error);
-    if (status == LIANA_OK) {
-        status = liana__evaluate(own.training.trainer, own.measured.loader, predict->steps, &totals, copy_rows,
-                                 &columns, error);
-    }
-    liana__totals_free(&totals);
-    liana__fn_session_close(&own);
-    return status;
+    LIANA__SCOPED(liana__totals) totals = {0};
+    LIANA_TRY(open_session(&own, LIANA_MODE_PREDICT, &predict->input, predict->steps, error));
+    LIANA_TRY(liana__fn_session_load(&own, &own.measured, false, error));
+    LIANA_TRY(find_columns(&own, predict, &columns, error));
+    return liana__evaluate(own.training.trainer, own.measured.loader, predict->steps, &totals, copy_rows, &columns,
+                           error);
 }
 
 liana_status liana_estimator_predict(liana_estimator *estimator, const liana_predict_spec *predict)

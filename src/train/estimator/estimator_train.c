@@ -1,12 +1,11 @@
 /* Training with an estimator: a thin user of the training core, as liana_fit is. */
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "distribute/cluster/cluster.h"
 #include "formats/safetensors.h"
-#include "train/checkpoint/belongs.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/estimator/estimator.h"
 #include "train/model/compiled.h"
-#include "train/training/training_agreement.h"
 
 #include <string.h>
 
@@ -162,21 +161,19 @@ static liana_status save(void *user, liana__error *error)
 /* A checkpoint with more variables is of another function too. */
 static liana_status check_variables(const run *own, const char *path, liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     const liana__variables *known = &own->session.training.variables;
     const char *name = liana__path_join((liana__arena *)&own->session.arena, path, liana__checkpoint_variables);
     if (!name) return liana__fail_memory(error, "a checkpoint");
     LIANA_TRY(liana__safetensors_open(name, &file, error));
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < file.contents.num_tensors; i++) {
+    for (size_t i = 0; i < file.contents.num_tensors; i++) {
         const char *variable = file.contents.tensors[i].name;
         if (liana__starts_with(variable, "callbacks/") || liana__variables_find(known, variable)) continue;
-        status = liana__fail(error, LIANA_INVALID_DATA,
-                             "'%s' has a variable '%s', which this model function and its optimizer do not have", path,
-                             variable);
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s' has a variable '%s', which this model function and its optimizer do not have", path,
+                           variable);
     }
-    liana__safetensors_close(&file);
-    return status;
+    return LIANA_OK;
 }
 
 /* Goes on from the newest checkpoint, or begins. */
@@ -202,7 +199,7 @@ static liana_status begin(run *own, liana__error *error)
     return path ? LIANA_OK : liana__estimator_initialize(session, error);
 }
 
-/* What goes on keeps its precision. */
+/* An estimator that goes on keeps its precision. */
 static liana_status check_precision(const run *own, liana__error *error)
 {
     const liana_estimator *estimator = own->estimator;

@@ -1,13 +1,14 @@
-/* What an estimator gives to other programs: a graph with its variables, and the variables themselves. */
+/* Exports of an estimator: a graph with its variables, and the variables themselves. */
+#include "base/scoped.h"
 #include "ir/graph.h"
 #include "program/device.h"
 #include "program/variables_file.h"
-#include "step/precision.h"
-#include "train/checkpoint/checkpoint.h"
 #include "train/estimator/estimator.h"
 
 #include <liana/program.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__outlet_close, liana__outlet)
 
 static const char GRAPH_FILE[] = "graph.liana";
 
@@ -29,30 +30,28 @@ static liana_status read_variables(const char *checkpoint, liana__arena *arena, 
                                    liana__error *error)
 {
     const char *path = liana__path_join(arena, checkpoint, liana__checkpoint_variables);
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     if (!path) return liana__fail_memory(error, "the variables");
     LIANA_TRY(liana__safetensors_open(path, &file, error));
-    liana_status status = LIANA_OK;
-    for (size_t i = 0; status == LIANA_OK && i < file.contents.num_tensors; i++) {
+    for (size_t i = 0; i < file.contents.num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &file.contents.tensors[i];
-        if (!liana__starts_with(tensor->name, "callbacks/")) status = declare_tensor(tensor, set);
+        if (!liana__starts_with(tensor->name, "callbacks/")) LIANA_TRY(declare_tensor(tensor, set));
     }
-    liana__safetensors_close(&file);
-    if (status == LIANA_OK) status = liana__checkpoint_load(checkpoint, &set->values, NULL, error);
-    for (size_t i = 0; status == LIANA_OK && i < set->values.count; i++) set->states[i].initialized = true;
-    return status;
+    LIANA_TRY(liana__checkpoint_load(checkpoint, &set->values, NULL, error));
+    for (size_t i = 0; i < set->values.count; i++) set->states[i].initialized = true;
+    return LIANA_OK;
 }
 
 static liana_status show_variables(liana_estimator *own, liana__error *error)
 {
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     const char *newest;
     liana_variables_destroy(own->variables);
     own->variables = NULL;
     liana_status status = liana__estimator_newest(own, &arena, &newest, error);
     if (status == LIANA_OK) status = liana_variables_create(own->device, &own->variables);
     if (status == LIANA_OK) status = read_variables(newest, &arena, own->variables, error);
-    liana__arena_free(&arena);
+
     if (status == LIANA_OK) return status;
     liana_variables_destroy(own->variables);
     own->variables = NULL;
@@ -125,16 +124,14 @@ static liana_status write_files(export_run *own, const char *folder, liana__erro
     return liana_variables_save(own->variables, weights);
 }
 
-/* The graph is sent last: who finds it finds its variables too. */
+/* The graph is sent last: a reader that finds it finds its variables too. */
 static liana_status send_files(export_run *own, const char *url, liana__error *error)
 {
-    liana__outlet *outlet;
+    LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;
     LIANA_TRY(
         liana__outlet_open(&(liana__outlet_options){.url = url, .last = GRAPH_FILE, .fresh = true}, &outlet, error));
-    liana_status status = write_files(own, liana__outlet_folder(outlet), error);
-    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
-    liana__outlet_close(outlet);
-    return status;
+    LIANA_TRY(write_files(own, liana__outlet_folder(outlet), error));
+    return liana__outlet_flush(outlet, error);
 }
 
 static liana_status export_to(export_run *own, const char *folder, const liana_export_spec *spec, liana__error *error)

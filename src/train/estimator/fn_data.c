@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- what a dataset offers ---- */
+/* ---- the components of a dataset ---- */
 
 static bool is_named(const char *const *names, const char *name)
 {

@@ -1,15 +1,14 @@
-/* A model function as a shard builder: the objective that it has, what its shards read, and their graphs. */
+/* A model function as a shard builder: its objective, the inputs of its shards, and their graphs. */
 #include "train/estimator/function_model.h"
 
 #include "ir/device_scope.h"
-#include "ir/graph.h"
 #include "passes/autodiff.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/step_graphs.h"
 
 #include <string.h>
 
-/* ---- what the modes have in common ---- */
+/* ---- all modes ---- */
 
 static const liana__fn_built *main_mode(const liana__function_model *own)
 {
@@ -131,7 +130,7 @@ static liana_status join_variables(liana__function_model *own, size_t *count, li
     return LIANA_OK;
 }
 
-/* What a variable belongs to: "dense" of "dense/kernel". Moving averages of one owner are updated together. */
+/* The owner of a variable: "dense" of "dense/kernel". Moving averages of one owner are updated together. */
 static const char *owner_of(const liana__fn_variable *variable, liana__arena *arena)
 {
     if (variable->model) {
@@ -141,7 +140,7 @@ static const char *owner_of(const liana__fn_variable *variable, liana__arena *ar
     return slash ? liana__arena_format(arena, "%.*s", (int)(slash - variable->name), variable->name) : variable->name;
 }
 
-/* ---- what shards read ---- */
+/* ---- inputs of shards ---- */
 
 static liana_status add_input(liana__function_model *own, size_t component, int64_t num_ids, liana__error *error)
 {
@@ -185,7 +184,7 @@ static liana_status add_weight(liana__function_model *own, size_t index, liana__
     const char *owner = owner_of(variable, own->arena);
     if (!owner) return liana__fail_memory(error, "a model function");
     liana__updated_variable *weight = &own->weights[index];
-    /* What is only evaluated has penalties too: the loss is the same. */
+    /* An evaluation has penalties too: the loss is the same. */
     const bool by_model = model && !own->modes.train;
     *weight = (liana__updated_variable){.name = variable->name,
                                         .shape = variable->shape,
@@ -252,7 +251,7 @@ static void call_function(const liana__function_model *own, liana__fn_call *call
                    (long long)call->size);
 }
 
-/* Gradients of what is trained, in the order of the variables. */
+/* Gradients of the trained variables, in their order. */
 static void add_gradients(const liana__function_model *own, const liana__fn_call *call, liana__shard_sums *sums)
 {
     liana_graph *graph = call->graph;

@@ -1,4 +1,4 @@
-/* function_model.h - a model function as what a trainer trains: what its shards read, their graphs, and its
+/* function_model.h - a model function in place of a trainer's model: the inputs of its shards, their graphs, and its
  * objective. */
 #ifndef LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
 #define LIANA_TRAIN_ESTIMATOR_FUNCTION_MODEL_H
@@ -25,7 +25,7 @@ typedef struct liana__function_model {
     liana__updated_variable *weights;
     liana__objective objective;
     liana__step_sums sums; /* of a training shard, once one was built */
-    /* With an update of the model function's own (own_update.h): */
+    /* With an update of the model function's own: */
     liana__user_update update;
     liana__update_variable *update_variables;
     size_t num_update_variables;
@@ -37,5 +37,13 @@ typedef struct liana__function_model {
 liana_status liana__function_model_make(liana_context *context, const liana__fn *fn, const liana__fn_data *data,
                                         const liana__fn_modes *modes, liana__arena *arena, liana__function_model *made,
                                         liana__error *error) LIANA_MUST_USE;
+
+/* ---- own update ---- */
+
+/* Updates that a model function builds itself. */
+
+/* Lets the trainer build the update with the model function's `update`, and lists the variables that it adds. The
+ * function model is made already; its update is freed with liana__user_update_free. Errors: those of the graphs. */
+liana_status liana__own_update_make(liana__function_model *made, liana__error *error) LIANA_MUST_USE;
 
 #endif

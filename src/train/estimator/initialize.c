@@ -1,16 +1,17 @@
 /* The first values of an estimator's variables. */
 #include "base/named.h"
 #include "base/scoped.h"
-#include "formats/safetensors.h"
 #include "formats/tensorflow/tf_checkpoint.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
-#include "train/checkpoint/warm_source.h"
+#include "train/checkpoint/warm_start.h"
 #include "train/estimator/estimator.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_variables_destroy, liana_variables)
 
 /* ---- the set ---- */
 
@@ -247,10 +248,8 @@ static liana_status hand_over(const liana_variables *set, liana__variables *vari
 
 liana_status liana__estimator_initialize(liana__fn_session *own, liana__error *error)
 {
-    liana_variables *set;
+    LIANA__SCOPED_BY(liana_variables_destroy_scoped) liana_variables *set = NULL;
     LIANA_TRY(liana_variables_create(own->estimator->device, &set));
-    liana_status status = fill(own, set, error);
-    if (status == LIANA_OK) status = hand_over(set, &own->training.variables, error);
-    liana_variables_destroy(set);
-    return status;
+    LIANA_TRY(fill(own, set, error));
+    return hand_over(set, &own->training.variables, error);
 }

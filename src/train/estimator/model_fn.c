@@ -1,19 +1,19 @@
 /* Calls of a model function: features and labels by name, the models that it calls, and the spec that it returns. */
 #include "train/estimator/model_fn.h"
 
-#include "base/named.h"
+#include "base/scoped.h"
 #include "ir/device_scope.h"
 #include "ir/given.h"
-#include "ir/graph.h"
-#include "ir/shape.h"
 #include "models/preprocessing.h"
 #include "train/estimator/model_fn_internal.h"
 
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
+
 /* ---- features and labels ---- */
 
-/* What the state of liana_features is. */
+/* The state of liana_features. */
 typedef struct side {
     liana__fn_call *call;
     bool labels;
@@ -236,13 +236,12 @@ liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_
                              liana__error *error)
 {
     enum { SIZE = 2 };
-    liana_graph *graph;
-    liana_status status = liana_graph_create(context, &graph);
-    if (status != LIANA_OK) return status;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *graph = NULL;
+    LIANA_TRY(liana_graph_create(context, &graph));
     liana__fn_call call = {.fn = fn, .kind = kind, .data = data, .graph = graph, .size = SIZE, .arena = arena};
     call.positions = liana_graph_input(graph, "positions of examples", LIANA_U64, liana_shape_of(SIZE));
-    status = liana__fn_run(&call, error);
+    const liana_status status = liana__fn_run(&call, error);
     *built = call.built;
-    liana_graph_destroy(graph);
+
     return status;
 }

@@ -1,4 +1,4 @@
-/* model_fn.h - calls of a model function: what the data offer it, and what it gives. */
+/* model_fn.h - calls of a model function: its features, and its results. */
 #ifndef LIANA_TRAIN_ESTIMATOR_MODEL_FN_H
 #define LIANA_TRAIN_ESTIMATOR_MODEL_FN_H
 
@@ -8,7 +8,7 @@
 
 #include <liana/estimator.h>
 
-/* ---- what the data offer ---- */
+/* ---- features ---- */
 
 typedef struct liana__fn_component {
     liana_component data; /* as the data have it, with the shape of one example */
@@ -25,14 +25,14 @@ typedef struct liana__fn_data {
     liana_scale scale; /* of images */
 } liana__fn_data;
 
-/* ---- what a function gives ---- */
+/* ---- results of a function ---- */
 
 typedef struct liana__fn_metric {
     const char *name;
     liana__metric_choice choice; /* of a mean: that of liana__fn_mean */
     size_t num_sums;
     size_t num_values; /* liana__objective_metric.num_values */
-    bool is_mean;      /* the first sum is of what examples give */
+    bool is_mean;      /* the first sum is of values by example */
 } liana__fn_metric;
 
 typedef struct liana__fn_prediction {
@@ -77,7 +77,7 @@ typedef struct liana__fn_built {
     void (*update)(liana_update *update, void *params);
 } liana__fn_built;
 
-/* A metric that is a mean of what examples give: its sums are the sum and the number of elements. */
+/* A metric that is a mean of values by example: its sums are the sum and the number of elements. */
 extern const liana_metric_type liana__fn_mean;
 
 /* ---- calls ---- */
@@ -117,11 +117,11 @@ typedef struct liana__fn_call {
     size_t num_updates;
 } liana__fn_call;
 
-/* Calls the function and checks what it gives. Errors: those of the graph, INVALID_ARGUMENT with the function's name,
+/* Calls the function and checks its results. Errors: those of the graph, INVALID_ARGUMENT with the function's name,
  * OUT_OF_MEMORY; the graph has failed then. */
 liana_status liana__fn_run(liana__fn_call *call, liana__error *error) LIANA_MUST_USE;
 
-/* The same on a graph of its own, to see what the function gives: in *built, texts in the arena. */
+/* The same on a graph of its own, to see the results of the function: in *built, texts in the arena. */
 liana_status liana__fn_trace(liana_context *context, const liana__fn *fn, liana_mode_kind kind,
                              const liana__fn_data *data, liana__arena *arena, liana__fn_built *built,
                              liana__error *error) LIANA_MUST_USE;

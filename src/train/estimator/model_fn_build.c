@@ -1,8 +1,6 @@
-/* What a model function returns, as the sums and rows of a shard. */
+/* The results of a model function as the sums and rows of a shard. */
 #include "ir/graph.h"
 #include "train/estimator/model_fn_internal.h"
-#include "train/objective/named_objective.h"
-#include "train/objective/objective_calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +35,7 @@ static liana_tensor sum_by_example(const liana__fn_call *call, liana_tensor each
     return liana_op_reduce_sum(liana__by_example(each, call->present), LIANA_ALL_AXES, false);
 }
 
-/* A mask as f32 of the shape of what it is for: 1 where an element counts. False: the graph has failed. */
+/* A mask as f32 of the shape of the masked values: 1 where an element counts. False: the graph has failed. */
 static bool find_mask(liana__fn_call *call, liana_tensor mask, liana_tensor each, const char *what, liana_tensor *found)
 {
     const liana__node *node = mask.graph == call->graph ? liana__tensor_node(mask) : NULL;
@@ -54,7 +52,7 @@ static bool find_mask(liana__fn_call *call, liana_tensor mask, liana_tensor each
     return call->graph->status == LIANA_OK;
 }
 
-/* What counts of each element: nothing where the mask (f32) leaves it out, even if it is not finite. */
+/* The counted part of each element: nothing where the mask (f32) leaves it out, even if it is not finite. */
 static liana_tensor leave_out(liana_tensor each, liana_tensor mask)
 {
     liana_tensor zero = liana__scalar_like(each, 0);
@@ -71,8 +69,8 @@ static liana_tensor as_part(liana_tensor scalar)
 
 /* ---- the loss ---- */
 
-/* The trainer counts the elements of the whole batch before the shards are computed, and gives what the sum is to be
- * multiplied by. */
+/* The trainer counts the elements of the whole batch before the shards are computed, and gives the factor of the
+ * sum. */
 static liana_status build_masked_loss(liana__fn_call *call, liana_tensor *part)
 {
     liana_tensor mask, scale = call->scales;

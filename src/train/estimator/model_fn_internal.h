@@ -10,7 +10,7 @@ liana_status liana__fn_fail(liana__fn_call *call, liana_tensor about, const char
 /* "f32 [2, 10]", or that it is no tensor of the graph. */
 liana__shape_text liana__fn_type(const liana__fn_call *call, liana_tensor tensor);
 
-/* Loss and metrics of the spec as sums over the shard; sets loss, sums, and what `built` says of them. */
+/* Loss and metrics of the spec as sums over the shard; sets loss, sums, and their facts in `built`. */
 liana_status liana__fn_build_sums(liana__fn_call *call) LIANA_MUST_USE;
 /* Predictions of the spec, in rows; only for predictions. */
 liana_status liana__fn_build_rows(liana__fn_call *call) LIANA_MUST_USE;

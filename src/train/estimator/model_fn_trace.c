@@ -1,5 +1,5 @@
-/* What a call of a model function shows: the variables, which of them are trained, and which whole numbers are looked
- * up. */
+/* The facts that a call of a model function shows: the variables, which of them are trained, and which whole numbers
+ * are looked up. */
 #include "ir/graph.h"
 #include "program/optimizer.h"
 #include "train/estimator/model_fn_internal.h"
@@ -133,7 +133,7 @@ static int64_t last_dimension(liana_tensor tensor)
     return shape.rank ? shape.dims[shape.rank - 1] : 0;
 }
 
-/* The ops that look numbers up: *indices is what they look up, and the result is how many there are. 0: another op. */
+/* The ops that look numbers up: *indices are those numbers, and the result is the size of the table. 0: another op. */
 static int64_t count_looked_up(liana_tensor tensor, liana_tensor *indices)
 {
     const char *op = liana_tensor_info(tensor).op;

@@ -1,5 +1,5 @@
 /* An update of a model function's own. */
-#include "train/estimator/own_update.h"
+#include "train/estimator/function_model.h"
 
 #include "ir/graph.h"
 

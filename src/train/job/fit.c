@@ -3,10 +3,6 @@
 
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
-#include "train/callbacks/standard.h"
-#include "train/objective/chief_task.h"
-#include "train/objective/model_fault.h"
-#include "train/training/averaged_weights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +22,7 @@ typedef struct saving {
     void *user;
 } saving;
 
-/* The chief writes; from the others it gets what they hold: also what it did not ask for, since it failed before. All
+/* The chief writes. It gets the slices of the others, also those that it did not ask for because it failed before. All
  * fail if it fails. */
 static liana_status save_or_attend(void *user, bool is_chief, liana__error *error)
 {
@@ -84,10 +80,9 @@ static liana_status save_state(liana__fit_run *fit, liana__error *error)
 
 static liana_status save_checkpoint(liana__fit_run *fit)
 {
-    const liana__fit_options *options = fit->options;
     liana_fit_context *context = &fit->context;
     context->wants_checkpoint = false;
-    if (!options->save) return LIANA_OK;
+    if (!fit->options->save) return LIANA_OK;
     LIANA_TRY(save_state(fit, fit->error));
     context->step = fit->state->step;
     context->steps = fit->end_step;
@@ -191,9 +186,8 @@ static void begin_validation(liana_fit_context *context, const liana__totals *to
 
 static liana_status validate(liana__fit_run *fit)
 {
-    liana_fit_context *context = &fit->context;
     liana__totals_clear(&fit->validation);
-    begin_validation(context, &fit->validation, validation_steps(fit));
+    begin_validation(&fit->context, &fit->validation, validation_steps(fit));
     LIANA_TRY(liana__fit_call(fit, LIANA_ON_VALIDATION_BEGIN));
     validation progress = {
         .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
@@ -359,7 +353,7 @@ static liana_status end_updates(liana__fit_run *fit)
     return status;
 }
 
-/* Calls what may put weights of its own in place of those that training came to. */
+/* Calls the callbacks that may replace the trained weights by others. */
 static liana_status call_end(liana__fit_run *fit)
 {
     liana__training_state *state = fit->state;

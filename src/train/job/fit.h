@@ -4,7 +4,6 @@
 #define LIANA_TRAIN_FIT_H
 
 #include "data/loader/loader.h"
-#include "train/callbacks/callback.h"
 #include "train/job/job_options.h"
 
 typedef struct liana__fit_options {
@@ -46,8 +45,8 @@ typedef struct liana__fit_options {
 liana_status liana__fit(liana__training *training, const liana__fit_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Calls `save` where the checkpoints are: in the process itself, or in the chief of its cluster, while the others give what
- * they hold. All fail if it fails. */
+/* Calls `save` where the checkpoints are: in the process itself, or in the chief of its cluster. The others then give
+ * it their slices. All fail if it fails. */
 liana_status liana__fit_save(liana__training *training, liana_status (*save)(void *user, liana__error *error),
                              void *user, liana__error *error) LIANA_MUST_USE;
 
@@ -72,5 +71,30 @@ liana_status liana__evaluate_steps(liana__trainer *trainer, liana__loader *loade
  * may be NULL. `totals` is zeros at first; the caller frees it, after a failure too. */
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error) LIANA_MUST_USE;
+
+/* ---- fit plan ---- */
+
+/* How many updates and epochs a fit has: arithmetic of its data, its length and its state. */
+
+typedef struct liana__fit_plan {
+    int64_t epochs;         /* 0: not known */
+    int64_t last_iteration; /* where the fit ends; INT64_MAX: not known */
+} liana__fit_plan;
+
+/* Data are drawn anew in each epoch, those of earlier fits included: the loader's number of an epoch. */
+uint64_t liana__fit_data_epoch(const liana__training_state *state, int64_t epoch);
+
+/* The epochs that a fit has at most: those asked for, without those that stages gave up. 0: no such limit. */
+int64_t liana__fit_most_epochs(const liana__training_state *state, const liana__training_length *length);
+
+/* Where a fit ends, and the lengths of its schedule. Where epochs differ in length, the schedule's epochs are like the
+ * first one, and it ends when the fit does. A fit after others goes on where their schedule was, as if they had been
+ * one longer fit. A longer fit that goes on from a checkpoint has a schedule as if it had been as long at once. */
+liana__fit_plan liana__fit_plan_make(const liana__training_state *state, const liana__loader *loader,
+                                     const liana__training_length *length, liana_learning_rate *learning_rate);
+
+/* The lengths of the schedule of the running stage, which ends before epoch `end`. */
+void liana__fit_plan_stage(const liana__training_state *state, const liana__loader *loader, int64_t end,
+                           liana_learning_rate *learning_rate);
 
 #endif

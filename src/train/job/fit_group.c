@@ -1,5 +1,4 @@
 /* Groups of updates (steps_per_execution). */
-#include "step/optimizer_builder.h"
 #include "train/job/fit_internal.h"
 #include "train/objective/batch_components.h"
 
@@ -153,7 +152,7 @@ static void take_update(liana__fit_run *fit, const liana__group_update *update, 
     liana__fit_count_update(fit, &made, update->wait);
 }
 
-/* Counts what was done of the launched group. *bad: the first update that was not; NULL: all were. */
+/* Counts the updates of the launched group that were done. *bad: the first one that was not; NULL: all were. */
 static liana_status collect(liana__fit_run *fit, const liana__group_update **bad, const float **bad_sums, int *status)
 {
     liana__fit_group *own = &fit->group;
@@ -179,7 +178,7 @@ static liana_status collect(liana__fit_run *fit, const liana__group_update **bad
 }
 
 /* Takes the batch of an update that went bad again. Where its sums were bad nothing has changed, and it is done again
- * as the only one, which tells what is wrong. */
+ * as the only one, which finds the fault. */
 static liana_status meet_bad_update(liana__fit_run *fit, const liana__group_update *bad, const float *sums, int status)
 {
     liana__loader *loader = fit->options->training;

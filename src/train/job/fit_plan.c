@@ -1,5 +1,5 @@
 /* Counts the updates of a fit. */
-#include "train/job/fit_plan.h"
+#include "train/job/fit.h"
 
 /* Beyond this many epochs, a fit with a number of updates does not say how many epochs it has. */
 enum { MOST_COUNTED = 1000000 };

@@ -1,8 +1,7 @@
 /* Updates of workers that are not in step. */
-#include "train/job/fit_span.h"
+#include "train/job/fit_internal.h"
 
 #include "step/spans.h"
-#include "train/job/fit_plan.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/shared_loader.h"
 

@@ -108,11 +108,10 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
 {
     liana__cluster *cluster = fit->training->cluster;
     const liana__fit_options *options = fit->options;
-    const liana__training_state *state = fit->state;
     const liana__trainer *trainer = fit->training->trainer;
     LIANA_TRY(liana__batch_check(trainer, batch, options->training, fit->error));
     const float *sums;
-    const int64_t applied = liana__training_state_applied(state);
+    const int64_t applied = liana__training_state_applied(fit->state);
     liana__fit_set_rate(fit, applied);
     liana_status status =
         liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums, fit->error);
@@ -130,7 +129,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     return LIANA_OK;
 }
 
-/* After a death others have the leaves of the dead: from the step on that is to be done. */
+/* After a death others have the shards of the dead: from the step on that is to be done. */
 static liana_status follow_cluster(liana__fit_run *fit)
 {
     const liana__training_state *state = fit->state;

@@ -3,11 +3,10 @@
 
 #include "base/wall_clock.h"
 #include "distribute/cluster/cluster.h"
-#include "train/callbacks/user.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/data_state.h"
 #include "train/checkpoint/resume.h"
-#include "train/training/tile_advice.h"
+#include "train/training/tile_plan.h"
 
 #include <stdio.h>
 #include <time.h>

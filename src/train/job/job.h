@@ -1,11 +1,10 @@
 /* job.h - a job: a training that is repeated for some epochs or updates, with callbacks, stages and checkpoints. Its
- * options are one struct (job_options.h), whoever gave them; liana_fit, `liana train` and estimators are its users. */
+ * options are one struct (job_options.h) for all its users: liana_fit, `liana train` and estimators. */
 #ifndef LIANA_TRAIN_JOB_H
 #define LIANA_TRAIN_JOB_H
 
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/job/fit.h"
-#include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
 
 #include <liana/callback.h>
@@ -40,8 +39,8 @@ liana_status liana__job_check_stop(const liana__job *job, liana__error *error) L
 liana_status liana__job_read_stages(const liana__job_options *options, const liana__job_door *door,
                                     const liana_context *context, liana__arena *arena, liana__training_stages *stages,
                                     liana__error *error) LIANA_MUST_USE;
-/* The model trains what the first stage says, until liana__training_stages_restore; options->epochs are those of all
- * stages. Without stages: nothing. */
+/* The model trains the layers of the first stage, until liana__training_stages_restore; options->epochs are those of
+ * all stages. Without stages: nothing. */
 liana_status liana__job_begin_stages(liana__job *job, liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* ---- compiling ---- */
@@ -50,8 +49,8 @@ liana_status liana__job_begin_stages(liana__job *job, liana_model *model, liana_
  * one. */
 bool liana__job_keeps_precision(liana__job_options *options, const char *recorded, liana_precision *before);
 
-/* Opens a training with what the options say; the rest of `wanted` is set. `match`: which components of the data are
- * the model's inputs; NULL: `wanted` says how they arrive. Errors: those of liana__training_open. */
+/* Opens a training with these options; the rest of `wanted` is set. `match`: which components of the data are the
+ * model's inputs; NULL: `wanted` says how they arrive. Errors: those of liana__training_open. */
 liana_status liana__job_compile(const liana__job_options *options, const liana__data_match *match,
                                 liana__training_options *wanted, liana__arena *arena, liana__training *training,
                                 liana__error *error) LIANA_MUST_USE;
@@ -69,16 +68,16 @@ typedef struct liana__job_watch {
     const char *numbers_folder;              /* for bundles; NULL: none are written */
 } liana__job_watch;
 
-/* Trains with what the options say; the rest of `wanted` is set. The callbacks that every job has are added behind the
- * others: what these ask for at an event is then seen by progress and by checkpoints of the same event. The writer is
- * closed. Errors: those of liana__fit, and of writing checkpoints. */
+/* Trains with these options; the rest of `wanted` is set. The callbacks that every job has are added behind the others:
+ * progress and checkpoints of an event then see the requests that the others make at this event. The writer is closed.
+ * Errors: those of liana__fit, and of writing checkpoints. */
 liana_status liana__job_fit(liana__job *job, const liana__job_watch *watch, liana__fit_options *wanted,
                             liana__error *error) LIANA_MUST_USE;
 
 /* ---- checkpoints ---- */
 
-/* What checkpoints record of the data, before one is loaded; and their contents, as far as they are not known, after
- * that. */
+/* Checkpoints record the data: their facts before one is loaded; and their contents, as far as they are not known,
+ * after that. */
 liana_status liana__job_note_data(liana__job *job, const liana__source *source, liana__error *error) LIANA_MUST_USE;
 void liana__job_note_contents(const liana__job *job);
 /* Goes on from the checkpoint `from` (liana__checkpoint_find), or from the newest one that is whole, `newer` among them

@@ -8,9 +8,6 @@
 #include "distribute/strategies/strategies.h"
 #include "formats/yaml.h"
 #include "program/optimizer_text.h"
-#include "step/precision.h"
-#include "step/step.h"
-#include "train/objective/recompute.h"
 
 #include <math.h>
 #include <stdio.h>

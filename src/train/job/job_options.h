@@ -1,17 +1,14 @@
 /* job_options.h - the options of a job: a training with its length, its validation, its callbacks and its checkpoints.
  *
- * There is one struct and one table (options.def), whoever fills it in: a configuration reads it with
- * liana__fields_read, programs give one of the public structs of a door. Defaults, bounds, checks, comparisons between
- * processes, the key of what is compiled, and what a run may change when it goes on follow from the table. */
+ * There is one struct and one table (options.def) for all doors: a configuration reads it with liana__fields_read,
+ * programs give one of the public structs of a door. Defaults, bounds, checks, comparisons between processes, the key
+ * of compiled trainings, and the changes that a run may make when it goes on follow from the table. */
 #ifndef LIANA_TRAIN_JOB_OPTIONS_H
 #define LIANA_TRAIN_JOB_OPTIONS_H
 
-#include "base/field.h"
 #include "distribute/strategy.h"
 #include "optimizers/optimizer.h"
-#include "step/agreement.h"
 #include "train/callbacks/standard.h"
-#include "train/objective/named_objective.h"
 
 #include <liana/estimator.h>
 
@@ -89,12 +86,12 @@ typedef struct liana__job_door {
 extern const liana__job_door liana__job_fit_door, liana__job_evaluate_door;
 
 /* Fills in the options from the struct of a program's door; 0 and NULL are the defaults (liana__job_defaults; NULL:
- * made anew). Texts are borrowed. Errors: INVALID_ARGUMENT with the option, its value and what is expected. */
+ * made anew). Texts are borrowed. Errors: INVALID_ARGUMENT with the option, its value and the expected one. */
 liana_status liana__job_take(const liana__job_door *door, const void *given, const liana__job_options *defaults,
                              liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
 /* The options that programs begin with; values in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__job_defaults(liana__arena *arena, liana__job_options *options, liana__error *error) LIANA_MUST_USE;
-/* Checks what the options say together. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
+/* Checks the options against each other. Errors: INVALID_ARGUMENT; of a configuration INVALID_CONFIG with the place. */
 liana_status liana__job_check(const liana__job_options *options, const liana__job_door *door, liana__error *error)
     LIANA_MUST_USE;
 /* Fails with "NAME is FOUND, expected ..."; of a configuration with "file:line:column: NAME: found FOUND, expected

@@ -1,10 +1,10 @@
-/* Finds what looks like a mistake and says it once. */
+/* Finds probable mistakes and says each once. */
 #include "train/job/warnings.h"
 
 #include "base/format.h"
 #include "base/scoped.h"
 #include "layers/model.h"
-#include "train/job/fit_plan.h"
+#include "train/job/fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ void liana__warn_of_warmup(const liana__warnings *own, const liana__loader *load
 
 /* ---- batch normalisation ---- */
 
-/* More than this share of the initial values in a moving average spoils what is computed with it. */
+/* More than this share of the initial values in a moving average spoils the results computed with it. */
 static const double GREATEST_SHARE = 0.1;
 
 static liana_status is_initial(const liana__warnings *own, size_t weight, bool *initial, liana__error *error)

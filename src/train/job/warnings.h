@@ -1,8 +1,7 @@
-/* warnings.h - what looks like a mistake while a model trains: said in a line each, and once. */
+/* warnings.h - probable mistakes while a model trains: said in a line each, and once. */
 #ifndef LIANA_TRAIN_WARNINGS_H
 #define LIANA_TRAIN_WARNINGS_H
 
-#include "base/text.h"
 #include "data/loader/loader.h"
 #include "train/training/training.h"
 
@@ -18,7 +17,7 @@ typedef struct liana__warnings {
     bool *seen;         /* by class: there are examples of it; NULL: nobody looks */
     bool knows_classes; /* which was known before the first step; else those of the first epoch */
     /* Batch normalisation. */
-    double new_averages_momentum; /* the greatest of those whose averages began anew; 0: there is none */
+    double new_averages_momentum; /* the greatest of those whose averages began anew; 0: missing */
     bool told_of_averages;
 } liana__warnings;
 

@@ -1,12 +1,10 @@
 /* Compiles a model for fit, evaluate and predict, and keeps the results. */
 #include "train/model/compiled.h"
 
-#include "base/text.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/model_values.h"
+#include "train/checkpoint/weights.h"
 #include "train/job/job.h"
 #include "train/model/model_objective.h"
-#include "train/training/averaged_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +68,7 @@ static void describe_match(const liana__compile_request *request, liana__text *t
 {
     const liana__data_match *match = request->match;
     liana__text_add(text, "\n%d %d %d", request->predicts, match && match->has_image, match && match->weight);
-    /* Losses that take classes and values look at what the data have. */
+    /* Losses that take classes and values look at the targets of the data. */
     for (size_t i = 0; match && i < LIANA__MAX_OUTPUTS; i++) {
         const liana_component *target = &match->targets[i];
         bool values = target->name && (target->dtype == LIANA_F32 || target->shape.rank > 0);

@@ -1,11 +1,10 @@
-/* compiled.h - what fit, evaluate and predict compiled of a model, which keeps it: the next call that asks for the same
- * compiles nothing, and a fit goes on where the last one ended. */
+/* compiled.h - the compiled programs of fit, evaluate and predict, which the model keeps: the next call that asks for
+ * the same compiles nothing, and a fit goes on where the last one ended. */
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
 #include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
-#include "train/training/training.h"
 
 #include <liana/train.h>
 
@@ -26,7 +25,7 @@ typedef struct liana__compile_request {
 /* The defaults of jobs, which the model keeps. Errors: OUT_OF_MEMORY. */
 liana_status liana__compiled_defaults(liana_model *model, const liana__job_options **defaults, liana__error *error)
     LIANA_MUST_USE;
-/* The training for a request: the kept one if the request, the model's layers and what of them trains are the same,
+/* The training for a request: the kept one if the request, the model's layers and its trainable weights are the same,
  * else a new one in its place. Its variables have the model's weights. Borrowed until the model is compiled again.
  * Errors: those of names and options (INVALID_CONFIG), and of compiling. */
 liana_status liana__compiled_get(const liana__compile_request *request, liana__training **training, liana__error *error)
@@ -37,11 +36,11 @@ liana_status liana__compiled_take_weights(liana_model *model, const liana__train
     LIANA_MUST_USE;
 /* Totals as the public interface gives them. */
 liana_results liana__results_of(const liana__totals *totals);
-/* Sets aside what the model has compiled, so that a trial leaves it as it is; then frees what the trial compiled, and
- * puts the other back. */
+/* Sets the programs of the model aside, so that a trial leaves them as they are. Then frees the programs of the trial,
+ * and puts the others back. */
 void *liana__compiled_set_aside(liana_model *model);
 void liana__compiled_put_back(liana_model *model, void *aside);
-/* Forgets what fits compiled: after a failed one, whose variables are not the model's weights. */
+/* Forgets the programs of fits: after a failed one, whose variables are not the model's weights. */
 void liana__compiled_forget(liana_model *model);
 
 #endif

@@ -1,10 +1,9 @@
 /* Compares the fits and evaluations of the processes of a cluster. Paths, callbacks that are told something, and limits
  * of memory may differ. */
-#include "train/model/fit_agreement.h"
+#include "train/model/model_fit.h"
 
 #include "base/scoped.h"
-#include "train/checkpoint/data_agreement.h"
-#include "train/training/training_agreement.h"
+#include "train/checkpoint/data_state.h"
 
 /* Which component of the data is which input or output; the first one without a component ends them. */
 static void add_bindings(const char *kind, const liana_binding *bindings, liana__facts *facts)

@@ -1,6 +1,7 @@
 /* liana_layer_adapt: a Normalization gets the mean and variance of a dataset. */
 #include "train/model/model_adapt.h"
 
+#include "base/scoped.h"
 #include "ir/shape.h"
 
 #include <liana/dataset.h>
@@ -176,12 +177,10 @@ static liana_status adapt_layer(liana_layer layer, const liana_dataset *dataset,
     LIANA_TRY(count_channels(model, index, &channels, error));
     LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
     LIANA_TRY(check_component(dataset, component, channels, error));
-    liana__moments moments;
+    LIANA__SCOPED(liana__moments) moments = {0};
     LIANA_TRY(liana__moments_create(channels, &moments, error));
-    liana_status status = add_dataset(model->context, &moments, dataset, component);
-    if (status == LIANA_OK) status = liana__model_adapt(model, index, &moments, error);
-    liana__moments_free(&moments);
-    return status;
+    LIANA_TRY(add_dataset(model->context, &moments, dataset, component));
+    return liana__model_adapt(model, index, &moments, error);
 }
 
 liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset, const char *component)

@@ -1,6 +1,6 @@
 /* A model's weights as arrays, by name. */
 #include "ir/shape.h"
-#include "train/checkpoint/model_values.h"
+#include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
 #include <string.h>

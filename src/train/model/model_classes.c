@@ -1,5 +1,5 @@
 /* Compares the classes of data with those of a model. */
-#include "train/model/model_classes.h"
+#include "train/model/model_data.h"
 
 #include "data/dataset/dataset_source.h"
 #include "data/source/class_list.h"

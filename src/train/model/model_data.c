@@ -5,10 +5,8 @@
 #include "formats/yaml.h"
 #include "ir/shape.h"
 #include "models/preprocessing.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 #include "train/objective/shared_loader.h"
-#include "train/training/training.h"
 
 #include <string.h>
 
@@ -199,12 +197,8 @@ static liana_status start_loader(liana__model_data *own, const liana_dataset *da
     if (match->has_image) LIANA_TRY(find_image(own, data, &options.image, error));
     LIANA_TRY(liana__batch_plan_make(trainer, match, &opened->plan, &options, error));
     liana__share_loader(trainer, &own->workers, &options);
-    const liana__augment *augment = fit ? own->augment : NULL;
-    if (augment) options.augmenter = &own->augmenter;
-    if (augment && liana__augment_mixes(augment)) {
-        own->mixer = liana__augment_mixer(augment, liana__trainer_microbatch(trainer));
-        options.mixer = &own->mixer;
-    }
+    options.augment = fit ? own->augment : NULL;
+    options.microbatch = liana__trainer_microbatch(trainer);
     return liana__loader_create(opened->source, &options, &opened->loader, error);
 }
 
@@ -223,9 +217,7 @@ static liana_status find_augmentation(liana__model_data *own, const char *text, 
                            liana__model_input(own->model, 0).name, liana__shape_print(&input).text);
     }
     LIANA_TRY(liana__yaml_parse(text, strlen(text), "augment", &own->arena, &list, error));
-    LIANA_TRY(liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error));
-    own->augmenter = liana__augmenter_of(own->augment);
-    return LIANA_OK;
+    return liana__augment_create(own->model->context, list, "augment", &shape, &own->augment, error);
 }
 
 /* Divides the training data, before they are read. */

@@ -1,5 +1,5 @@
-/* model_data.h - datasets as what a model reads: which components it takes, how images become its input, and how one
- * dataset is divided into training and validation data. For fit, evaluate and predict.
+/* model_data.h - datasets as inputs of a model: the components that it takes, the way from images to its input, and the
+ * division of one dataset into training and validation data. For fit, evaluate and predict.
  *
  * The order of calls: set `model`, sizes, `seed` and `bytes`; find_preprocessing; open_fit or open_measured, which
  * finds `match`; compile the model for it; start_fit or start_measured, which makes the loaders; close. */
@@ -7,8 +7,9 @@
 #define LIANA_TRAIN_MODEL_DATA_H
 
 #include "data/augment/augment.h"
-#include "data/loader/loader.h"
-#include "step/worker_share.h"
+#include "data/dataset/dataset.h"
+#include "layers/model.h"
+#include "step/shard_list.h"
 #include "train/objective/batch_components.h"
 
 #include <liana/train.h>
@@ -37,12 +38,10 @@ typedef struct liana__model_data {
     bool skips_bad_records;
     liana__bad_records bad_records;
     liana__data_part fitted, measured;
-    liana__data_part examples; /* the training data once more, each example once; shares the source of `fitted` */
-    liana__data_match match;   /* of the data that it is fitted to, or that are measured */
-    liana__source *whole;      /* the data that these two are parts of; NULL: they are not divided */
-    liana__augment *augment;   /* NULL: none */
-    liana__augmenter augmenter;
-    liana__mixer mixer;
+    liana__data_part examples;    /* the training data once more, each example once; shares the source of `fitted` */
+    liana__data_match match;      /* of the data that it is fitted to, or that are measured */
+    liana__source *whole;         /* the data that these two are parts of; NULL: they are not divided */
+    liana__augment *augment;      /* NULL: none */
     liana__input_workers workers; /* count 0: this process is alone */
 } liana__model_data;
 
@@ -53,7 +52,7 @@ size_t liana__model_data_bytes(int64_t mebibytes);
  * measure are opened with another scale. */
 liana_status liana__model_data_find_preprocessing(liana__model_data *own, const liana_dataset *data, bool training,
                                                   liana__error *error) LIANA_MUST_USE;
-/* After a fit the model knows what it was trained on. Of data that do not say what their classes are, or have another
+/* After a fit the model knows the facts of its training data. Of data that do not name their classes, or have another
  * number of them, it learns none. */
 liana_status liana__model_data_learn(const liana__model_data *own, const liana_dataset *data, int64_t num_classes,
                                      liana__error *error) LIANA_MUST_USE;
@@ -80,5 +79,21 @@ liana_status liana__model_data_start_measured(liana__model_data *own, const lian
                                               const liana__trainer *trainer, liana__error *error) LIANA_MUST_USE;
 
 void liana__model_data_close(liana__model_data *own);
+
+/* ---- model classes ---- */
+
+/* Checks that labelled data use the same class numbers as a model, or as other data. A model's classes are in its
+ * preprocessing. */
+
+/* Whether data name their classes, and the classes' names; none if they are numbers. */
+bool liana__classes_of(const liana_dataset *dataset, liana__strings *names);
+
+/* Checks that validation data use the same class numbers as the training data, as far as both say it. INVALID_ARGUMENT
+ * shows both. */
+liana_status liana__classes_check_validation(const liana_dataset *training, const liana_dataset *validation,
+                                             liana__error *error) LIANA_MUST_USE;
+/* The same for data that a model is fitted to or evaluated on. */
+liana_status liana__classes_check_model(const liana_model *model, const liana_dataset *dataset, liana__error *error)
+    LIANA_MUST_USE;
 
 #endif

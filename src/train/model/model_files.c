@@ -1,21 +1,16 @@
 /* A model in a folder, and weights from files. */
-#include "base/file.h"
 #include "base/scoped.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
-#include "remote/outlet.h"
-#include "step/precision.h"
-#include "train/checkpoint/checkpoint.h"
-#include "train/checkpoint/folder_name.h"
-#include "train/checkpoint/model_values.h"
 #include "train/checkpoint/remote_checkpoints.h"
+#include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_preprocessing.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__outlet_close, liana__outlet)
 
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
@@ -62,13 +57,11 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
 /* model.json comes last: a folder without it is not read. */
 static liana_status send_model(liana_model *model, const char *url, liana__arena *arena, liana__error *error)
 {
-    liana__outlet *outlet;
+    LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;
     LIANA_TRY(
         liana__outlet_open(&(liana__outlet_options){.url = url, .last = ARCHITECTURE, .fresh = true}, &outlet, error));
-    liana_status status = save(model, liana__outlet_folder(outlet), arena, error);
-    if (status == LIANA_OK) status = liana__outlet_flush(outlet, error);
-    liana__outlet_close(outlet);
-    return status;
+    LIANA_TRY(save(model, liana__outlet_folder(outlet), arena, error));
+    return liana__outlet_flush(outlet, error);
 }
 
 static liana_status save_model(liana_model *model, const char *folder)

@@ -1,6 +1,5 @@
 /* liana_find_learning_rate. */
 #include "base/context.h"
-#include "train/model/compiled.h"
 #include "train/model/model_fit.h"
 #include "train/training/rate_finder.h"
 

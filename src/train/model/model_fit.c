@@ -3,19 +3,12 @@
 #include "base/scoped.h"
 #include "data/dataset/dataset_source.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/belongs.h"
 #include "train/checkpoint/folder_hold.h"
-#include "train/checkpoint/folder_name.h"
 #include "train/checkpoint/remote_checkpoints.h"
-#include "train/checkpoint/shared_checkpoint.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/model/compiled.h"
-#include "train/model/epoch_values.h"
-#include "train/model/fit_agreement.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_data.h"
-#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <string.h>
@@ -278,7 +271,7 @@ static liana_status open_fit(session *own, const liana_fit_options *options, lia
     return compile_fit(own, options, error);
 }
 
-/* The model trains again what it says itself, so that the next fit compiles it again. */
+/* Restores the model's own settings after stages, so that the next fit compiles it anew. */
 static void end_stages(session *own, liana_status status)
 {
     bool kept = status == LIANA_OK || status == LIANA_CANCELLED;
@@ -353,20 +346,20 @@ static liana_status take_apart(const liana_fit_options *options, taken_apart *ow
 {
     *own = (taken_apart){.options = *options};
     liana_fit_options *made = &own->options;
-    liana_status status = take_data_apart(options->training, "training", &made->batch_size, options, &own->training);
-    if (status == LIANA_OK) {
-        status =
-            take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation);
-    }
+    LIANA_TRY(take_data_apart(options->training, "training", &made->batch_size, options, &own->training));
+    LIANA_TRY(
+        take_data_apart(options->validation, "validation", &made->validation_batch_size, options, &own->validation));
     if (own->training) made->training = own->training;
     if (own->validation) made->validation = own->validation;
-    if (status != LIANA_OK) close_apart(own);
-    return status;
+    return LIANA_OK;
 }
 
-static liana_status try_fit(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                            liana__error *error)
+liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
+                              liana__error *error)
 {
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     session own;
     liana_status status = begin_session(&own, model, options, error);
     void *aside = liana__compiled_set_aside(model);
@@ -379,18 +372,11 @@ static liana_status try_fit(liana_model *model, const liana_fit_options *options
     return status;
 }
 
-liana_status liana__fit_trial(liana_model *model, const liana_fit_options *options, liana__trial run, void *user,
-                              liana__error *error)
+static liana_status fit_model(liana_model *model, const liana_fit_options *options)
 {
-    taken_apart own;
-    LIANA_TRY(take_apart(options, &own));
-    liana_status status = try_fit(model, &own.options, run, user, error);
-    close_apart(&own);
-    return status;
-}
-
-static liana_status fit_examples(liana_model *model, const liana_fit_options *options)
-{
+    LIANA__SCOPED_BY(close_apart) taken_apart apart = {0};
+    LIANA_TRY(take_apart(options, &apart));
+    options = &apart.options;
     liana__error *error = &model->context->error;
     session own;
     liana_status status = begin_session(&own, model, options, error);
@@ -402,15 +388,6 @@ static liana_status fit_examples(liana_model *model, const liana_fit_options *op
     }
     if (own.job.stages.count) end_stages(&own, status);
     close_session(&own);
-    return status;
-}
-
-static liana_status fit_model(liana_model *model, const liana_fit_options *options)
-{
-    taken_apart own;
-    LIANA_TRY(take_apart(options, &own));
-    liana_status status = fit_examples(model, &own.options);
-    close_apart(&own);
     return status;
 }
 

@@ -66,13 +66,12 @@ static liana_status resize(const liana_model *model, const liana_shape *shape, c
                                            .antialias = model->preprocessing.antialias,
                                            .fractions = !rounds};
     const size_t count = (size_t)(shape->dims[1] * shape->dims[2] * shape->dims[3]);
-    uint8_t *bytes = rounds ? malloc(count) : NULL;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = rounds ? malloc(count) : NULL;
     if (rounds && !bytes) return liana__fail_memory(error, "an image");
     LIANA__SCOPED(liana__decoder) decoder = {0};
-    liana_status status = liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error);
-    for (size_t i = 0; rounds && status == LIANA_OK && i < count; i++) input[i] = (float)bytes[i];
-    free(bytes);
-    return status;
+    LIANA_TRY(liana__decode_record(&decoder, &options, record, NULL, rounds ? (void *)bytes : input, error));
+    for (size_t i = 0; rounds && i < count; i++) input[i] = (float)bytes[i];
+    return LIANA_OK;
 }
 
 static liana_status prepare(const liana_model *model, const liana_pixels *image, float *input, liana__error *error)

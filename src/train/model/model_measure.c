@@ -2,17 +2,15 @@
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "train/job/fit.h"
-#include "train/model/epoch_values.h"
-#include "train/model/fit_agreement.h"
-#include "train/model/model_classes.h"
-#include "train/model/model_data.h"
+#include "train/model/model_fit.h"
 #include "train/model/model_objective.h"
-#include "train/training/training_agreement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Tells the caller what the metrics with several numbers are. */
+LIANA__SCOPED_POINTER(liana_dataset_close, liana_dataset)
+
+/* Tells the caller the values of metrics with several numbers. */
 static liana_status tell_values(const liana_evaluate_options *options, const liana__totals *totals, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
@@ -67,10 +65,10 @@ static liana_status prepare(const measurement *own, liana__model_data *data, lia
 /* Runs over the data once; if outputs are wanted, to predict. */
 static liana_status measure(const measurement *own, liana_results *results, liana__error *error)
 {
-    const liana__compile_request *request = own->request;
-    liana_model *model = request->model;
+    liana_model *model = own->request->model;
     if (!own->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no data were given");
     LIANA_TRY(liana__model_check(model, error));
+    LIANA__SCOPED_BY(liana__model_data_close)
     liana__model_data data = {.model = model,
                               .batch_size = own->job->batch_size,
                               .evaluation_batch_size = own->job->batch_size,
@@ -79,15 +77,11 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     liana__cluster *cluster = NULL;
     LIANA__SCOPED(liana__totals) totals = {0};
     LIANA_TRY(liana__strategy_cluster(model->context, &own->job->own_strategy, &cluster, error));
-    liana_status status = prepare(own, &data, cluster, &training, error);
-    if (status == LIANA_OK) {
-        status = liana__evaluate(training->trainer, data.measured.loader, own->job->validation_steps, &totals,
-                                 own->on_outputs, own->user, error);
-    }
-    if (status == LIANA_OK && results) *results = liana__results_of(&totals);
-    if (status == LIANA_OK && !own->on_outputs) status = tell_values(own->options, &totals, error);
-    liana__model_data_close(&data);
-    return status;
+    LIANA_TRY(prepare(own, &data, cluster, &training, error));
+    LIANA_TRY(liana__evaluate(training->trainer, data.measured.loader, own->job->validation_steps, &totals,
+                              own->on_outputs, own->user, error));
+    if (results) *results = liana__results_of(&totals);
+    return !own->on_outputs ? tell_values(own->options, &totals, error) : LIANA_OK;
 }
 
 /* Of single examples of a dataset that is perhaps batched; its batch size counts, if none is asked for. */
@@ -95,29 +89,24 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
 {
     const liana_dataset *given = own->data;
     const liana_evaluate_options *options = own->options;
-    liana_model *model = own->request->model;
     liana__job_options job;
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana_dataset *examples = NULL;
+    LIANA__SCOPED_BY(liana_dataset_close_scoped) liana_dataset *examples = NULL;
     int64_t found = 0;
-    liana_status status = liana__job_take(&liana__job_evaluate_door, options, NULL, &arena, &job, error);
-    if (status == LIANA_OK) {
-        liana__dataset_examples(given, &examples, &found);
-        if (!examples) status = given->context->error.status;
-    }
+    LIANA_TRY(liana__job_take(&liana__job_evaluate_door, options, NULL, &arena, &job, error));
+    liana__dataset_examples(given, &examples, &found);
+    if (!examples) return given->context->error.status;
     own->data = examples;
     own->job = &job;
     own->request->job = &job;
-    if (status == LIANA_OK && found) {
+    if (found) {
         if (!options->batch_size) job.batch_size = found;
         liana__log(given->context, LIANA__LOG_DATA,
                    "the data come in batches of %lld: they are taken apart, and batches of %lld are made",
                    (long long)found, (long long)job.batch_size);
     }
-    if (status == LIANA_OK && !own->on_outputs) status = liana__classes_check_model(model, examples, error);
-    if (status == LIANA_OK) status = measure(own, results, error);
-    liana_dataset_close(examples);
-    return status;
+    if (!own->on_outputs) LIANA_TRY(liana__classes_check_model(own->request->model, examples, error));
+    return measure(own, results, error);
 }
 
 static liana_status evaluate_model(liana_model *model, const liana_dataset *dataset,

@@ -1,4 +1,4 @@
-/* Keeps, writes and reads what a model was trained for. */
+/* Keeps, writes and reads the losses and metrics that a model was trained with. */
 #include "train/model/model_objective.h"
 
 #include "base/scoped.h"
@@ -47,7 +47,7 @@ static void recall(const liana_model *model, liana__objective_request *request)
 bool liana__model_has_no_loss(const liana_model *model)
 {
     const bool gives_classes =
-        liana__model_num_outputs(model) == 1 && liana__model_check_probabilities(model, NULL) == LIANA_OK;
+        liana__model_num_outputs(model) == 1 && liana__model_check_probabilities(model, 0, NULL) == LIANA_OK;
     return !model->objective && !gives_classes;
 }
 

@@ -1,16 +1,17 @@
-/* model_objective.h - what a model was trained for: losses and metrics, which evaluations use unless told otherwise,
- * and of which predictions know whether the model gives logits. */
+/* model_objective.h - the losses and metrics that a model was trained with, which evaluations use unless told
+ * otherwise, and of which predictions know whether the model gives logits. */
 #ifndef LIANA_TRAIN_MODEL_OBJECTIVE_H
 #define LIANA_TRAIN_MODEL_OBJECTIVE_H
 
+#include "layers/model.h"
 #include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
 
-/* Keeps copies of the values of a request. Errors: OUT_OF_MEMORY; the model then knows what it knew. */
+/* Keeps copies of the values of a request. Errors: OUT_OF_MEMORY; the model then stays as it was. */
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
                                          liana__error *error) LIANA_MUST_USE;
 
-/* What a job minimises and measures: as its options name it; where nothing is trained, else as the model was trained.
+/* The losses and metrics of a job: as its options name them; where nothing is trained, else as the model was trained.
  * The request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with
  * several outputs that nothing is known of, none is compared. Everything is in the arena. Errors: those of
  * liana__objective_create. */
@@ -18,8 +19,8 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
                                          liana__arena *arena, liana__objective_request *request,
                                          const liana__objective **objective, liana__error *error) LIANA_MUST_USE;
 
-/* Whether nobody knows what the model's outputs are compared with: it was not trained, and gives no probabilities of
- * classes, for which there is a usual loss. Then it predicts without one. */
+/* Whether no loss is known for the model: it was not trained, and gives no probabilities of classes, for which there is
+ * a usual loss. Then it predicts without one. */
 bool liana__model_has_no_loss(const liana_model *model);
 
 /* The key of this line in the metadata of a weight file. */
@@ -29,5 +30,31 @@ const char *liana__model_objective_text(const liana_model *model, liana__arena *
 /* Sets it from that line, parsed. Errors: OUT_OF_MEMORY. */
 liana_status liana__model_objective_read(liana_model *model, const liana__value *map, liana__arena *arena,
                                          liana__error *error) LIANA_MUST_USE;
+
+/* ---- model preprocessing ---- */
+
+/* A model's knowledge of its images and classes: learning, writing and reading it. */
+
+/* As one line of JSON, for the metadata of a weight file; "": nothing is known; NULL: out of memory. In the arena. */
+const char *liana__preprocessing_text(const liana_model *model, liana__arena *arena);
+
+/* The key of that line in the metadata of a weight file; and setting it, and the model's losses and metrics
+ * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */
+extern const char *const liana__preprocessing_key;
+liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Sets it from the config.yaml of a run folder, if there is one. Errors: those of reading it. */
+liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error) LIANA_MUST_USE;
+
+/* Loads the plugins that the config.yaml of a run folder names, if the model's context allows that. Errors: those of
+ * reading and loading them. */
+liana_status liana__preprocessing_load_plugins(liana_model *model, const char *folder, liana__error *error)
+    LIANA_MUST_USE;
+
+/* liana_model_set_preprocessing with another error than the context's. `knows_classes`: classes without names are
+ * numbers. */
+liana_status liana__preprocessing_set(liana_model *model, const liana_preprocessing *preprocessing, bool knows_classes,
+                                      liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -1,7 +1,6 @@
-/* Learns, writes and reads what a model knows of its images and classes. */
-#include "train/model/model_preprocessing.h"
+/* Learns, writes and reads a model's knowledge of its images and classes. */
+#include "train/model/model_objective.h"
 
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "data/source/class_list.h"
@@ -9,7 +8,6 @@
 #include "formats/safetensors.h"
 #include "models/preprocessing.h"
 #include "train/config/config.h"
-#include "train/model/model_objective.h"
 
 #include <string.h>
 
@@ -167,14 +165,10 @@ const char *const liana__preprocessing_key = "preprocessing";
 
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
 {
-    liana__safetensors file;
+    LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    liana_status status = read_line(model, &file, liana__preprocessing_key, weights, read_map, error);
-    if (status == LIANA_OK) {
-        status = read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
-    }
-    liana__safetensors_close(&file);
-    return status;
+    LIANA_TRY(read_line(model, &file, liana__preprocessing_key, weights, read_map, error));
+    return read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
 }
 
 /* ---- in a run folder ---- */

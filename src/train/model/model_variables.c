@@ -1,5 +1,4 @@
 /* A model's weights as variables of a set, and back. */
-#include "base/context.h"
 #include "ir/shape.h"
 #include "layers/model.h"
 #include "program/variables.h"

@@ -6,13 +6,9 @@
 #include "step/spans.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/resume.h"
-#include "train/checkpoint/shared_checkpoint.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/model_objective.h"
-#include "train/model/model_preprocessing.h"
-#include "train/training/averaged_weights.h"
-#include "train/training/training_agreement.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -175,6 +171,11 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
     return LIANA_OK;
 }
 
+static void arrays_batch_free(arrays_batch *made)
+{
+    free(made->positions);
+}
+
 /* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
  * those of the first epoch of a fit in the same order. */
 static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
@@ -182,7 +183,6 @@ static liana_status make_batch(const liana_model *model, const liana_array *arra
 {
     const liana__data_names names = {.weight = weight};
     liana_component components[LIANA_MAX_COMPONENTS];
-    *made = (arrays_batch){0};
     LIANA_TRY(list_components(arrays, num_arrays, components, error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
@@ -328,7 +328,7 @@ static liana_status train_apart(liana__training *training, const liana__batch *b
 
 /* ---- checkpoints ---- */
 
-/* Who saves, and with which options. */
+/* The saver, and its options. */
 typedef struct saver {
     const liana__training *training;
     const liana_fit_options *options;
@@ -343,7 +343,7 @@ static liana_status save(void *user, liana__error *error)
     return liana__checkpoint_save(folder, &own->training->variables, &own->training->state, own->keep, error);
 }
 
-/* After so many updates, or after each. */
+/* After a number of updates, or after each. */
 static liana_status save_if_due(liana__training *training, const liana_fit_options *options,
                                 const liana__job_options *job, liana__error *error)
 {
@@ -353,7 +353,7 @@ static liana_status save_if_due(liana__training *training, const liana_fit_optio
     return liana__fit_save(training, save, &own, error);
 }
 
-/* The first update of what was compiled goes on from the newest checkpoint. */
+/* The first update of new programs goes on from the newest checkpoint. */
 static liana_status resume(liana__training *training, const liana_fit_options *options, liana__arena *arena,
                            liana__error *error)
 {
@@ -416,27 +416,23 @@ static liana_status compile_and_train(liana__compile_request *request, const lia
                                       const liana_array *arrays, size_t num_arrays, liana__arena *arena,
                                       liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     liana_model *model = request->model;
     liana__training *training = NULL;
     const uint64_t batch_size = (uint64_t)request->job->batch_size;
     LIANA_TRY(make_batch(model, arrays, num_arrays, options->example_weight, true, &made, error));
     request->match = &made.match;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) status = resume(training, options, arena, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) {
-        uint64_t first = (uint64_t)training->state.iteration * batch_size;
-        made.batch.first_position = first;
-        for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
-        status = train(model, training, options, &made.batch, results, error);
-        if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
-        if (status != LIANA_OK) liana__compiled_forget(model);
-    }
-    free(made.positions);
+
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(resume(training, options, arena, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    const uint64_t first = (uint64_t)training->state.iteration * batch_size;
+    made.batch.first_position = first;
+    for (int64_t i = 0; i < made.batch.count; i++) made.positions[i] += first;
+    liana_status status = train(model, training, options, &made.batch, results, error);
+    if (status == LIANA_OK) status = save_if_due(training, options, request->job, error);
+    if (status != LIANA_OK) liana__compiled_forget(model);
     return status;
 }
 
@@ -453,7 +449,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     LIANA_TRY(check_options(options, error));
     LIANA_TRY(check_size(options->batch_size, count, error));
     LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
-    liana_status status = liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error);
+    LIANA_TRY(liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error));
     if (!options->batch_size) job.batch_size = count;
     job.validation_batch_size = job.batch_size;
     job.steps_per_execution = 1;
@@ -462,8 +458,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
                                       .scale = scale_of(model),
                                       .data_memory = options->data_memory,
                                       .notes = {options->on_note, options->user}};
-    if (status == LIANA_OK) status = compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
-    return status;
+    return compile_and_train(&request, options, arrays, num_arrays, &arena, results, error);
 }
 
 liana_status liana_train_on_batch(liana_model *model, const liana_fit_options *given, const liana_array *arrays,
@@ -480,7 +475,7 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
                                         const liana_evaluate_options *options, const liana_array *arrays,
                                         size_t num_arrays, float *outputs, liana_results *results, liana__error *error)
 {
-    arrays_batch made;
+    LIANA__SCOPED(arrays_batch) made = {0};
     LIANA_TRY(make_batch(request->model, arrays, num_arrays, options->example_weight, !outputs, &made, error));
     if (!options->batch_size) job->batch_size = made.batch.count;
     job->precision = (int)request->model->precision;
@@ -490,20 +485,13 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     if (outputs) memset(made.match.targets, 0, sizeof made.match.targets);
     const float *sums;
     liana__training *training = NULL;
-    liana_status status = liana__compiled_get(request, &training, error);
-    if (status == LIANA_OK && !training->has_agreed) status = liana__agree_on_training(training, error);
-    if (status == LIANA_OK) {
-        status = take_targets(training->objective, arrays, num_arrays, &made, error);
-    }
-    if (status == LIANA_OK) status = liana__step_prepare(training->trainer->step, made.batch.count, false, error);
-    if (status == LIANA_OK) {
-        status = liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error);
-    }
-    if (status == LIANA_OK && results) {
-        status = set_results(training->objective, sums, made.batch.count, results, error);
-    }
-    free(made.positions);
-    return status;
+
+    LIANA_TRY(liana__compiled_get(request, &training, error));
+    if (!training->has_agreed) LIANA_TRY(liana__agree_on_training(training, error));
+    LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
+    LIANA_TRY(liana__step_prepare(training->trainer->step, made.batch.count, false, error));
+    LIANA_TRY(liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error));
+    return results ? set_results(training->objective, sums, made.batch.count, results, error) : LIANA_OK;
 }
 
 static liana_status evaluate(liana__compile_request *request, const liana_evaluate_options *given,

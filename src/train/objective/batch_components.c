@@ -1,12 +1,13 @@
-/* Finds the components of the data for the inputs and targets of a model, and what a trainer reads of a batch. */
+/* Finds the components of the data for the inputs and targets of a model, and a trainer's inputs in a batch. */
 #include "train/objective/batch_components.h"
 
 #include "base/named.h"
+#include "base/scoped.h"
 #include "ir/shape.h"
 
 #include <string.h>
 
-/* ---- what the data have ---- */
+/* ---- the components of the data ---- */
 
 /* All components of a source: those of files with images are not listed there. */
 typedef struct component_list {
@@ -42,7 +43,7 @@ typedef struct search {
     const liana_model *model;
     component_list list;
     bool used[LIANA_MAX_COMPONENTS + 3];
-    bool labels_are_components; /* records have no label besides their components */
+    bool labels_are_components; /* records have no label apart from their components */
     const liana__data_names *names;
     liana__data_match *match;
     liana__error *error;
@@ -57,21 +58,19 @@ static const liana_component *use(search *own, const liana_component *component)
 static liana_status fail_missing(const search *own, const char *what, const char *port, const char *named,
                                  const char *key)
 {
-    liana__text known = {0};
+    LIANA__SCOPED(liana__text) known = {0};
     for (size_t i = 0; i < own->list.count; i++) {
         liana__text_add(&known, "%s'%s'", i ? ", " : "", own->list.items[i].name);
     }
     const liana__named list = LIANA__NAMED(liana_component, own->list.items, own->list.count);
-    liana_status status =
-        named ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
-                            what, port, named, known.data ? known.data : "nothing",
-                            liana__hint(liana__named_nearest(list, named)).text)
-              : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                            "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
-                            what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
-    liana__text_free(&known);
-    return status;
+    return named
+               ? liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the %s '%s' is to be the component '%.100s', which the data do not have; they have %s%s",
+                             what, port, named, known.data ? known.data : "nothing",
+                             liana__hint(liana__named_nearest(list, named)).text)
+               : liana__fail(own->error, LIANA_INVALID_ARGUMENT,
+                             "the data have no component for the %s '%s'; they have %s; say which one it is with %s",
+                             what, port, known.data ? known.data : "nothing", key ? key : "inputs and targets");
 }
 
 /* Those that have names of their own are never taken for something else. */
@@ -93,7 +92,7 @@ static const liana_component *first_free(search *own)
     return NULL;
 }
 
-/* By names alone; NULL: there is none. */
+/* By names alone; NULL: missing. */
 static const liana_component *by_name(search *own, const char *given, const char *port, const char *usual)
 {
     if (given) return find(&own->list, given);
@@ -225,8 +224,8 @@ static liana_status add(liana__batch_plan *plan, liana__component_name name, lia
     return LIANA_OK;
 }
 
-/* What the loss is not defined for is found where the record is known. Steps that a mask leaves out may have
- * anything. */
+/* Values outside the domain of the loss are found where the record is known. Steps that a mask leaves out may have any
+ * value. */
 static liana_status check_target(const liana__wanted_component *component, const void *values, liana__error *error)
 {
     const liana_loss_type *loss = component->check_options;

@@ -29,7 +29,7 @@ typedef struct liana__data_match {
 } liana__data_match;
 
 /* Finds them among components with the shapes of one example. `wants_targets`: training and evaluation need them.
- * Errors: INVALID_ARGUMENT, with the names of what there is. */
+ * Errors: INVALID_ARGUMENT, with the names of the components. */
 liana_status liana__data_match_list(const liana_model *model, const liana_component *components, size_t count,
                                     const liana__data_names *names, bool wants_targets, liana__data_match *match,
                                     liana__error *error) LIANA_MUST_USE;

@@ -1,5 +1,6 @@
 /* Tasks of the chief. */
-#include "train/objective/chief_task.h"
+#include "base/scoped.h"
+#include "train/objective/trainer.h"
 
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@ typedef struct outcome {
     int32_t done; /* by the process that was the chief when it began */
 } outcome;
 
-/* Whether one of them was the chief, as all hear it: whoever is the chief now need not have been it for all. */
+/* Whether one of them was the chief, as all hear it: the present chief need not have been it for all. */
 static bool is_done(const outcome *all, size_t count)
 {
     bool done = false;
@@ -34,11 +35,8 @@ liana_status liana__chief_does(liana__cluster *cluster, liana__chief_task task, 
 {
     if (!cluster) return task(user, true, error);
     const size_t count = liana__cluster_size(cluster);
-    outcome *all = calloc(count, sizeof *all);
-    int32_t *statuses = calloc(count, sizeof *statuses);
-    liana_status status = all && statuses ? do_in(cluster, task, user, all, statuses, error)
-                                          : liana__fail_memory(error, "what the chief has done");
-    free(all);
-    free(statuses);
-    return status;
+    LIANA__SCOPED_MEMORY outcome *all = calloc(count, sizeof *all);
+    LIANA__SCOPED_MEMORY int32_t *statuses = calloc(count, sizeof *statuses);
+    return all && statuses ? do_in(cluster, task, user, all, statuses, error)
+                           : liana__fail_memory(error, "what the chief has done");
 }

@@ -2,7 +2,6 @@
 #include "train/objective/gathered_rows.h"
 
 #include "base/message.h"
-#include "ir/shape.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>
@@ -133,7 +132,7 @@ static liana_status read_all(liana__gathered_rows *rows, const liana__trainer *t
     return LIANA_OK;
 }
 
-/* What is true of the whole step. */
+/* Facts of the whole step. */
 static void describe(liana__batch *to, const liana__batch *from)
 {
     to->count = 0;

@@ -1,5 +1,5 @@
-/* gathered_rows.h - what the model predicts for a step that several processes share: each process gets the rows of all,
- * in the order of positions, with what belongs to their examples. So files of predictions are the same bytes. */
+/* gathered_rows.h - the model's predictions for a step that several processes share: each process gets the rows of all,
+ * in the order of positions, with the components of their examples. So files of predictions are the same bytes. */
 #ifndef LIANA_TRAIN_GATHERED_ROWS_H
 #define LIANA_TRAIN_GATHERED_ROWS_H
 
@@ -20,13 +20,14 @@ typedef struct liana__gathered_rows {
 void liana__gathered_rows_free(liana__gathered_rows *rows);
 
 /* Tells all processes the own rows, and gets theirs. `batch` has the own shards, `outputs` is [batch->count, row size].
- * Errors: those of workers->gather; INTERNAL (a message that is none), OUT_OF_MEMORY. */
+ * Errors: those of workers->gather; INTERNAL (a wrong message), OUT_OF_MEMORY. */
 liana_status liana__gathered_rows_take(liana__gathered_rows *rows, const liana__trainer *trainer,
                                        const liana__input_workers *workers, const liana__batch *batch,
                                        const float *outputs, liana__error *error) LIANA_MUST_USE;
 
-/* Reads what a process tells of `count` examples, behind those that are there. `row_size`: numbers that the model
- * predicts for an example. `rows` must have room. False: it is no such message; what it left is not to be used. */
+/* Reads the message of a process about `count` examples, behind those that are there. `row_size`: numbers that the
+ * model predicts for an example. `rows` must have room. False: it is no such message, and the rows are not to be used.
+ * */
 bool liana__gathered_rows_read(liana__gathered_rows *rows, size_t row_size, const liana__told *told, int64_t count);
 
 #endif

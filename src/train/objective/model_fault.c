@@ -1,5 +1,5 @@
 /* Looks for losses that are not finite. */
-#include "train/objective/model_fault.h"
+#include "train/objective/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

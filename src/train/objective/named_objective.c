@@ -1,5 +1,5 @@
 /* Turns the structs of C options into the values that an objective is read from. */
-#include "train/objective/named_objective.h"
+#include "train/objective/objective.h"
 
 #include "formats/yaml.h"
 
@@ -35,7 +35,7 @@ liana__value *liana__loss_value(liana__arena *arena, const liana_loss *loss)
 /* Keras calls the option of these two in the plural. */
 static bool is_thresholded(const char *name)
 {
-    const liana_metric_type *metric = name ? liana__metric_find(NULL, name, NULL) : NULL;
+    const liana_metric_type *metric = name ? liana__part_find(NULL, &liana__metric_kind, name, NULL) : NULL;
     return metric == &liana__metric_precision || metric == &liana__metric_recall;
 }
 

@@ -1,4 +1,4 @@
-/* Reads what a training minimises and measures, and checks it against the model. */
+/* Reads the losses and metrics of a training, and checks them against the model. */
 #include "train/objective/objective.h"
 
 #include "base/named.h"
@@ -22,8 +22,7 @@ static const char *key_of(const reading *own, const char *key)
 
 static const char *key_of_output(const reading *own, const char *key, size_t output)
 {
-    const char *name = own->objective->outputs[output].name;
-    return liana__arena_format(own->arena, "%s.%s", key_of(own, key), name);
+    return liana__arena_format(own->arena, "%s.%s", key_of(own, key), own->objective->outputs[output].name);
 }
 
 /* ---- values by output ---- */
@@ -163,7 +162,7 @@ static liana_status choose_target(const reading *own, size_t index)
 
 /* ---- metrics ---- */
 
-/* Whether the output is what the metric is about. */
+/* Whether the metric is about the output. */
 static liana_status check_taken(const reading *own, const liana__objective_output *output,
                                 const liana_metric_type *metric, const liana__value *value, const char *where)
 {
@@ -231,7 +230,7 @@ static liana_status add_metrics(const reading *own, size_t output, const liana__
     return LIANA_OK;
 }
 
-/* Accuracy of what is a probability. */
+/* Accuracy of a probability. */
 static liana_status add_usual_metrics(const reading *own)
 {
     const liana__value *usual = liana__value_string(own->arena, "accuracy");
@@ -368,7 +367,7 @@ static liana_status lay_out(const reading *own)
     return LIANA_OK;
 }
 
-/* The model's outputs must be what the losses are of. */
+/* The model's outputs must fit the losses. */
 static liana_status check_activations(const reading *own)
 {
     bool learns = false;

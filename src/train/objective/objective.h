@@ -1,8 +1,8 @@
-/* objective.h - what a training minimises and measures: for each output of the model a loss, a target and metrics.
+/* objective.h - the objective of a training: for each output of the model a loss, a target and metrics.
  *
- * A shard gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these
- * vectors up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then
- * the metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
+ * A shard gives one vector of sums: the loss of each output, then the sums of each metric. The host adds these vectors
+ * up in f64 and finishes them: values 0 the loss, then, if there are several, the loss of each output, then the
+ * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
  *
  * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums
  * nor in the number of elements. That number is then known only when the batch is there, so a shard counts it as one
@@ -16,6 +16,7 @@
 #include "step/builders.h"
 
 #include <liana/array.h>
+#include <liana/objective.h>
 
 enum {
     LIANA__MAX_OUTPUTS = 8,
@@ -35,7 +36,7 @@ typedef struct liana__objective_output {
     int64_t elements;             /* of the loss, in one example */
     bool masked;                  /* the model gives a mask; only where there is a loss */
     size_t count_sum;             /* ... where the number of elements that count is, in a shard's vector */
-    liana_logits_kind activation; /* of the loss; what metrics and predictions see has gone through it */
+    liana_logits_kind activation; /* of the loss; the inputs of metrics and the predictions have gone through it */
     /* Weights of classes are for it: its target is the label of the data, or there is no other output. */
     bool weighs_classes;
 } liana__objective_output;
@@ -45,7 +46,7 @@ typedef struct liana__objective_metric {
     const char *name; /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
     size_t output;
     size_t first_sum, num_sums; /* in a shard's vector */
-    size_t num_values;          /* above 0: the result is so many numbers, and none of value_names */
+    size_t num_values;          /* above 0: the result is `num_values` numbers, which are not in value_names */
 } liana__objective_metric;
 
 typedef struct liana__objective {
@@ -60,7 +61,7 @@ typedef struct liana__objective {
      * loss. */
     bool is_regularized;
     size_t penalty_sum;
-    /* What is reported: value_names[0] is "loss". */
+    /* The reported values: value_names[0] is "loss". */
     const char *value_names[LIANA__MAX_VALUES];
     size_t num_values;
 } liana__objective;
@@ -75,18 +76,18 @@ typedef struct liana__objective_request {
     const liana__value *metrics;
     /* Where these were written, in messages: "train" for train.loss; NULL: an option of a C function. */
     const char *where;
-    /* What the data have for each output, with the shape of an example; NULL: not known. A loss that takes classes and
-     * values takes what they are. */
+    /* The targets that the data have for each output, with the shape of an example; NULL: not known. A loss that takes
+     * classes and values takes the kind that they have. */
     const liana_component *const *targets;
-    /* Measures the classes of each output that has some, beside the metrics: precision_by_class, recall_by_class,
-     * f1_score_by_class, support_by_class, and confusion_matrix where there is one class for each element. */
+    /* Adds metrics by class for each output that has classes: precision_by_class, recall_by_class, f1_score_by_class,
+     * support_by_class, and confusion_matrix where there is one class for each element. */
     bool by_class;
     double threshold; /* of answers of yes and no, for that; 0: 0.5 */
     bool predicts;    /* nothing is compared with anything: without a loss outputs are given as they are */
 } liana__objective_request;
 
-/* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must be what
- * the losses need. Errors: INVALID_CONFIG with keys and names; OUT_OF_MEMORY. */
+/* Finds all mistakes in a request. Names and options are in the arena. `for_training`: the model's outputs must fit the
+ * losses. Errors: INVALID_CONFIG with keys and names; OUT_OF_MEMORY. */
 liana_status liana__objective_create(const liana__objective_request *request, bool for_training, liana__arena *arena,
                                      liana__objective *objective, liana__error *error) LIANA_MUST_USE;
 
@@ -101,12 +102,12 @@ liana_status liana__objective_find_masks(const liana_model *model, liana__object
 
 /* Builds the vector of sums, and the loss to differentiate: the sum over the shard's examples. */
 typedef struct liana__objective_call {
-    liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* what the model gives */
-    liana_tensor logits[LIANA__MAX_OUTPUTS];  /* what a softmax or sigmoid makes the output of; invalid: not known */
+    liana_tensor outputs[LIANA__MAX_OUTPUTS]; /* the model's outputs */
+    liana_tensor logits[LIANA__MAX_OUTPUTS];  /* the input of the output's softmax or sigmoid; invalid: not known */
     liana_logits_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
     liana_tensor masks[LIANA__MAX_OUTPUTS];            /* bool, the model's; invalid: none */
-    /* f32 [size, outputs]: what the losses of masked outputs are multiplied by to be differentiated, the same in each
-     * row: examples / elements that count, of the whole update. Invalid: 1, for what is not trained. */
+    /* f32 [size, outputs]: the factors of the losses of masked outputs before they are differentiated, the same in each
+     * row: examples / elements that count, of the whole update. Invalid: 1, where nothing is trained. */
     liana_tensor scales;
     liana_tensor targets[LIANA__MAX_OUTPUTS];
     liana_tensor partners[LIANA__MAX_OUTPUTS]; /* second targets, of mixed examples; invalid: none */
@@ -152,7 +153,48 @@ double liana__totals_value(const liana__totals *totals, size_t index);
 void liana__totals_values(const liana__totals *totals, size_t metric, double *values);
 /* The numbers of all metrics that have one for each class, [num_listed]. */
 void liana__totals_lists(const liana__totals *totals, double *values);
-/* The number of rows of a metric that is a matrix; 0: it is none. */
+/* The number of rows of a metric that is a matrix; 0: it is no matrix. */
 int64_t liana__metric_num_rows(const liana__objective_metric *metric);
+
+/* ---- objective calls ---- */
+
+/* A metric of tensors as a metric's functions take it. */
+
+/* Checks output and target, as liana_metric_of does, and sets *made, without weights. False: the graph of `output` has
+ * failed. */
+bool liana__metric_call_make(liana_location here, liana_tensor output, liana_tensor target,
+                             const liana__metric_choice *choice, liana_metric_call *made);
+
+/* ---- epoch values ---- */
+
+/* Metrics that have several numbers, as a program sees them: by class, or as a matrix. */
+
+/* Finishes them, in the arena, and returns how many metrics there are. 0 also where nothing was measured or memory has
+ * run out. */
+size_t liana__epoch_values(const liana__totals *totals, liana__arena *arena, const liana_metric_values **values);
+
+/* ---- named objective ---- */
+
+/* Losses and metrics as the options of C functions name them. */
+
+/* The options' members; arrays of LIANA_MAX_..., ended by the first item without a name. NULL: none are given. */
+typedef struct liana__named_objective {
+    const char *loss;
+    const liana_loss *losses;
+    const char *const *metrics;
+    const liana_metric *output_metrics;
+} liana__named_objective;
+
+/* Makes the values of a request, whose model is set, of them; values that are not named stay NULL. Values are in the
+ * arena. Errors: INVALID_CONFIG. */
+liana_status liana__read_objective(const liana__named_objective *named, liana__arena *arena,
+                                   liana__objective_request *request, liana__error *error) LIANA_MUST_USE;
+
+/* {name: NAME, ...} as a configuration would say it, without the output and a loss's weight. In the arena. */
+liana__value *liana__loss_value(liana__arena *arena, const liana_loss *loss);
+liana__value *liana__metric_value(liana__arena *arena, const liana_metric *metric);
+
+/* Everything that they say, so that two can be compared. */
+void liana__describe_objective(const liana__named_objective *named, liana__text *text);
 
 #endif

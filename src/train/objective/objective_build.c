@@ -18,7 +18,7 @@ static liana_tensor sum_counted(const liana__objective_output *output, const lia
     return sum_all(liana__by_example(each, call->present));
 }
 
-/* What both targets give, each by its share. */
+/* The values of both targets, each by its share. */
 static liana_tensor share_out(liana_tensor shares, liana_tensor own, liana_tensor partner)
 {
     if (liana_tensor_dtype(own) != LIANA_F32) shares = liana_op_cast(shares, liana_tensor_dtype(own));
@@ -41,7 +41,7 @@ static liana_tensor target_of(const liana__objective *objective, const liana__ob
     return mixed ? share_out(call->shares, target, call->partners[index]) : target;
 }
 
-/* The second targets to compare with; invalid: there are none. */
+/* The second targets to compare with; invalid: missing. */
 static liana_tensor partner_of(const liana__objective *objective, const liana__objective_call *call, size_t index)
 {
     return mixes_targets(&objective->outputs[index]) ? (liana_tensor){0} : call->partners[index];
@@ -49,7 +49,7 @@ static liana_tensor partner_of(const liana__objective *objective, const liana__o
 
 /* ---- losses ---- */
 
-/* The output as the loss's activation gives it, and what it is of. */
+/* The output as the loss's activation gives it, and the activation's input. */
 static void activate(const liana__objective *objective, liana__objective_call *call, size_t index)
 {
     const liana__objective_output *output = &objective->outputs[index];
@@ -66,8 +66,7 @@ static void activate(const liana__objective *objective, liana__objective_call *c
 
 /* ---- weights of classes ---- */
 
-/* Class numbers of a single value are looked up one place further on: what is no class of the table has 1, at its
- * ends. */
+/* Class numbers of a single value are looked up one place further on: numbers outside the table have 1, at its ends. */
 static bool is_numbered(const liana__objective_output *output)
 {
     return output->target == LIANA_TARGET_VALUES && output->shape.dims[output->shape.rank - 1] == 1;
@@ -135,7 +134,7 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
     return sum_counted(output, call, index, each);
 }
 
-/* f32 scalar: what the loss of a masked output is multiplied by. */
+/* f32 scalar: the factor of the loss of a masked output. */
 static liana_tensor scale_of(const liana__objective_call *call, size_t index)
 {
     const int64_t start[2] = {0, (int64_t)index}, limit[2] = {1, (int64_t)index + 1};

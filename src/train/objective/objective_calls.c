@@ -1,9 +1,8 @@
 /* Losses and metrics as functions of tensors. */
-#include "train/objective/objective_calls.h"
+#include "train/objective/objective.h"
 
 #include "ir/graph.h"
 #include "ir/shape.h"
-#include "train/objective/named_objective.h"
 
 #include <string.h>
 
@@ -35,7 +34,7 @@ static liana__shape_text expected_target(const objective_call *call)
     return liana__type_print(LIANA_S32, &shape);
 }
 
-/* Finds out what kind the target is. */
+/* Finds the kind of the target. */
 static bool take_target(objective_call *call, liana_tensor target)
 {
     const bool in_graph = target.graph == call->graph && liana__tensor_node(target);
@@ -66,7 +65,7 @@ static bool take_output(objective_call *call)
     return false;
 }
 
-/* What a softmax or sigmoid of the graph made the output of, and which of them. */
+/* The input of the graph's softmax or sigmoid that gave the output, and which of them it was. */
 static liana_logits_kind trace(liana_tensor output, liana_tensor *logits)
 {
     const char *op = liana_tensor_info(output).op;

@@ -1,5 +1,5 @@
 /* The penalty of weights. */
-#include "train/objective/penalty.h"
+#include "train/objective/step_graphs.h"
 
 #include "base/context.h"
 

@@ -1,4 +1,4 @@
-/* prediction_rows.h - what a model predicts for examples, as rows of CSV (RFC 4180). */
+/* prediction_rows.h - the predictions of a model for examples, as rows of CSV (RFC 4180). */
 #ifndef LIANA_TRAIN_PREDICTION_ROWS_H
 #define LIANA_TRAIN_PREDICTION_ROWS_H
 
@@ -8,7 +8,7 @@
 /* Whether a model says which class each example is, and nothing else. */
 bool liana__predicts_classes(const liana__objective *objective);
 
-/* What the values of an output say of classes. This is the only place that knows which outputs do. */
+/* The meaning of the values of an output for classes. This is the only place that knows which outputs do. */
 typedef struct liana__output_classes {
     size_t count;         /* of the classes; 0: the values are numbers */
     bool of_one;          /* the one value is the probability of the second of two classes */

@@ -1,9 +1,8 @@
 /* Decides how much memory training may take. */
-#include "train/objective/recompute.h"
+#include "train/objective/trainer.h"
 
 #include "base/format.h"
 #include "base/memory.h"
-#include "train/objective/trainer.h"
 
 #include <stdio.h>
 

@@ -1,18 +1,75 @@
 /* Distributed datasets: batches by replica, of which each process makes or is sent its own examples. */
 #include "base/context.h"
+#include "base/scoped.h"
 #include "batch/cut.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
 #include "step/replicas/per_replica.h"
-#include "train/objective/part_dataset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+LIANA__SCOPED_POINTER(liana_per_replica_destroy, liana_per_replica)
+
+/* ---- the elements that one process makes ---- */
+
+/* A dataset of this kind belongs to an iterator over replicas; programs see none. */
+
+/* Which rows of each batch. */
+typedef struct batch_part {
+    int64_t batch_size;
+    int64_t begin, end;           /* of a full batch */
+    int64_t num_full;             /* batches; below 0: without end */
+    int64_t last_begin, last_end; /* of the smaller batch behind them */
+} batch_part;
+
+/* The place in the input of element `index` of the part. */
+static uint64_t place_of(const batch_part *part, uint64_t index)
+{
+    const uint64_t rows = (uint64_t)(part->end - part->begin), size = (uint64_t)part->batch_size;
+    const uint64_t full = part->num_full < 0 ? UINT64_MAX : (uint64_t)part->num_full;
+    if (rows > 0 && index / rows < full) return index / rows * size + (uint64_t)part->begin + index % rows;
+    return full * size + (uint64_t)part->last_begin + (index - full * rows);
+}
+
+static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
+                                 liana__error *error)
+{
+    const liana__at inner = {at->seed, at->epoch, place_of(reader->dataset->own, at->index)};
+    return liana__reader_read(reader->inputs[0], &inner, element, error);
+}
+
+static size_t trace_part(const liana_dataset *dataset, uint64_t *index)
+{
+    *index = place_of(dataset->own, *index);
+    return 0;
+}
+
+static const liana_stage_type part_kind = {
+    LIANA_PART(STAGE, liana_stage_type, "part of a batch", "A range of each batch."),
+    .options_size = sizeof(batch_part),
+    .read = read_element,
+    .trace = trace_part,
+};
+
+/* A dataset of those elements only, in order. The input is random-access, and taken over. NULL: failure, with a message
+ * in the context. */
+static liana_dataset *part_dataset(liana_dataset *input, const batch_part *part)
+{
+    liana_dataset *dataset = liana__dataset_stage(&part_kind, input, sizeof *part);
+    if (!dataset) return NULL;
+    *(batch_part *)dataset->own = *part;
+    dataset->length = part->num_full < 0
+                          ? (part->end > part->begin ? LIANA_INFINITE : 0)
+                          : part->num_full * (part->end - part->begin) + part->last_end - part->last_begin;
+    dataset->num_blocks = 0;
+    return liana__dataset_finish(dataset, LIANA_OK);
+}
+
 /* Of a batch. */
 enum { MOST_EXAMPLES = 1 << 30 };
 
-/* Who reads what. */
+/* The reader of each part. */
 typedef enum reading {
     READS_PART, /* each process the examples of its shards */
     READS_ALL,  /* the first process all, and sends the others theirs */
@@ -31,14 +88,14 @@ struct liana_replica_iterator {
     liana_context *context;
     liana_distribute_options options; /* complete */
     reading reading;
-    liana_dataset *dataset; /* what the source reads */
+    liana_dataset *dataset; /* the data of the source */
     liana_iterator *source; /* NULL: this process reads nothing */
     liana__spec spec;
     int64_t length;    /* of the whole, as liana_dataset_facts.num_examples; of READS_PART */
     int64_t next;      /* batch */
     int64_t own_begin; /* rows of a full batch that are this process's */
     int64_t own_end;
-    liana_status failed; /* what ended it */
+    liana_status failed; /* the failure that ended it */
     liana__error error;
     packed_list packed;
 };
@@ -68,16 +125,14 @@ static liana__cut cut_of(const liana_replica_iterator *iterator, int64_t count)
 }
 
 /* Values without arrays for a batch of `count` examples. */
-static liana_status make_leaves(const liana_replica_iterator *iterator, int64_t count, liana_per_replica **values,
+static liana_status make_shards(const liana_replica_iterator *iterator, int64_t count, liana_per_replica **values,
                                 liana__error *error)
 {
     const liana__cut cut = cut_of(iterator, count);
-    int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
     if (!examples) return liana__fail_memory(error, "a batch");
     for (int64_t i = 0; i < cut.count; i++) examples[i] = liana__cut_size(&cut, i);
-    liana_status status = liana__per_replica_create(iterator->replicas, examples, (size_t)cut.count, values, error);
-    free(examples);
-    return status;
+    return liana__per_replica_create(iterator->replicas, examples, (size_t)cut.count, values, error);
 }
 
 /* The rows of a batch of `count` examples that belong to a process. */
@@ -88,7 +143,7 @@ static liana_status rows_of(const liana_replica_iterator *iterator, int64_t coun
     liana_per_replica *leaves;
     *begin = *end = 0;
     if (count == 0) return LIANA_OK;
-    LIANA_TRY(make_leaves(iterator, count, &leaves, error));
+    LIANA_TRY(make_shards(iterator, count, &leaves, error));
     const liana__cut cut = cut_of(iterator, count);
     const liana__leaf_range range = liana__per_replica_range(leaves, first_of[process], first_of[process + 1]);
     *begin = liana__cut_begin(&cut, (int64_t)range.begin);
@@ -154,7 +209,7 @@ static liana_status next_part(const liana_replica_iterator *iterator, liana_per_
 {
     const int64_t count = size_of_next(iterator);
     if (count == 0) return LIANA_END_OF_DATA;
-    liana_status status = make_leaves(iterator, count, batch, error);
+    liana_status status = make_shards(iterator, count, batch, error);
     if (status == LIANA_OK) status = read_part(iterator, *batch, error);
     return liana__cluster_agree_status(iterator->replicas->cluster, status, error);
 }
@@ -224,52 +279,39 @@ static liana_status send_rows(const liana_replica_iterator *iterator, size_t pro
     const packed_list *list = &iterator->packed;
     const size_t count = (size_t)(end - begin);
     size_t size = 0, at = 0;
-    uint64_t *sizes = calloc(count + 1, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count + 1, sizeof *sizes);
     for (size_t i = 0; sizes && i < count; i++) size += (size_t)(sizes[i] = list->sizes[(size_t)begin + i]);
-    char *bytes = malloc(size + 1);
-    liana_status status = sizes && bytes ? LIANA_OK : liana__fail_memory(error, "a batch");
-    for (size_t i = 0; status == LIANA_OK && i < count; at += (size_t)sizes[i++]) {
+    LIANA__SCOPED_MEMORY char *bytes = malloc(size + 1);
+    if (!sizes || !bytes) return liana__fail_memory(error, "a batch");
+    for (size_t i = 0; i < count; at += (size_t)sizes[i++]) {
         memcpy(bytes + at, list->items[(size_t)begin + i], (size_t)sizes[i]);
     }
     const liana__cluster *cluster = iterator->replicas->cluster;
-    if (status == LIANA_OK) {
-        status =
-            liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error);
-    }
-    if (status == LIANA_OK) {
-        status = liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
-    }
-    free(sizes);
-    free(bytes);
-    return status;
+    LIANA_TRY(
+        liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error));
+    return liana__cluster_send(cluster, process, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
 }
 
 static liana_status receive_rows(liana_replica_iterator *iterator, size_t count, liana__error *error)
 {
     const liana__cluster *cluster = iterator->replicas->cluster;
     size_t size = 0, at = 0;
-    uint64_t *sizes = calloc(count + 1, sizeof *sizes);
+    LIANA__SCOPED_MEMORY uint64_t *sizes = calloc(count + 1, sizeof *sizes);
     if (!sizes) return liana__fail_memory(error, "a batch");
-    liana_status status =
-        liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error);
-    for (size_t i = 0; status == LIANA_OK && i < count; i++) {
+    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_SIZES, sizes, count * sizeof *sizes, error));
+    for (size_t i = 0; i < count; i++) {
         if (sizes[i] > SIZE_MAX / 2 - size) {
-            status = liana__fail(error, LIANA_INVALID_DATA, "process 0 tells of a batch with too many bytes");
-            break;
+            return liana__fail(error, LIANA_INVALID_DATA, "process 0 tells of a batch with too many bytes");
         }
         size += (size_t)sizes[i];
     }
-    char *bytes = malloc(size + 1);
-    if (status == LIANA_OK && !bytes) status = liana__fail_memory(error, "a batch");
-    if (status == LIANA_OK) {
-        status = liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error);
+    LIANA__SCOPED_MEMORY char *bytes = malloc(size + 1);
+    if (!bytes) return liana__fail_memory(error, "a batch");
+    LIANA_TRY(liana__cluster_receive(cluster, 0, LIANA__MESSAGE_ROWS, PART_BYTES, bytes, size, error));
+    for (size_t i = 0; i < count; at += (size_t)sizes[i++]) {
+        LIANA_TRY(keep(&iterator->packed, NULL, bytes + at, (size_t)sizes[i], error));
     }
-    for (size_t i = 0; status == LIANA_OK && i < count; at += (size_t)sizes[i++]) {
-        status = keep(&iterator->packed, NULL, bytes + at, (size_t)sizes[i], error);
-    }
-    free(sizes);
-    free(bytes);
-    return status;
+    return LIANA_OK;
 }
 
 /* The first process has read `count` elements; each gets those of its shards. */
@@ -300,7 +342,7 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
         return LIANA_END_OF_DATA;
     }
     status = share_rows(iterator, count, error);
-    if (status == LIANA_OK) status = make_leaves(iterator, count, batch, error);
+    if (status == LIANA_OK) status = make_shards(iterator, count, batch, error);
     if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
     return liana__cluster_agree_status(cluster, status, error);
 }
@@ -308,18 +350,18 @@ static liana_status next_of_all(liana_replica_iterator *iterator, liana_per_repl
 /* ---- each process its own ---- */
 
 /* The shards of a full batch, each with as many examples as its process still has. */
-static liana_status make_own_leaves(const liana_replica_iterator *iterator, const int64_t *counts,
+static liana_status make_own_shards(const liana_replica_iterator *iterator, const int64_t *counts,
                                     liana_per_replica **batch, liana__error *error)
 {
     const liana_replicas *replicas = iterator->replicas;
     const liana__cut cut = cut_of(iterator, iterator->options.batch_size);
-    liana_per_replica *full;
-    LIANA_TRY(make_leaves(iterator, iterator->options.batch_size, &full, error));
-    int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
-    liana__leaf_range *ranges = calloc(liana__replicas_total(replicas), sizeof *ranges);
-    liana_status status = examples && ranges ? LIANA_OK : liana__fail_memory(error, "a batch");
+    LIANA__SCOPED_BY(liana_per_replica_destroy_scoped) liana_per_replica *full = NULL;
+    LIANA_TRY(make_shards(iterator, iterator->options.batch_size, &full, error));
+    LIANA__SCOPED_MEMORY int64_t *examples = calloc((size_t)cut.count, sizeof *examples);
+    LIANA__SCOPED_MEMORY liana__leaf_range *ranges = calloc(liana__replicas_total(replicas), sizeof *ranges);
+    if (!examples || !ranges) return liana__fail_memory(error, "a batch");
     size_t num_leaves = 0;
-    for (size_t process = 0; status == LIANA_OK && process < replicas->num_processes; process++) {
+    for (size_t process = 0; process < replicas->num_processes; process++) {
         int64_t rest = counts[process];
         for (size_t r = replicas->first_of[process]; r < replicas->first_of[process + 1]; r++) {
             ranges[r].begin = num_leaves;
@@ -331,13 +373,7 @@ static liana_status make_own_leaves(const liana_replica_iterator *iterator, cons
             ranges[r].end = num_leaves;
         }
     }
-    if (status == LIANA_OK) {
-        status = liana__per_replica_create_as(iterator->replicas, examples, num_leaves, ranges, batch, error);
-    }
-    liana_per_replica_destroy(full);
-    free(examples);
-    free(ranges);
-    return status;
+    return liana__per_replica_create_as(iterator->replicas, examples, num_leaves, ranges, batch, error);
 }
 
 static liana_status next_own(liana_replica_iterator *iterator, liana_per_replica **batch, liana__error *error)
@@ -346,21 +382,18 @@ static liana_status next_own(liana_replica_iterator *iterator, liana_per_replica
     liana__cluster *cluster = replicas->cluster;
     liana_status status = read_packed(iterator, iterator->own_end - iterator->own_begin, error);
     LIANA_TRY(liana__cluster_agree_status(cluster, status, error));
-    int64_t *counts = calloc(replicas->num_processes, sizeof *counts), total = 0;
+    int64_t total = 0;
+    LIANA__SCOPED_MEMORY int64_t *counts = calloc(replicas->num_processes, sizeof *counts);
     if (!counts) return liana__fail_memory(error, "a batch");
     counts[replicas->rank] = (int64_t)iterator->packed.count;
     const int64_t own = counts[replicas->rank];
-    if (cluster) status = liana__cluster_gather(cluster, &own, sizeof own, counts, error);
-    for (size_t i = 0; status == LIANA_OK && i < replicas->num_processes; i++) total += counts[i];
+    if (cluster) LIANA_TRY(liana__cluster_gather(cluster, &own, sizeof own, counts, error));
+    for (size_t i = 0; i < replicas->num_processes; i++) total += counts[i];
     const bool ends = total == 0 || (iterator->options.drop_remainder && total < iterator->options.batch_size);
-    if (status == LIANA_OK && ends) status = LIANA_END_OF_DATA;
-    if (status == LIANA_OK) {
-        status = make_own_leaves(iterator, counts, batch, error);
-        if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
-        status = liana__cluster_agree_status(cluster, status, error);
-    }
-    free(counts);
-    return status;
+    if (ends) return LIANA_END_OF_DATA;
+    status = make_own_shards(iterator, counts, batch, error);
+    if (status == LIANA_OK) status = unpack(iterator, 0, *batch, error);
+    return liana__cluster_agree_status(cluster, status, error);
 }
 
 /* ---- the next batch ---- */
@@ -455,13 +488,13 @@ static liana_status start_part(liana_replica_iterator *iterator, const liana_dat
 {
     const size_t rank = iterator->replicas->rank;
     const int64_t size = iterator->options.batch_size, length = dataset->length;
-    liana__batch_part part = {.batch_size = size, .num_full = -1};
+    batch_part part = {.batch_size = size, .num_full = -1};
     LIANA_TRY(rows_of(iterator, size, rank, &part.begin, &part.end, error));
     if (length >= 0) {
         part.num_full = length / size;
         LIANA_TRY(rows_of(iterator, length % size, rank, &part.last_begin, &part.last_end, error));
     }
-    liana_dataset *own = liana__part_dataset(liana_dataset_retain((liana_dataset *)(uintptr_t)dataset), &part);
+    liana_dataset *own = part_dataset(liana_dataset_retain((liana_dataset *)(uintptr_t)dataset), &part);
     return start(iterator, own, (uint64_t)(iterator->next * (part.end - part.begin)), error);
 }
 

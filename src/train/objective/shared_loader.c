@@ -1,7 +1,8 @@
 /* Loaders of a cluster. */
 #include "train/objective/shared_loader.h"
 
-#include "step/worker_share.h"
+#include "base/scoped.h"
+#include "step/shard_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,9 @@ static void divide(void *user, int64_t num_shards, int64_t *bounds)
 static liana_status gather(void *user, const void *data, size_t size, liana__told *all, liana__error *error)
 {
     liana__cluster *cluster = user;
-    liana__gathered gathered = {0};
+    LIANA__SCOPED(liana__gathered) gathered = {0};
     const size_t count = liana__cluster_size(cluster);
-    /* What one tells is of the rows that it has read: no other can tell that in its place. */
+    /* A process tells of the rows that it has read: no other can do so in its place. */
     const bool in_section = liana__cluster_in_section(cluster);
     liana__cluster_section_begin(cluster);
     liana_status status = liana__cluster_gather_sized(cluster, data, size, &gathered, error);
@@ -43,7 +44,7 @@ static liana_status gather(void *user, const void *data, size_t size, liana__tol
         }
     }
     for (size_t i = 0; status != LIANA_OK && i < done; i++) free(all[i].data);
-    liana__gathered_free(&gathered);
+
     return status;
 }
 

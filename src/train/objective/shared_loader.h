@@ -3,7 +3,6 @@
 #define LIANA_TRAIN_SHARED_LOADER_H
 
 #include "data/loader/options.h"
-#include "distribute/cluster/cluster.h"
 #include "train/objective/trainer.h"
 
 /* How the loaders of a cluster's processes share steps in shards of `microbatch`. The cluster is borrowed. */

@@ -44,12 +44,12 @@ liana__component_name liana__partner_component(const liana__objective *objective
     return name_component("partners/", objective->outputs[output].name);
 }
 
-/* What training and evaluation have in common: the model's results for a shard, and the sums that describe them. */
+/* The common part of training and evaluation: the model's results for a shard, and the sums that describe them. */
 typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
     liana__objective_call measured;
-    liana_tensor rows; /* [size, values]: predictions; invalid: there are none */
+    liana_tensor rows; /* [size, values]: predictions; invalid: missing */
 } shard;
 
 liana_tensor liana__build_input(const liana__trainer_options *options, liana_graph *graph,
@@ -92,7 +92,7 @@ static liana_logits_kind activation_of(liana_logits_kind kind)
     return LIANA_LOGITS_NONE;
 }
 
-/* What the batch says of the examples of a shard beside inputs and targets. */
+/* The facts of the batch about the examples of a shard that are no inputs or targets. */
 static void add_components(const liana__trainer_options *options, liana_graph *graph, int64_t size, bool training,
                            liana__objective_call *call)
 {

@@ -1,4 +1,4 @@
-/* step_graphs.h - the graphs of a model's shards, and what they read. */
+/* step_graphs.h - the graphs of a model's shards, and their inputs. */
 #ifndef LIANA_TRAIN_STEP_GRAPHS_H
 #define LIANA_TRAIN_STEP_GRAPHS_H
 
@@ -29,5 +29,15 @@ liana_status liana__build_model_shard(liana_context *context, const liana__train
                                       liana_graph **graph) LIANA_MUST_USE;
 /* Layers and functions of a program's own are not asked to tell shards apart. */
 bool liana__shards_stand_side_by_side(const liana__trainer_options *options);
+
+/* ---- penalty ---- */
+
+/* The penalty that the regularisers of weights add to the loss of each example. */
+
+/* Whether they add anything. */
+bool liana__has_penalty(const liana__updated_variable *weights, size_t count);
+/* As liana__shard_builder.build_penalty, of the weights that have one. */
+liana_status liana__penalty_build(liana_context *context, const liana__updated_variable *weights, size_t count,
+                                  liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 
 #endif

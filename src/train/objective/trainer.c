@@ -2,10 +2,9 @@
 #include "train/objective/trainer.h"
 
 #include "base/context.h"
+#include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 #include "layers/model_place.h"
-#include "train/objective/model_fault.h"
-#include "train/objective/penalty.h"
 #include "train/objective/step_graphs.h"
 
 #include <stdlib.h>
@@ -292,7 +291,7 @@ static liana_status check_weights(liana__trainer *trainer, liana__error *error)
 
 /* ---- setting up ---- */
 
-/* What is trained, and what it reads. */
+/* The trained model, and its inputs. */
 static liana_status take_trained(liana__trainer *trainer, liana__error *error)
 {
     const liana__trained_function *function = trainer->options.function;
@@ -327,7 +326,8 @@ static liana_status add_weights(const liana__trainer *trainer, liana__variables 
     return LIANA_OK;
 }
 
-/* What stands in for what a batch does not have. Batches of evaluations may be larger than those of updates. */
+/* The rows that stand in for components that a batch does not have. Batches of evaluations may be larger than those of
+ * updates. */
 static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -385,7 +385,7 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
     const liana__trainer_options *options = &trainer->options;
     const size_t count = 1 + options->num_more_devices;
     const int64_t asked = options->microbatch ? options->microbatch : default_microbatch(trainer);
-    liana__device **devices = malloc(count * sizeof *devices);
+    LIANA__SCOPED_MEMORY liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
     for (size_t i = 1; i < count; i++) devices[i] = options->more_devices[i - 1];
@@ -402,9 +402,7 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
         .strategy = options->strategy ? options->strategy : &liana__strategy_one_device,
         .devices = {devices, count, options->speeds, options->groups, options->cluster, options->strategy_options},
     };
-    const liana_status status = liana__step_create(&plan, variables, &trainer->step, error);
-    free(devices);
-    return status;
+    return liana__step_create(&plan, variables, &trainer->step, error);
 }
 
 static liana_status set_up(liana__trainer *trainer, liana__variables *variables, liana__error *error)
@@ -452,7 +450,7 @@ void liana__trainer_destroy(liana__trainer *trainer)
     free(trainer);
 }
 
-/* ---- what it is ---- */
+/* ---- members ---- */
 
 int64_t liana__trainer_num_classes(const liana__trainer *trainer)
 {

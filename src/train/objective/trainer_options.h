@@ -1,4 +1,4 @@
-/* trainer_options.h - what a model is compiled with. */
+/* trainer_options.h - the options that a model is compiled with. */
 #ifndef LIANA_TRAIN_TRAINER_OPTIONS_H
 #define LIANA_TRAIN_TRAINER_OPTIONS_H
 
@@ -18,7 +18,7 @@ typedef struct liana__trainer_input {
 
 typedef struct liana__trainer_options liana__trainer_options;
 
-/* What is trained in place of a model: a function that builds the graphs of shards itself. All is borrowed. */
+/* A function that is trained in place of a model: it builds the graphs of shards itself. All is borrowed. */
 typedef struct liana__trained_function {
     liana_context *context;
     const char *name;
@@ -29,7 +29,7 @@ typedef struct liana__trained_function {
     const liana__step_sums *sums;    /* as the first training shard gives them */
     const liana__model_port *inputs; /* [num_inputs] */
     size_t num_inputs;
-    const liana__updated_variable *weights; /* [num_weights] what shards read; they begin at zero */
+    const liana__updated_variable *weights; /* [num_weights] the weights that shards read; they begin at zero */
     size_t num_weights;
     bool gives_rows; /* in an evaluation */
     /* An update of its own, with the scalars learning rate and iteration. NULL: the optimizer's. */
@@ -65,8 +65,8 @@ struct liana__trainer_options {
     bool unprepared;                 /* no step is compiled before liana__step_prepare */
     const liana__strategy *strategy; /* NULL: one_device */
     const void *strategy_options;    /* NULL: the defaults */
-    /* More devices to compute on, beside the one that the trainer is created with, and the speeds and processors of
-     * all; see liana__strategy_devices. */
+    /* More devices than the one that the trainer is created with, and the speeds and processors of all; see
+     * liana__strategy_devices. */
     liana__device *const *more_devices;
     size_t num_more_devices;
     const double *speeds;

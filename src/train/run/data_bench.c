@@ -1,7 +1,6 @@
 /* Measures each stage of a run's input. */
-#include "train/run/data_bench.h"
+#include "train/run/measure.h"
 
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/recorder.h"
 #include "train/run/run_internal.h"
@@ -23,7 +22,7 @@ typedef struct tools {
     void *scratch;
     void *augment_scratch;
     liana__decoder decoder;
-    bool in_parts; /* only what the augmentation looks at is decoded, as without a cache */
+    bool in_parts; /* only the parts that the augmentation reads are decoded, as without a cache */
     uint8_t *resized;
     uint8_t *ring;
 } tools;
@@ -107,7 +106,6 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana_sou
                                      liana__data_bench *bench, liana__error *error)
 {
     const liana__decode_options *options = &own->decoded;
-    const liana__source *source = own->run->training.source;
     liana_example_address address = address_of(own, index);
     liana__image_region part, *wanted = NULL;
     double begin = liana__clock_seconds();
@@ -116,7 +114,7 @@ static liana_status measure_decoding(tools *own, uint64_t index, const liana_sou
         if (part.height != options->height || part.width != options->width) wanted = &part;
     }
     if (liana__decode_pixels(&own->decoder, options, record, wanted, own->resized, error) != LIANA_OK) {
-        return liana__source_fail_within(source, index, record, error);
+        return liana__source_fail_within(own->run->training.source, index, record, error);
     }
     double decoded = liana__clock_seconds();
     LIANA_TRY(liana__decode_resize(&own->decoder, wanted, own->resized, error));

@@ -1,10 +1,8 @@
 /* Trains a few steps of small batches, and keeps the medians. */
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include "base/cpu.h"
 #include "distribute/cluster/slice_chunks.h"
-#include "train/objective/batch_components.h"
-#include "train/objective/trainer.h"
 #include "train/run/run_internal.h"
 
 #include <math.h>
@@ -31,7 +29,7 @@ typedef struct steps {
 
 /* ---- opening ---- */
 
-/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are what workers do:
+/* In this process alone, with this batch and microbatch; 0: those of the configuration. Steps are the workers' work:
  * shards, then the update. A device that keeps the examples, and does whole updates in one program, is not for
  * workers. */
 static liana_status open_run(liana_context *context, const liana__config *config, int64_t batch, int64_t microbatch,
@@ -150,7 +148,6 @@ static liana_status train_steps(steps *own, double seconds, liana__error *error)
 static liana_status begin_steps(steps *own, liana__error *error)
 {
     liana__run *run = &own->run;
-    liana__loader *loader = run->training.loader;
     liana__device *device = run->core.device;
     own->shards = calloc(MOST_STEPS + 1, sizeof *own->shards);
     own->update = calloc(MOST_STEPS + 1, sizeof *own->update);
@@ -167,7 +164,7 @@ static liana_status begin_steps(steps *own, liana__error *error)
     /* The recorder has no room for events of nodes: they are dropped. */
     LIANA_TRY(liana__recorder_create((size_t)device->num_tracks + 1, EVENTS, &own->recorder, error));
     device->recorder = own->recorder;
-    return liana__loader_begin(loader, 0, 0, error);
+    return liana__loader_begin(run->training.loader, 0, 0, error);
 }
 
 static void end_steps(steps *own)
@@ -398,7 +395,7 @@ liana_status liana__plan_measure(const liana__plan_training *training, int64_t m
     const double next_turn = two.shards > one.shards ? two.shards - one.shards : two.shards / 2;
     *work = (liana__plan_work){.microbatch = microbatch,
                                .threads = (size_t)threads,
-                               .lone_leaf = lone.shards,
+                               .lone_shard = lone.shards,
                                .full_turn = two.shards - next_turn,
                                .next_turn = next_turn,
                                .update = two.update,

@@ -1,6 +1,5 @@
-/* Runs some steps with a recorder, and adds up what it saw. */
-#include "train/run/profile.h"
-#include "train/objective/batch_components.h"
+/* Runs some steps with a recorder, and adds up its events. */
+#include "train/run/measure.h"
 #include "train/run/run_internal.h"
 
 #include <stdlib.h>
@@ -74,7 +73,7 @@ static liana_status take_track(profiler *own, liana__recorder *recorder, size_t 
     return LIANA_OK;
 }
 
-/* Moves what was recorded since the last call into the profile. */
+/* Moves the events since the last call into the profile. */
 static liana_status take_events(profiler *own)
 {
     size_t device_tracks = liana__recorder_num_tracks(own->workers);

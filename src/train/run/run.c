@@ -4,7 +4,7 @@
 #include "backends/remote/names.h"
 #include "base/file.h"
 #include "distribute/strategies/strategies.h"
-#include "train/checkpoint/folder_name.h"
+#include "train/checkpoint/temporary.h"
 #include "train/model/model_objective.h"
 #include "train/run/run_internal.h"
 

@@ -7,14 +7,12 @@
 #define LIANA_TRAIN_RUN_H
 
 #include "data/augment/augment.h"
-#include "remote/outlet.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
-#include "train/objective/batch_components.h"
 #include "train/objective/prediction_rows.h"
 
 #include <liana/dataset.h>
@@ -24,8 +22,6 @@ typedef struct liana__run_data {
     liana__source *source; /* NULL: not configured */
     liana__loader *loader;
     liana__augment *augment; /* NULL: no augmentation */
-    liana__augmenter stage;  /* ... as the stage of the loader */
-    liana__mixer mixer;      /* and as its mixer, if examples are mixed */
     liana__sampler *sampler; /* NULL: each record once in an epoch */
     liana__data_match match; /* which of its components are which inputs and targets */
     liana__batch_plan plan;
@@ -75,7 +71,7 @@ typedef struct liana__handover {
     liana__arena *arena;
 } liana__handover;
 
-/* The next round has what was saved for it. NULL: nothing. */
+/* The next round has the checkpoint that was saved for it. NULL: nothing. */
 void liana__run_handover_end(liana__handover *handover);
 
 typedef struct liana__run_options {
@@ -84,7 +80,7 @@ typedef struct liana__run_options {
      * never does. */
     const char *chief_folder;
     void (*on_lead)(
-        void *user); /* this process has become the chief, and from now on tells what happens; may be NULL */
+        void *user); /* this process has become the chief, and from now on reports all events; may be NULL */
     bool training;   /* open all data and make the optimizer */
     bool unprepared; /* with training: compile no step (liana__trainer_prepare does), and say nothing of its memory */
     bool validation; /* open the validation data, which must exist */
@@ -101,7 +97,7 @@ typedef struct liana__run_options {
     bool (*on_event)(void *user, const liana__fit_event *event);
     /* Called a few times a second while remote files are fetched. True ends the fetch with CANCELLED. May be NULL. */
     bool (*stop)(void *user);
-    /* Called with a sentence about what was found or chosen ("1,605 training examples ..."). May be NULL. */
+    /* Called with a sentence about a finding or a choice ("1,605 training examples ..."). May be NULL. */
     void (*on_note)(void *user, const char *note);
     /* Called for each record that is left out, with data.on_bad_record: skip. NULL: on_note is called instead. */
     void (*on_bad_record)(void *user, const char *note);
@@ -141,7 +137,7 @@ liana_status liana__run_load(liana__run *run, const char *folder, const char *ch
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* Does what model.warm_start says, after model.weights; without it nothing happens. Errors: those of
+/* Starts from the weights of model.warm_start, after model.weights; without it nothing happens. Errors: those of
  * liana__warm_start_read. */
 liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;

@@ -187,10 +187,9 @@ static void close_program(through *own)
 
 static liana_status read_rows(through *own, void *scratch, uint64_t first, size_t count, liana__error *error)
 {
-    const liana__source *source = own->run->training.source;
     for (size_t row = 0; row < count; row++) {
         liana_source_record record;
-        LIANA_TRY(liana__source_read(source, first + row, scratch, &record, error));
+        LIANA_TRY(liana__source_read(own->run->training.source, first + row, scratch, &record, error));
         for (size_t i = 0; i < own->num_inputs; i++) {
             const row_input *input = &own->inputs[i];
             memcpy(input->rows + row * input->row_bytes, record.values[input->place], input->row_bytes);

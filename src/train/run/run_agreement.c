@@ -1,9 +1,8 @@
 /* The settings and data that the processes of a cluster must have in common before they train. */
 #include "base/file.h"
 #include "base/scoped.h"
-#include "train/checkpoint/data_agreement.h"
+#include "train/checkpoint/data_state.h"
 #include "train/run/run_internal.h"
-#include "train/training/training_agreement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,8 +160,7 @@ static liana_status send_beginning(liana__run *run, liana__cluster *cluster, lia
     if (status == LIANA_OK) status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
     char name[LIANA__CHECKPOINT_NAME] = "";
     if (newest) snprintf(name, sizeof name, "%s", liana__path_name(newest));
-    if (status == LIANA_OK) status = liana__cluster_tell(cluster, cluster->chief, name, sizeof name, error);
-    return status;
+    return status == LIANA_OK ? liana__cluster_tell(cluster, cluster->chief, name, sizeof name, error) : status;
 }
 
 static liana_status write_beginning(liana__run *run, const char *text, size_t size, const char *checkpoint,
@@ -186,8 +184,7 @@ static liana_status receive_beginning(liana__run *run, liana__cluster *cluster, 
     status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
     if (status == LIANA_OK) status = liana__cluster_tell(cluster, cluster->chief, name, sizeof name, error);
     name[sizeof name - 1] = 0;
-    if (status == LIANA_OK) status = write_beginning(run, text, size, name, error);
-    return status;
+    return status == LIANA_OK ? write_beginning(run, text, size, name, error) : status;
 }
 
 liana_status liana__run_share_beginning(liana__run *run, const liana__run_options *options, liana_status status,

@@ -22,7 +22,7 @@ typedef struct balance {
 
 /* ---- labels ---- */
 
-/* The component that is the label of a table; num_components: there is none. */
+/* The component that is the label of a table; num_components: missing. */
 static size_t label_component(const liana__source *source)
 {
     size_t i = 0;
@@ -188,8 +188,7 @@ static void find_drawn(const balance *own, const double *values, double *drawn)
 /* Whose classes are sampled must be known, and by number. */
 static liana_status check_sampled(const liana__run *run, liana__error *error)
 {
-    const liana__data_config *data = &run->config->data;
-    const char *key = data->sample_weights ? "data.sample_weights" : "data.oversample";
+    const char *key = run->config->data.sample_weights ? "data.sample_weights" : "data.oversample";
     liana__place place = liana__config_place(run->config, key);
     if (!has_labels(run)) {
         return liana__fail_at(error, &place, key, "the data have no label to sample by; remove this key");
@@ -226,7 +225,7 @@ liana_status liana__run_find_balance(liana__run *run, const liana__run_options *
  *
  * Leaves out training examples, so that classes differ in size. Sizes fall geometrically from class to class, as in the
  * long-tailed sets of Cui, Jia, Lin, Song and Belongie, "Class-balanced loss based on effective number of samples"
- * (2019). Of each class the first records are kept, whatever the seed: runs with different seeds have the same data. */
+ * (2019). Of each class the first records are kept, with any seed: runs with different seeds have the same data. */
 
 typedef struct thinning {
     liana__run *run;

@@ -17,7 +17,7 @@ static void add_strings(liana__text *text, const char *name, const liana__string
     for (size_t i = 0; i < strings->count; i++) liana__text_add(text, "%s %s\n", name, strings->items[i]);
 }
 
-/* All that a label or an id depends on but the files; the loader adds what the pixels do. */
+/* All settings on which a label or an id depends; the loader adds those of the pixels. */
 static const char *describe_settings(liana__run *run)
 {
     const liana__data_config *data = &run->config->data;

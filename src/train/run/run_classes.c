@@ -2,7 +2,6 @@
 #include "train/run/run_internal.h"
 
 #include "data/source/class_list.h"
-#include "train/objective/prediction_rows.h"
 
 #include <stdio.h>
 #include <string.h>

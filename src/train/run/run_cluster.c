@@ -1,6 +1,7 @@
 /* Joins the cluster of a run. */
 #include "train/run/run_cluster.h"
 
+#include "base/scoped.h"
 #include "distribute/device_set.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/cluster_read.h"
@@ -208,7 +209,7 @@ liana_status liana__run_cluster_share_folder(liana__run_cluster *joined, liana_s
 {
     liana__cluster *cluster = &joined->cluster;
     const bool is_chief = liana__cluster_is_chief(cluster);
-    char *text = NULL;
+    LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size = 0;
     if (status == LIANA_OK && is_chief) {
         const char *config = liana__path_join(&joined->arena, *folder, "config.yaml");
@@ -218,7 +219,7 @@ liana_status liana__run_cluster_share_folder(liana__run_cluster *joined, liana_s
     status = liana__cluster_agree_status(cluster, status, error);
     if (status == LIANA_OK) status = liana__cluster_tell_sized(cluster, cluster->chief, (void **)&text, &size, error);
     if (status == LIANA_OK && !is_chief) status = write_folder(joined, text, size, error);
-    free(text);
+
     if (joined->folder) *folder = joined->folder;
     return status;
 }

@@ -8,8 +8,8 @@
 typedef struct liana__run_cluster {
     liana__cluster cluster;
     bool is_open; /* false: this process is alone */
-    /* Of a process that is not the chief: what it would write goes there, and is removed. When it becomes the chief, a
-     * link to the run folder is there. */
+    /* Of a process that is not the chief: its files go there, and are removed. When it becomes the chief, a link to the
+     * run folder is there. */
     const char *folder;
     const char *above; /* the folder of that folder, of a training */
     liana__handover handover;
@@ -18,8 +18,8 @@ typedef struct liana__run_cluster {
 } liana__run_cluster;
 
 /* Finds out whether this process belongs to a cluster (cluster_read.h), and joins it. A process that is not the chief
- * gets a temporary folder in place of options->folder, and keeps silent. Errors: those of reading who it is and of
- * meeting the others; INVALID_CONFIG for a strategy that does not fit, and for the evaluator. */
+ * gets a temporary folder in place of options->folder, and keeps silent. Errors: those of finding this process's place
+ * and of meeting the others; INVALID_CONFIG for a strategy that does not fit, and for the evaluator. */
 liana_status liana__run_cluster_join(liana_context *context, const liana__config *config, liana__run_options *options,
                                      liana__run_cluster *joined, liana__error *error) LIANA_MUST_USE;
 /* After a training that was interrupted, and whose run is closed: whether its cluster meets in a next round. Then this

@@ -1,7 +1,6 @@
 /* The data of a run: sources, classes, the shape of the images, loaders. */
 #include "train/run/run_internal.h"
 
-#include "base/memory.h"
 #include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "data/check/quarantine.h"
@@ -12,6 +11,9 @@
 
 #include <stdio.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__source_close, liana__source)
+LIANA__SCOPED_POINTER(liana_dataset_close, liana_dataset)
 
 /* The use of labels. */
 typedef enum label_use { LABELS_NEEDED, LABELS_IGNORED } label_use;
@@ -47,7 +49,7 @@ static liana_status leave_out(const liana__run *run, liana__source **source, lia
     return liana__source_leave_out(source, &list, NULL, error);
 }
 
-/* Whether labels are what some output is compared with. */
+/* Whether labels are the target of some output. */
 static bool needs_labels(const liana__run *run)
 {
     const liana__component_map *targets = &run->config->data.model_targets;
@@ -113,15 +115,12 @@ static liana_status open_combined(opener *own, const liana__source_config *where
                                      .repeat = training && config->data.repeat,
                                      .seed = (uint64_t)config->job.seed};
     const char *key = training ? "data.train" : where == &config->data.validation ? "data.validation" : "data.test";
-    liana_dataset *dataset;
+    LIANA__SCOPED_BY(liana_dataset_close_scoped) liana_dataset *dataset = NULL;
     LIANA_TRY(liana__source_dataset(&request, where, key, &dataset, error));
     bool repeats = training && config->data.repeat;
     int64_t epoch = repeats ? config->job.steps_per_epoch * config->job.batch_size : 0;
     bool has_images = liana__spec_find(&dataset->spec, "image") >= 0;
-    liana_status status =
-        (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
-    liana_dataset_close(dataset);
-    return status;
+    return (has_images ? liana__dataset_view : liana__dataset_view_values)(dataset, epoch, source, error);
 }
 
 static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
@@ -221,9 +220,7 @@ static liana_status find_augmentation(liana__run *run, liana__error *error)
         return liana__fail_at(error, &place, "data.augment", "the data have no images to change; remove this key");
     }
     liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};
-    LIANA_TRY(liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error));
-    run->training.stage = liana__augmenter_of(run->training.augment);
-    return LIANA_OK;
+    return liana__augment_create(run->context, list, "data.augment", &shape, &run->training.augment, error);
 }
 
 /* ---- loaders ---- */
@@ -319,15 +316,12 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .label_offset = data->label_offset,
         .num_threads = data->threads ? (int)data->threads : liana_context_num_threads(run->context),
         .memory = part_memory(run, part),
-        .augmenter = part->augment ? &part->stage : NULL,
+        .augment = part->augment,
+        .microbatch = train->microbatch,
         .sampler = part->sampler,
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
         .part = name_of(run, part),
     };
-    if (part->augment && liana__augment_mixes(part->augment)) {
-        part->mixer = liana__augment_mixer(part->augment, train->microbatch);
-        options.mixer = &part->mixer;
-    }
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
     liana__share_loader(run->core.trainer, &part->workers, &options);
@@ -479,7 +473,7 @@ static liana_status find_shapes(liana__run *run, const liana__source *source, co
     return find_image_shape(run, source, options, error);
 }
 
-/* Whether a list of layers says itself what it reads. */
+/* Whether a list of layers names its own inputs. */
 static bool begins_with_input(const liana__value *layers)
 {
     const liana__value *first = layers && layers->kind == LIANA__VALUE_LIST && layers->count ? layers->items[0] : NULL;
@@ -509,11 +503,9 @@ static liana_status look_for_shapes(liana__run *run, const liana__run_options *o
                            "data.channels and data.num_classes, or data.train",
                            run->config->file);
     }
-    liana__source *source;
+    LIANA__SCOPED_BY(liana__source_close_scoped) liana__source *source = NULL;
     LIANA_TRY(open_source(run, where, LABELS_NEEDED, data->take, &source, error));
-    liana_status status = find_shapes(run, source, options, error);
-    liana__source_close(source);
-    return status;
+    return find_shapes(run, source, options, error);
 }
 
 static liana_status find_training_data(liana__run *run, const liana__run_options *options, liana__error *error)

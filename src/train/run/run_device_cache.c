@@ -1,8 +1,6 @@
 /* Training examples that stay on the devices: data.cache: device. */
 #include "train/run/run_internal.h"
 
-#include <stdint.h>
-
 static bool is_wanted(const liana__run *run)
 {
     return run->config->data.cache == LIANA__CACHE_DEVICE && run->training.source;

@@ -6,7 +6,6 @@
 #include "formats/json.h"
 #include "formats/yaml.h"
 #include "train/config/differences.h"
-#include "train/objective/recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +47,9 @@ liana_status liana__run_write_bad_records(liana__run *run, liana__error *error)
     if (!run->folder || !run->bad_records.changed) return LIANA_OK;
     LIANA__SCOPED(liana__arena) arena = {0};
     const char *path = in_folder(&arena, run, BAD_RECORDS);
-    liana_status status =
-        path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS);
-    if (status == LIANA_OK) run->bad_records.changed = false;
-    return status;
+    LIANA_TRY(path ? liana__bad_records_write(&run->bad_records, path, error) : liana__fail_memory(error, BAD_RECORDS));
+    run->bad_records.changed = false;
+    return LIANA_OK;
 }
 
 liana_status liana__run_read_bad_records(liana__run *run, liana__error *error)
@@ -95,8 +93,8 @@ static void keep_settings(liana__value *config)
     liana__run_drop_folders(config);
 }
 
-/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: what an
- * older liana did not write there is not compared. */
+/* A checkpoint must be of the run whose config.yaml is in the folder. It is compared with that file as it is: keys that
+ * an older liana did not write there are not compared. */
 liana_status liana__run_note_settings(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__value *settings, *matches;
@@ -145,7 +143,7 @@ static liana_status check_same_config(const liana__run *run, const liana__run_op
                        options->allow_changed ? "" : ", or allow what is safe with --allow-changed");
 }
 
-/* Options without a value get what the first part of the run found or chose. */
+/* Options without a value get the values that the first part of the run found or chose. */
 static void inherit(liana__config *config, const liana__config *old)
 {
     liana__data_config *data = &config->data;

@@ -5,13 +5,14 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "remote/store.h"
-#include "train/checkpoint/checkpoint_format.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
 
 enum { MOST_EVALUATIONS_BYTES = 1 << 28, NANOSECONDS_BETWEEN_QUESTIONS = 50000000 };
 static const char EVALUATIONS[] = "evaluations.json";
@@ -39,16 +40,15 @@ static liana_status pause_between(const liana__follow_options *options, liana__e
 static liana_status list_remote(const liana__follow_options *options, liana__arena *arena, bool *is_run,
                                 liana__paths *names, liana__error *error)
 {
-    liana__remote *remote;
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     liana__paths all;
     LIANA_TRY(liana__remote_create(&options->remote, &remote, error));
-    liana_status status = liana__store_list(remote, options->run, arena, &all, error);
-    if (status == LIANA_OK) status = liana__checkpoints_complete(&all, "checkpoints/", arena, names, error);
-    for (size_t i = 0; status == LIANA_OK && i < all.count; i++) {
+    LIANA_TRY(liana__store_list(remote, options->run, arena, &all, error));
+    LIANA_TRY(liana__checkpoints_complete(&all, "checkpoints/", arena, names, error));
+    for (size_t i = 0; i < all.count; i++) {
         *is_run = *is_run || strcmp(all.items[i], "config.yaml") == 0;
     }
-    liana__remote_destroy(remote);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status list_local(const liana__follow_options *options, liana__arena *arena, bool *is_run,
@@ -260,14 +260,13 @@ static liana_status evaluate_one(follower *own, const char *name, liana__remote 
 static liana_status evaluate_checkpoint(follower *own, const char *name, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana__remote *remote = NULL;
-    liana_status status = LIANA_OK;
+    LIANA__SCOPED_BY(liana__remote_destroy_scoped) liana__remote *remote = NULL;
     if (liana__path_is_remote(own->options->run)) {
-        status = liana__remote_create(&own->options->remote, &remote, error);
+        LIANA_TRY(liana__remote_create(&own->options->remote, &remote, error));
     }
-    if (status == LIANA_OK) status = evaluate_one(own, name, remote, &arena, error);
+    const liana_status status = evaluate_one(own, name, remote, &arena, error);
     if (status != LIANA_OK && remote) liana__remote_fail_within(remote, error);
-    liana__remote_destroy(remote);
+
     return status;
 }
 
@@ -289,7 +288,7 @@ static bool is_over(const follower *own, const char *newest, liana__arena *arena
     return read && state->kind == LIANA__VALUE_MAP && liana__value_get(state, "ended");
 }
 
-/* Evaluates what is new. *over: nothing more will come. */
+/* Evaluates new checkpoints. *over: nothing more will come. */
 static liana_status look(follower *own, bool *over, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

@@ -5,9 +5,9 @@
  *
  *   {"evaluations": [{"checkpoint": "step-0000000007", "iteration": 7, "epoch": 1, "step": 0, "loss": 0.5, ...}, ...]}
  *
- * `iteration` counts all updates, `epoch` whole epochs, `step` updates of the epoch that was running. What is listed
- * there is not evaluated again, so an evaluator may be stopped and started. The folder may be a local one, or on gs://
- * or s3://. */
+ * `iteration` counts all updates, `epoch` whole epochs, `step` updates of the epoch that was running. Checkpoints that
+ * are listed there are not evaluated again, so an evaluator may be stopped and started. The folder may be a local one,
+ * or on gs:// or s3://. */
 #ifndef LIANA_TRAIN_RUN_FOLLOW_H
 #define LIANA_TRAIN_RUN_FOLLOW_H
 
@@ -29,7 +29,7 @@ liana_status liana__follow_wait(const liana__follow_options *options, liana__err
 
 /* Evaluates with a run that liana__run_open has opened with `validation`. Returns when the newest checkpoint is that of
  * an end of the training, and is evaluated. Errors: CANCELLED; those of the data, of the store, and of checkpoints of
- * another model; INVALID_DATA (evaluations.json is none). Damaged checkpoints are noted and left out. */
+ * another model; INVALID_DATA (a wrong evaluations.json). Damaged checkpoints are noted and left out. */
 liana_status liana__run_follow(liana__run *run, const liana__follow_options *options, liana__error *error)
     LIANA_MUST_USE;
 

@@ -30,8 +30,7 @@ liana_status liana__run_meet_classes(liana__run *run, const liana__source *sourc
 /* Finds number and names of the classes, of the training data, or as configured (source NULL). */
 liana_status liana__run_find_classes(liana__run *run, const liana__source *source, liana__error *error);
 
-/* Whether the labels are what the losses can tell apart; notes data of one class. Errors: INVALID_CONFIG with the
- * key. */
+/* Whether the losses can tell the labels apart; notes data of one class. Errors: INVALID_CONFIG with the key. */
 liana_status liana__run_check_labels(const liana__run *run, const liana__objective *objective,
                                      const liana__run_options *options, liana__error *error) LIANA_MUST_USE;
 
@@ -46,20 +45,20 @@ liana_status liana__run_thin_classes(liana__run *run, const liana__run_options *
 /* run_cache.c: sets where the loader of a part keeps decoded images. */
 liana_status liana__run_choose_cache(liana__run *run, const liana__run_data *part, liana__loader_options *options,
                                      liana__error *error);
-/* Reports to options->on_note where they are, and later what happened to them. */
+/* Reports to options->on_note where they are, and later their events. */
 void liana__run_note_caches(const liana__run *run, const liana__run_options *options);
 void liana__run_note_cache_events(const liana__run *run, const liana__run_options *options);
 
 /* run_device_cache.c, for data.cache: device. The number of training examples that the devices keep; 0: none. */
 int64_t liana__run_device_rows(const liana__run *run);
-/* Before the trainer is made. Errors: INVALID_CONFIG, with the key (what cannot stay on a device). */
+/* Before the trainer is made. Errors: INVALID_CONFIG, with the key (data that cannot stay on a device). */
 liana_status liana__run_check_device_cache(const liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Once the loaders are there: sends all training examples. Errors: INVALID_CONFIG (a device that keeps none), those of
  * reading and of an upload. */
 liana_status liana__run_fill_device(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 /* run_data.c, for that: a loader of each training record once, in order; the caller's. `bad_records` hears of those
- * that cannot be used; the plan must outlive the loader. What it decodes the loader of the epochs keeps. */
+ * that cannot be used; the plan must outlive the loader. The loader of the epochs keeps its decoded examples. */
 liana_status liana__run_visit_records(liana__run *run, liana__bad_records *bad_records, liana__batch_plan *plan,
                                       liana__loader **loader, liana__error *error) LIANA_MUST_USE;
 
@@ -105,7 +104,7 @@ liana_status liana__run_find_match(liana__run *run, liana__error *error);
 liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has
- * what the bucket has. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of
+ * the files of the bucket. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of
  * outlets. */
 liana_status liana__run_open_outlet(liana__run *run, const liana__run_options *options,
                                     const liana__remote_options *remote, liana__error *error);
@@ -163,11 +162,10 @@ liana_status liana__run_hold(liana__run *run, const liana__run_options *options,
  * take the chief's place if that dies, where it reaches the run folder. A collective operation. */
 liana_status liana__run_begin_writing(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
-/* After what has been done without processes that are gone: if they live, they hear that the chief goes on without
- * them. */
+/* After work without processes that are gone: if they live, they hear that the chief goes on without them. */
 liana_status liana__run_lead_on(const liana__run *run, liana__error *error) LIANA_MUST_USE;
-/* All have written what they had to, or have failed (`status`): from now on nobody takes the chief's place. A
- * collective operation if all is well. Returns `status`, or why the others are not here. */
+/* All have written their files, or have failed (`status`): from now on nobody takes the chief's place. A collective
+ * operation if all is well. Returns `status`, or why the others are not here. */
 liana_status liana__run_end_writing(const liana__run *run, liana_status status, liana__error *error) LIANA_MUST_USE;
 /* If the others of the cluster go on without this process: it writes nothing more, and leaves the folder to them. */
 void liana__run_leave(const liana__run *run, liana_status status);

@@ -1,7 +1,5 @@
-/* Which component of the data is which input of the model, and what its outputs are compared with. */
+/* The component of the data for each input of the model, and the targets of its outputs. */
 #include "train/run/run_internal.h"
-
-#include "base/search.h"
 
 #include <string.h>
 

@@ -1,13 +1,11 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "base/scoped.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
-#include "train/checkpoint/weight_source.h"
 #include "train/checkpoint/weights.h"
-#include "train/model/model_preprocessing.h"
+#include "train/model/model_objective.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +81,7 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
                        (long long)data->channels);
 }
 
-/* The files of liana_model_save beside the weights. */
+/* The files of liana_model_save other than the weights. */
 static liana_status take_preprocessing(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
@@ -175,7 +173,7 @@ static bool are_imagenets(const char *path)
     return found;
 }
 
-/* The resolved configuration records what `auto` means. */
+/* The resolved configuration records the choice of `auto`. */
 static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
 {
     liana__model_config *config = &run->config->model;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The files beside the checkpoints that a resumed run goes on with. */
+/* The files, other than the checkpoints, that a resumed run goes on with. */
 static const char *const FILES[] = {"config.yaml", "model.json", "history.json", "timing.json", "bad_records.csv"};
 enum { NUM_FILES = sizeof FILES / sizeof *FILES };
 

@@ -1,6 +1,4 @@
 /* Predictions as CSV files. */
-#include "train/objective/chief_task.h"
-#include "train/objective/prediction_rows.h"
 #include "train/run/run_internal.h"
 
 #include "base/format.h"

@@ -3,7 +3,6 @@
  * Processes that are not the chief have a temporary folder in place of the run folder, and all names of files lead
  * through it. So taking over makes a link to the run folder of it. */
 #include "base/scoped.h"
-#include "train/checkpoint/checkpoint_writer.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/run/run_internal.h"
 
@@ -39,37 +38,33 @@ static liana_status hold(successor *own, const char *folder, liana__outlet *outl
 /* Replaces a file or folder in the place of the run folder by a link to it. */
 static liana_status lead_to(const liana__run *run, const char *folder, liana__error *error)
 {
-    char *whole = realpath(folder, NULL);
-    liana_status status = whole ? liana__folder_remove(run->folder, error)
-                                : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno));
-    if (status == LIANA_OK && symlink(whole, run->folder) != 0) {
-        status = liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
+    LIANA__SCOPED_MEMORY char *whole = realpath(folder, NULL);
+    LIANA_TRY(whole ? liana__folder_remove(run->folder, error)
+                    : liana__fail(error, LIANA_IO_ERROR, "cannot find '%s': %s", folder, strerror(errno)));
+    if (symlink(whole, run->folder) != 0) {
+        return liana__fail(error, LIANA_IO_ERROR, "cannot make a link at '%s': %s", run->folder, strerror(errno));
     }
-    free(whole);
-    return status;
+    return LIANA_OK;
 }
 
 static liana_status open_bucket(successor *own, const char *url, liana__error *error)
 {
     liana__run *run = own->run;
     liana__outlet *outlet = NULL;
-    liana__arena arena = {0};
+    LIANA__SCOPED(liana__arena) arena = {0};
     liana__paths names;
     liana__newest_checkpoint newest;
     const liana__remote_options remote = liana__run_remote_options(run);
     LIANA_TRY(liana__run_make_outlet(url, &remote, &outlet, error));
     run->outlet = outlet;
     const char *folder = liana__outlet_folder(outlet);
-    liana_status status = hold(own, folder, outlet, error);
-    if (status == LIANA_OK) status = liana__outlet_list(outlet, &arena, &names, error);
-    if (status == LIANA_OK) {
-        status = liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
-                                          &newest, error);
-    }
-    liana__arena_free(&arena);
-    if (status == LIANA_OK) status = lead_to(run, folder, error);
-    if (status == LIANA_OK && run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
-    return status;
+    LIANA_TRY(hold(own, folder, outlet, error));
+    LIANA_TRY(liana__outlet_list(outlet, &arena, &names, error));
+    LIANA_TRY(liana__checkpoints_fetch(outlet, LIANA__RUN_CHECKPOINTS, &names, run->config->job.checkpoint.keep,
+                                       &newest, error));
+    LIANA_TRY(lead_to(run, folder, error));
+    if (run->job.writer) liana__checkpoint_writer_send(run->job.writer, outlet);
+    return LIANA_OK;
 }
 
 static liana_status open_folder(successor *own, const char *folder, liana__error *error)

@@ -4,10 +4,7 @@
 #include "backends/pjrt/platform.h"
 #include "base/file.h"
 #include "base/scoped.h"
-#include "base/text.h"
-#include "train/checkpoint/shared_checkpoint.h"
 #include "train/checkpoint/temporary.h"
-#include "train/objective/chief_task.h"
 
 /* Passes events on, and keeps the history on disk up to date. */
 typedef struct watcher {
@@ -34,7 +31,7 @@ static liana_status write_history(const liana__run *run, liana__error *error)
     return liana__chief_does(run->core.cluster, write_history_once, (void *)(uintptr_t)run, error);
 }
 
-/* Beside the run folder, whose checkpoints are those of an undisturbed run. */
+/* Outside of the run folder, whose checkpoints are those of an undisturbed run. */
 static liana_status save_handover(const watcher *own, liana__error *error)
 {
     liana__run *run = own->run;
@@ -66,7 +63,7 @@ static liana_status save(void *user, liana__error *error)
     LIANA_TRY(liana__run_may_write(run, error));
     if (own->hands_over) return save_handover(own, error);
     LIANA_TRY(liana__checkpoint_writer_save(run->job.writer, &run->core.variables, &run->core.state, error));
-    /* Where another process could take over, it must find what all take for saved. */
+    /* Where another process could take over, it must find everything that all take for saved. */
     if (!run->core.cluster || !liana__cluster_survives(run->core.cluster)) return LIANA_OK;
     LIANA_TRY(liana__checkpoint_writer_finish(run->job.writer, error));
     return liana__run_send_all(run, error);

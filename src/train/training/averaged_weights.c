@@ -1,5 +1,5 @@
 /* Weights and their averages. */
-#include "train/training/averaged_weights.h"
+#include "train/training/training.h"
 
 #include "base/scoped.h"
 #include "train/objective/step_graphs.h"

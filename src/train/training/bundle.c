@@ -1,15 +1,12 @@
 /* Writes and reads bundles. */
 #include "train/training/bundle.h"
 
-#include "base/file.h"
 #include "base/scoped.h"
 #include "base/value_read.h"
 #include "formats/json.h"
-#include "formats/safetensors.h"
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 #include "program/variables_file.h"
-#include "train/training/incident_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,12 +46,10 @@ static liana_status write_tensors(liana__incident *incident, const char *path, u
 
 static liana_status write_graph(const liana__incident *incident, const char *path, liana__error *error)
 {
-    uint8_t *bytes;
+    LIANA__SCOPED_MEMORY uint8_t *bytes = NULL;
     size_t size;
     LIANA_TRY(liana__graph_write(incident->graph, &bytes, &size, error));
-    liana_status status = liana__file_replace(path, bytes, size, error);
-    free(bytes);
-    return status;
+    return liana__file_replace(path, bytes, size, error);
 }
 
 static liana_status write_report(liana__incident *incident, const char *path, uint32_t checksum, liana__error *error)
@@ -119,7 +114,7 @@ liana_status liana__bundle_write(liana__incident *incident, const char *folder, 
     if (status == LIANA_OK) status = liana__folder_rename(temporary, *path, error);
     if (status != LIANA_OK) {
         liana_status removed = liana__folder_remove(temporary, NULL);
-        (void)removed; /* the failure to write is what is reported */
+        (void)removed; /* the failure to write is reported */
     }
     return status;
 }

@@ -1,7 +1,8 @@
 /* Counts the messages of an update, as distribute/cluster, the loader and the fit send them. */
-#include "train/training/cluster_bytes.h"
+#include "train/training/cluster_time.h"
 
-#include "step/worker_share.h"
+#include "base/scoped.h"
+#include "step/shard_list.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ enum { MIRROR_OPERATIONS = 1 };
 /* Of one cluster. */
 typedef struct cut {
     const liana__plan_update *update;
-    size_t num_leaves, num_workers;
+    size_t num_shards, num_workers;
     liana__leaf_range *ranges;
     liana__slice_end *ends;
     liana__slice_piece *pieces;
@@ -41,7 +42,7 @@ static liana_status cut_make(cut *own, liana__error *error)
     own->ends = calloc(own->num_workers + 1, sizeof *own->ends);
     own->pieces = calloc(items->num_items + 1, sizeof *own->pieces);
     if (!own->ranges || !own->ends || !own->pieces) return liana__fail_memory(error, "the plan of a cluster");
-    LIANA_TRY(liana__share_shards(own->num_leaves, own->num_workers, own->ranges, error));
+    LIANA_TRY(liana__share_shards(own->num_shards, own->num_workers, own->ranges, error));
     return liana__slices_choose(items->items, items->num_items, own->num_workers, own->ends, error);
 }
 
@@ -98,14 +99,14 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
     for (size_t i = 0; i < own->num_workers; i++) {
         all += slice_of(own, i);
         all_sums += sums_of(own, i);
-        bytes->num_blocks += liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
+        bytes->num_blocks += liana__tree_blocks(own->num_shards, own->ranges[i], NULL);
     }
     bytes->variables = all * sizeof(float);
     bytes->has_mirrors = own->update->mirrored && others;
     const bool mirrors_add = bytes->has_mirrors && own->num_workers == 2 && bytes->num_blocks == 2;
     for (size_t i = 0; i < own->num_workers; i++) {
         const uint64_t slice = slice_of(own, i) * sizeof(float), rest = bytes->variables - slice;
-        const size_t blocks = liana__tree_blocks(own->num_leaves, own->ranges[i], NULL);
+        const size_t blocks = liana__tree_blocks(own->num_shards, own->ranges[i], NULL);
         const uint64_t own_sums = sums_of(own, i), added_sums = mirrors_add ? all_sums : own_sums;
         const uint64_t sums = blocks * (mirrors_add ? all_sums : all_sums - own_sums);
         const uint64_t taken = (bytes->num_blocks - blocks) * added_sums;
@@ -114,7 +115,7 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
         /* The slice before it is mirrored here: its new values are known. */
         const uint64_t known = bytes->has_mirrors ? slice_of(own, (i + others) % own->num_workers) * sizeof(float) : 0;
         const uint64_t total = sums + values + mirrored + others * small_of(own, i, blocks);
-        const size_t leaves = own->ranges[i].end - own->ranges[i].begin;
+        const size_t shards = own->ranges[i].end - own->ranges[i].begin;
         if (sent) sent[i] = total;
         bytes->most_sent = greater(bytes->most_sent, total);
         bytes->most_sums = greater(bytes->most_sums, greater(sums, taken));
@@ -122,26 +123,25 @@ static void add_up(const cut *own, liana__cluster_bytes *bytes, uint64_t *sent)
         bytes->most_mirrored = greater(bytes->most_mirrored, mirrored);
         bytes->largest_slice = greater(bytes->largest_slice, slice);
         bytes->most_blocks = (size_t)greater(bytes->most_blocks, blocks);
-        bytes->most_leaves = (size_t)greater(bytes->most_leaves, leaves);
+        bytes->most_shards = (size_t)greater(bytes->most_shards, shards);
     }
     const liana__plan_update *update = own->update;
     bytes->num_operations = others ? NUM_OPERATIONS + update->items->reads.num_rounds + (update->num_counts > 0) : 0;
     if (bytes->has_mirrors && !mirrors_add) bytes->num_operations += MIRROR_OPERATIONS;
 }
 
-liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_leaves, size_t num_workers,
+liana_status liana__cluster_bytes_of(const liana__plan_update *update, size_t num_shards, size_t num_workers,
                                      liana__cluster_bytes *bytes, uint64_t *sent, liana__error *error)
 {
-    cut own = {.update = update, .num_leaves = num_leaves, .num_workers = num_workers};
-    *bytes = (liana__cluster_bytes){.num_workers = num_workers, .num_leaves = num_leaves};
-    if (num_leaves < 1 || num_workers < 1) {
+    LIANA__SCOPED(cut) own = {.update = update, .num_shards = num_shards, .num_workers = num_workers};
+    *bytes = (liana__cluster_bytes){.num_workers = num_workers, .num_shards = num_shards};
+    if (num_shards < 1 || num_workers < 1) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a plan of %zu shards for %zu workers, expected some of both",
-                           num_leaves, num_workers);
+                           num_shards, num_workers);
     }
-    liana_status status = cut_make(&own, error);
-    if (status == LIANA_OK) add_up(&own, bytes, sent);
-    cut_free(&own);
-    return status;
+    LIANA_TRY(cut_make(&own, error));
+    add_up(&own, bytes, sent);
+    return LIANA_OK;
 }
 
 double liana__ring_bytes(const liana__cluster_bytes *bytes)

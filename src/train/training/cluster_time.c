@@ -19,18 +19,18 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* At most one leaf for each thread, all at once. */
-static double turn_of(const liana__plan_work *work, size_t leaves)
+/* At most one shard for each thread, all at once. */
+static double turn_of(const liana__plan_work *work, size_t shards)
 {
-    if (leaves == 0) return 0;
+    if (shards == 0) return 0;
     if (work->threads < 2) return work->full_turn;
-    const double part = (double)(leaves - 1) / (double)(work->threads - 1);
-    return work->lone_leaf + (work->full_turn - work->lone_leaf) * part;
+    const double part = (double)(shards - 1) / (double)(work->threads - 1);
+    return work->lone_shard + (work->full_turn - work->lone_shard) * part;
 }
 
-static double computing_of(const liana__plan_work *work, size_t leaves)
+static double computing_of(const liana__plan_work *work, size_t shards)
 {
-    const size_t turns = leaves / work->threads, rest = leaves % work->threads;
+    const size_t turns = shards / work->threads, rest = shards % work->threads;
     if (turns == 0) return turn_of(work, rest);
     /* A turn behind another one is a little shorter: the beginning of the step is over. */
     const double gain = work->full_turn - work->next_turn;
@@ -191,7 +191,7 @@ static liana__plan_limit limit_of(const liana__plan_work *work, const liana__clu
     for (int i = 0; i < LIANA__NUM_LIMITS; i++) {
         if (parts[i] > parts[limit]) limit = (liana__plan_limit)i;
     }
-    const bool idle = bytes->num_leaves < bytes->num_workers * work->threads;
+    const bool idle = bytes->num_shards < bytes->num_workers * work->threads;
     return limit == LIANA__LIMIT_COMPUTING && idle ? LIANA__LIMIT_SHARDS : limit;
 }
 
@@ -203,16 +203,16 @@ liana__step_time liana__step_time_of(const liana__plan_work *work, const liana__
     const double crowding = crowding_of(work, cluster, workers), measured = most(1, work->crowding);
     const double slowdown = most(1, crowding / measured);
     const double share = (double)bytes->largest_slice / most((double)bytes->variables, 1);
-    const double examples = (double)batch * (double)bytes->most_leaves / (double)bytes->num_leaves;
-    const size_t turns = (bytes->most_leaves + work->threads - 1) / work->threads;
+    const double examples = (double)batch * (double)bytes->most_shards / (double)bytes->num_shards;
+    const size_t turns = (bytes->most_shards + work->threads - 1) / work->threads;
     const double slowest = liana__slowest_of(work, workers, turns);
-    liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_leaves),
+    liana__step_time time = {.computing = slowdown * slowest * computing_of(work, bytes->most_shards),
                              .reading = slowdown * examples * work->example,
                              .update = slowdown * work->update * share * (bytes->has_mirrors ? 2 : 1),
                              .memory = memory_of(work, bytes)};
     if (workers > 1) {
         const double copied = crowding * messages->copied;
-        const double stretch = slowdown * (bytes->most_leaves ? 1 : 0);
+        const double stretch = slowdown * (bytes->most_shards ? 1 : 0);
         const passing of = {work, messages, cluster, workers};
         const size_t owners = do_mirrors_add(bytes) ? 1 : workers;
         const double exposed = liana__exposed_seconds(work, owners, stretch, wire_of(cluster, bytes->most_sums));

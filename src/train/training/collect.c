@@ -1,5 +1,5 @@
-/* What a training knows of its bad steps: layers, records, and where it was. */
-#include "train/training/collect.h"
+/* A training's facts about its bad steps: layers, records, and its place. */
+#include "train/training/bundle.h"
 
 #include "data/source/source.h"
 

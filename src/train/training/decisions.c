@@ -1,8 +1,7 @@
 /* Keeps, writes and reads decisions. */
-#include "train/training/decisions.h"
+#include "train/training/training_state.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Trains on two devices, and says what differs by more than rounding explains. */
+/* Trains on two devices, and names differences beyond those that rounding explains. */
 #include "train/training/device_comparison.h"
 
 #include "base/random.h"
@@ -6,11 +6,13 @@
 #include "exec/program.h"
 #include "ir/shape.h"
 #include "train/objective/batch_components.h"
-#include "train/training/collect.h"
+#include "train/training/bundle.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana__program_destroy, liana__program)
 
 enum { EXPLAINED_FACTOR = 32, EXPLAINED_UNITS = 4, NUM_MOVES = 2 };
 
@@ -154,7 +156,7 @@ static liana_status watch_layers(watched_shard *shard, const liana_model *model,
 {
     liana_graph *graph = shard->incident.graph;
     shard->num_results = graph->num_outputs;
-    bool *forward = find_forward(graph);
+    LIANA__SCOPED_MEMORY bool *forward = find_forward(graph);
     if (!forward) return liana__fail_memory(error, "the comparison of devices");
     const size_t num_nodes = graph->num_nodes;
     for (size_t i = 0; i < model->num_layers; i++) {
@@ -171,7 +173,7 @@ static liana_status watch_layers(watched_shard *shard, const liana_model *model,
             liana_graph_output(graph, name, tensor);
         }
     }
-    free(forward);
+
     shard->num_outputs = graph->num_outputs;
     const liana_status status = liana_graph_status(graph);
     if (status != LIANA_OK && error != &graph->context->error) *error = graph->context->error;
@@ -248,8 +250,8 @@ static liana_status compute_shard(const liana__device_comparison_options *option
                                   liana__device *device, uint32_t draw, watched_shard *shard, void ***values,
                                   liana__error *error)
 {
-    liana__program *program = NULL;
-    liana__variables variables;
+    LIANA__SCOPED(liana__variables) variables = {0};
+    LIANA__SCOPED_BY(liana__program_destroy_scoped) liana__program *program = NULL;
     const size_t before = shard->num_outputs;
     LIANA_TRY(prepare_shard(options, batch, device, shard, error));
     if (before && shard->num_outputs != before) {
@@ -259,11 +261,8 @@ static liana_status compute_shard(const liana__device_comparison_options *option
     }
     if (draw) move_incident(&shard->incident, unit_of(options->first), draw);
     liana__variables_init(&variables, device);
-    liana_status status = run_incident(device, &shard->incident, &program, &variables, error);
-    if (status == LIANA_OK) status = fetch_all(program, values, error);
-    liana__program_destroy(program);
-    liana__variables_free(&variables);
-    return status;
+    LIANA_TRY(run_incident(device, &shard->incident, &program, &variables, error));
+    return fetch_all(program, values, error);
 }
 
 static compared_tensor tensor_of(const watched_shard *shard, size_t output)
@@ -450,8 +449,7 @@ static liana_status compare_weight(const liana__device_comparison_options *optio
     liana__device_difference item = {.what = LIANA__COMPARED_WEIGHT,
                                      .layer = model->layers[model->weights[weight].layer].name,
                                      .name = liana__arena_string(&comparison->arena, name)};
-    if (status == LIANA_OK) status = add_tensor(comparison, &tensor, unit_of(options->first), &item, error);
-    return status;
+    return status == LIANA_OK ? add_tensor(comparison, &tensor, unit_of(options->first), &item, error) : status;
 }
 
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,

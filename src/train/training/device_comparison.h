@@ -2,9 +2,9 @@
  *
  * Two devices round differently, and a training makes small differences large. So a difference alone says nothing. How
  * much rounding explains is measured: a device like the first computes all once more with each weight and each float of
- * the inputs moved by one unit in the last place, up or down by its number. 32 times what that changes, and four such
- * units of the largest number, are explained; more is not. 32: a plugin may add thousands of numbers one after the
- * other, where the CPU adds them in pairs; a wrong program is off by thousands of units. */
+ * the inputs moved by one unit in the last place, up or down by its number. 32 times that change, and four such units
+ * of the largest number, are explained; more is not. 32: a plugin may add thousands of numbers one after the other,
+ * where the CPU adds them in pairs; a wrong program is off by thousands of units. */
 #ifndef LIANA_TRAIN_DEVICE_COMPARISON_H
 #define LIANA_TRAIN_DEVICE_COMPARISON_H
 
@@ -63,7 +63,7 @@ typedef struct liana__device_comparison_options {
 liana_status liana__device_comparison_run(const liana__device_comparison_options *options,
                                           liana__device_comparison *comparison, liana__error *error) LIANA_MUST_USE;
 
-/* The first difference that is not explained; NULL: there is none. */
+/* The first difference that is not explained; NULL: missing. */
 const liana__device_difference *liana__device_comparison_first(const liana__device_comparison *comparison);
 
 void liana__device_comparison_free(liana__device_comparison *comparison);

@@ -271,6 +271,26 @@ static liana_status read_lists(const liana__value *list, const liana__objective 
                        objective->num_listed);
 }
 
+static liana_status read_epoch(const liana__value *map, const liana__objective *objective, liana__history *history,
+                               liana__error *error)
+{
+    liana__history_epoch epoch = {.global_step = (int64_t)liana__value_number_of(map, "global_step", 0),
+                                  .learning_rate = liana__value_number_of(map, "learning_rate", 0),
+                                  .skipped_updates = (int64_t)liana__value_number_of(map, "skipped_updates", 0),
+                                  .restores = (int64_t)liana__value_number_of(map, "restores", 0),
+                                  .gradients = liana__gradient_counts_read(map)};
+    liana__timing_epoch timing = {.seconds = liana__value_number_of(map, "seconds", 0),
+                                  .images = (int64_t)liana__value_number_of(map, "images", 0),
+                                  .wait = liana__value_number_of(map, "wait", 0)};
+    const liana__value *lists = liana__value_get(map, "training_lists"),
+                       *validation_lists = liana__value_get(map, "validation_lists");
+    LIANA_TRY(read_measured(liana__value_get(map, "training"), objective, &epoch.training, error));
+    LIANA_TRY(read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error));
+    LIANA_TRY(read_lists(lists, objective, history, &epoch.training_lists, error));
+    LIANA_TRY(read_lists(validation_lists, objective, history, &epoch.validation_lists, error));
+    return liana__history_add(history, &epoch, &timing) ? LIANA_OK : liana__fail_memory(error, "the history");
+}
+
 liana_status liana__history_read(const liana__value *value, const liana__objective *objective, liana__history *history,
                                  liana__error *error)
 {
@@ -279,35 +299,9 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
         return liana__fail(error, LIANA_INVALID_DATA, "there is no list of epochs");
     }
     for (size_t i = 0; i < value->count; i++) {
-        const liana__value *map = value->items[i];
-        liana__history_epoch epoch = {.global_step = (int64_t)liana__value_number_of(map, "global_step", 0),
-                                      .learning_rate = liana__value_number_of(map, "learning_rate", 0),
-                                      .skipped_updates = (int64_t)liana__value_number_of(map, "skipped_updates", 0),
-                                      .restores = (int64_t)liana__value_number_of(map, "restores", 0),
-                                      .gradients = liana__gradient_counts_read(map)};
-        liana__timing_epoch timing = {.seconds = liana__value_number_of(map, "seconds", 0),
-                                      .images = (int64_t)liana__value_number_of(map, "images", 0),
-                                      .wait = liana__value_number_of(map, "wait", 0)};
-        liana_status status = read_measured(liana__value_get(map, "training"), objective, &epoch.training, error);
-        if (status == LIANA_OK) {
-            status = read_measured(liana__value_get(map, "validation"), objective, &epoch.validation, error);
-        }
-        if (status == LIANA_OK) {
-            status =
-                read_lists(liana__value_get(map, "training_lists"), objective, history, &epoch.training_lists, error);
-        }
-        if (status == LIANA_OK) {
-            status = read_lists(liana__value_get(map, "validation_lists"), objective, history, &epoch.validation_lists,
-                                error);
-        }
-        if (status != LIANA_OK) {
-            liana__history_free(history);
-            return liana__fail_within(error, "epoch %zu", i + 1);
-        }
-        if (!liana__history_add(history, &epoch, &timing)) {
-            liana__history_free(history);
-            return liana__fail_memory(error, "the history");
-        }
+        if (read_epoch(value->items[i], objective, history, error) == LIANA_OK) continue;
+        liana__history_free(history);
+        return liana__fail_within(error, "epoch %zu", i + 1);
     }
     return LIANA_OK;
 }
@@ -323,4 +317,50 @@ liana_status liana__history_file_epochs(const char *path, size_t least, liana__a
     if (is_list) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': expected {\"epochs\": [{...}, ...]}%s", path,
                        least ? " with at least one epoch" : "");
+}
+
+/* ---- counts of gradients as values ---- */
+
+static const char KEY[] = "gradients";
+
+void liana__gradient_counts_set(const liana__span_counts *counts, liana__value *map, liana__arena *arena)
+{
+    if (counts->computed + counts->skipped == 0) return;
+    const double mean = counts->measured ? (double)counts->staleness / (double)counts->measured : 0;
+    liana__value *own = liana__value_map(arena);
+    liana__value_set(arena, own, "reproducible", liana__value_bool(arena, false));
+    liana__value_set(arena, own, "computed", liana__value_int(arena, (int64_t)counts->computed));
+    liana__value_set(arena, own, "used", liana__value_int(arena, (int64_t)counts->used));
+    liana__value_set(arena, own, "dropped", liana__value_int(arena, (int64_t)counts->dropped));
+    liana__value_set(arena, own, "skipped", liana__value_int(arena, (int64_t)counts->skipped));
+    liana__value_set(arena, own, "mean_staleness", liana__value_float(arena, mean));
+    liana__value_set(arena, own, "largest_staleness", liana__value_int(arena, (int64_t)counts->largest_staleness));
+    liana__value_set(arena, own, "sum_of_staleness", liana__value_int(arena, (int64_t)counts->staleness));
+    liana__value_set(arena, own, "measured", liana__value_int(arena, (int64_t)counts->measured));
+    liana__value_set(arena, own, "partly_used", liana__value_int(arena, (int64_t)counts->partly_used));
+    liana__value_set(arena, own, "undone", liana__value_int(arena, (int64_t)counts->undone));
+    liana__value_set(arena, own, "examples_lost", liana__value_int(arena, (int64_t)counts->examples_lost));
+    liana__value_set(arena, map, KEY, own);
+}
+
+static uint64_t count_of(const liana__value *map, const char *key)
+{
+    const int64_t count = liana__value_int_of(map, key, 0);
+    return count > 0 ? (uint64_t)count : 0;
+}
+
+liana__span_counts liana__gradient_counts_read(const liana__value *map)
+{
+    const liana__value *own = liana__value_get(map, KEY);
+    if (!own || own->kind != LIANA__VALUE_MAP) return (liana__span_counts){0};
+    return (liana__span_counts){.computed = count_of(own, "computed"),
+                                .used = count_of(own, "used"),
+                                .dropped = count_of(own, "dropped"),
+                                .skipped = count_of(own, "skipped"),
+                                .measured = count_of(own, "measured"),
+                                .partly_used = count_of(own, "partly_used"),
+                                .undone = count_of(own, "undone"),
+                                .examples_lost = count_of(own, "examples_lost"),
+                                .staleness = count_of(own, "sum_of_staleness"),
+                                .largest_staleness = count_of(own, "largest_staleness")};
 }

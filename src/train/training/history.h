@@ -3,8 +3,8 @@
 #define LIANA_TRAIN_HISTORY_H
 
 #include "base/value.h"
+#include "distribute/cluster/span_counts.h"
 #include "train/objective/trainer.h"
-#include "train/training/gradient_counts.h"
 
 /* Values that were measured over some examples, finished. */
 typedef struct liana__measured {
@@ -75,5 +75,15 @@ liana_status liana__history_read(const liana__value *value, const liana__objecti
  * one with fewer than `least`; those of liana__json_read. */
 liana_status liana__history_file_epochs(const char *path, size_t least, liana__arena *arena,
                                         const liana__value **epochs, liana__error *error) LIANA_MUST_USE;
+
+/* ---- gradient counts ---- */
+
+/* The counts of gradients in history and checkpoints where the workers of a cluster are not in step. */
+
+/* {"reproducible": false, "computed", "used", "dropped", "skipped", "mean_staleness", "largest_staleness", ...}, set as
+ * "gradients" of the map. Nothing, where no gradients were counted. */
+void liana__gradient_counts_set(const liana__span_counts *counts, liana__value *map, liana__arena *arena);
+/* Zeros, where the map has none. */
+liana__span_counts liana__gradient_counts_read(const liana__value *map);
 
 #endif

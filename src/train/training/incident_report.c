@@ -1,5 +1,5 @@
 /* The report of an incident, for people. */
-#include "train/training/incident_report.h"
+#include "train/training/bundle.h"
 
 #include "base/format.h"
 #include "base/value_read.h"

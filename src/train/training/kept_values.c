@@ -1,5 +1,5 @@
 /* Numbers, texts and arrays by name. */
-#include "train/training/kept_values.h"
+#include "train/training/training_state.h"
 
 #include "ir/shape.h"
 

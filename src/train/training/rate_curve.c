@@ -1,5 +1,5 @@
 /* Smooths the losses of a learning-rate sweep, sees divergence, suggests a rate. */
-#include "train/training/rate_curve.h"
+#include "train/training/rate_finder.h"
 
 #include "base/format.h"
 

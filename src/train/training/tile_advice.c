@@ -1,5 +1,5 @@
 /* Advice for TPUs. */
-#include "train/training/tile_advice.h"
+#include "train/training/tile_plan.h"
 
 #include "backends/pjrt/platform.h"
 #include "base/scoped.h"

@@ -1,13 +1,15 @@
-/* Counts what tiles pad. */
+/* Counts the padding of tiles. */
 #include "train/training/tile_plan.h"
 
-#include "ir/graph.h"
+#include "base/scoped.h"
 #include "passes/pass.h"
 #include "train/objective/step_graphs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+LIANA__SCOPED_POINTER(liana_graph_destroy, liana_graph)
 
 enum { COLUMNS = 128, WORD_ROWS = 8, WORD = 4 };
 
@@ -206,14 +208,12 @@ liana_status liana__tile_plan_make(const liana__training *training, int64_t shar
                                    const liana__tpu_generation *generation, liana__tile_plan *plan, liana__error *error)
 {
     *plan = (liana__tile_plan){.generation = generation, .shard = shard};
-    liana_graph *built, *rewritten = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *built = NULL;
+    LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *rewritten = NULL;
     LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_TRAINING, shard, false, &built, error));
     /* Mixed precision is a pass. */
-    liana_status status = liana__passes_run_asked_for(built, &rewritten, error);
-    if (status == LIANA_OK) status = count(plan, training, rewritten ? rewritten : built, error);
-    liana_graph_destroy(rewritten);
-    liana_graph_destroy(built);
-    return status;
+    LIANA_TRY(liana__passes_run_asked_for(built, &rewritten, error));
+    return count(plan, training, rewritten ? rewritten : built, error);
 }
 
 double liana__tile_plan_memory(const liana__tile_plan *plan)

@@ -1,11 +1,11 @@
-/* tile_plan.h - what the tiles of a TPU make of a training: how much of its products and of its memory is padding.
+/* tile_plan.h - the tiles of a TPU for a training: how much of its products and of its memory is padding.
  *
  * A TPU core keeps two axes of an array in tiles: 8 rows (16 of bf16, 32 of bytes) by 128 columns. Its matrix units
- * multiply blocks of 128 by 128 (256 by 256 from v6e on). What does not fill them is padding, which costs as much as
- * numbers do (Google, "Cloud TPU performance guide": batch and feature dimensions are padded to 8 and 128, or to 128
- * and 8). The compiler chooses the two axes. Memory is counted with the pair that pads least, products as they are
- * written: channels by filters at each place of a kernel. The compiler may keep less than all that the backward pass
- * reads, since it computes some of it again. */
+ * multiply blocks of 128 by 128 (256 by 256 from v6e on). The rest of a tile is padding, which costs as much as numbers
+ * do (Google, "Cloud TPU performance guide": batch and feature dimensions are padded to 8 and 128, or to 128 and 8).
+ * The compiler chooses the two axes. Memory is counted with the pair that pads least, products as they are written:
+ * channels by filters at each place of a kernel. The compiler may keep less than all that the backward pass reads,
+ * since it computes some of it again. */
 #ifndef LIANA_TRAIN_TILE_PLAN_H
 #define LIANA_TRAIN_TILE_PLAN_H
 
@@ -60,5 +60,29 @@ double liana__tile_plan_memory(const liana__tile_plan *plan);
 
 /* The bytes of a tensor in tiles of the two axes that pad least. */
 double liana__tiled_bytes(liana_dtype dtype, const liana_shape *shape);
+
+/* ---- tile advice ---- */
+
+/* Advice on a training: how a TPU pads less of it, and which shards fit into its memory. */
+
+/* The rows of a plan by their loss, the worst first; malloc'ed. NULL: out of memory. */
+const liana__tile_row **liana__tile_rows_by_loss(const liana__tile_plan *plan);
+
+/* The percentage that a part is of the whole. */
+int liana__tile_share(double part, double whole);
+
+/* A line of how much of the products is no padding, and one for each thing to change: the shards, and the `most_widths`
+ * layers that lose most. `rows` are in the order of their loss. */
+void liana__tile_advice_add(const liana__tile_plan *plan, const liana__tile_row *const *rows, size_t most_widths,
+                            liana__text *text);
+
+/* A line about the part of a core's memory that training needs, where that is known (generation->memory), with advice
+ * if it does not fit. */
+void liana__tile_memory_add(const liana__tile_plan *plan, liana__text *text);
+
+/* Tells the chief of a training on TPUs, at the beginning of its run, a few lines of all this: the worst layers,
+ * shards, memory, and the command that says more. Other devices and other processes: nothing. Facts that cannot be
+ * found out are left out: advice ends no run. */
+void liana__tile_advice_note(const liana__training *training, const liana__notes *notes);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/scoped.h"
 #include "distribute/cluster/held.h"
 #include "distribute/strategies/strategies.h"
-#include "step/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static void choose_precision(liana__training *training, const liana__training_op
     if (*choice.note) liana__note(&options->notes, "%s", choice.note);
 }
 
-/* In exact mode a plugin is told what makes its programs repeatable, and the user what that is. */
+/* In exact mode a plugin gets the settings that make its programs repeatable, and the user is told of them. */
 static void choose_exactness(const liana__training *training, bool is_exact, const liana__notes *notes)
 {
     LIANA__SCOPED(liana__text) text = {0};
@@ -49,7 +48,7 @@ static void choose_exactness(const liana__training *training, bool is_exact, con
     if (text.length && !text.failed) liana__note(notes, "deterministic: %s", text.data);
 }
 
-/* Which device it is; of a TPU also what its library reads of the environment. */
+/* The device's name; of a TPU also the variables of the environment that its library reads. */
 static void note_device(const liana__device *device, const liana__notes *notes)
 {
     const char *platform = liana__pjrt_platform_of(device);
@@ -98,9 +97,8 @@ static void note_size(const liana__training *training, const liana__training_opt
 static void note_exchange(liana__training *training, const liana__strategy_choice *choice, const liana__notes *notes)
 {
     liana__exchange_reason reason;
-    char *exchange = training->state.exchange;
     const bool is_doubted = liana__note_exchange(choice->strategy, choice->options, training->cluster, notes, &reason);
-    snprintf(exchange, sizeof training->state.exchange, "%s", reason.exchange);
+    snprintf(training->state.exchange, sizeof training->state.exchange, "%s", reason.exchange);
     if (is_doubted) liana__training_state_doubt(&training->state, reason.text);
 }
 

@@ -1,17 +1,14 @@
 /* training.h - a training: a model, compiled with a loss, metrics, an optimizer and a strategy. It knows no file and no
  * configuration; `liana train` (train/run) and liana_fit (train/model) are its users.
  *
- * It keeps its programs, variables and iteration: what is fitted again goes on where it ended. */
+ * It keeps its programs, variables and iteration: a second fit goes on where the first one ended. */
 #ifndef LIANA_TRAIN_TRAINING_H
 #define LIANA_TRAIN_TRAINING_H
 
-#include "distribute/cluster/cluster.h"
 #include "distribute/device_set.h"
 #include "optimizers/schedule.h"
-#include "step/notes.h"
+#include "step/agreement.h"
 #include "step/precision.h"
-#include "train/objective/recompute.h"
-#include "train/objective/trainer.h"
 #include "train/training/training_stages.h"
 #include "train/training/training_state.h"
 
@@ -20,14 +17,14 @@ typedef struct liana__training {
     liana_model *model; /* borrowed; NULL: a function is trained */
     liana__device_set devices;
     liana__device *device; /* the first of them, which holds the variables */
-    size_t num_replicas;   /* in sync: devices that compute leaves */
+    size_t num_replicas;   /* in sync: devices that compute shards */
     const char *strategy;
     liana__cluster *cluster; /* borrowed; NULL: this process is alone */
     liana__variables variables;
     liana__trainer *trainer; /* NULL: not compiled */
     liana_learning_rate learning_rate;
     const liana__objective *objective; /* borrowed */
-    /* The values that are reported beside the loss. */
+    /* The reported values other than the loss. */
     const char *const *metric_names;
     size_t num_metrics;
     uint64_t seed;
@@ -89,5 +86,40 @@ double liana__training_rate(const liana__training *training, const liana_learnin
 /* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was
  * used, or `learning_rate`, which was asked for. */
 double liana__training_keep_rate(liana__training *training, double learning_rate);
+
+/* ---- averaged weights ---- */
+
+/* The averages of an optimizer with use_ema take the place of the weights, as in Keras: at the end of a training.
+ * Here the weights stay in the averages' place, so that a longer training goes on from them. */
+
+/* Whether the optimizer keeps averages; in a training in stages, that of any stage. */
+bool liana__averaged_weights_are_kept(const liana__training *training);
+
+/* Exchanges weights and averages at the end of a training, if it keeps averages and an update was done. */
+liana_status liana__averaged_weights_take(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Takes that back, before a training goes on. */
+liana_status liana__averaged_weights_return(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Averages begin anew from the weights as they are. */
+liana_status liana__averaged_weights_follow(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* Somebody wrote other weights over the averages: a training goes on from these weights, and averages begin there. */
+liana_status liana__averaged_weights_begin_anew(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* ---- training agreement ---- */
+
+/* The facts that the processes of a training must have in common: compared before the first step. A difference is an
+ * error on all of them, which names it. */
+
+/* Its sizes, seed, precision and optimizer, a shard and the arithmetic. All get the chief's weights. A training is
+ * compared once; all compare it if one of them has not. Alone: nothing. Errors: INVALID_CONFIG, UNAVAILABLE (a process
+ * computes other bits). */
+liana_status liana__agree_on_training(liana__training *training, liana__error *error) LIANA_MUST_USE;
+
+/* The arithmetic alone, of a shard of made-up examples. Alone: nothing. `exact`: other bits are an error; otherwise a
+ * note, and a reason in the training's state. Errors: UNAVAILABLE (a process computes other bits; it is named). */
+liana_status liana__agree_on_arithmetic(liana__training *training, bool exact, const liana__notes *notes,
+                                        liana__error *error) LIANA_MUST_USE;
 
 #endif

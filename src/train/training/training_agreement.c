@@ -1,5 +1,7 @@
-/* Compares what the processes of a training have compiled. */
-#include "train/training/training_agreement.h"
+/* Compares the compiled trainings of the processes. */
+#include "train/training/training.h"
+
+#include "base/scoped.h"
 
 /* The shard that they compute with. */
 static liana_status build_shard(liana__training *training, liana_graph **graph, liana__error *error)
@@ -60,10 +62,10 @@ liana_status liana__agree_on_training(liana__training *training, liana__error *e
     if (!cluster) return LIANA_OK;
     LIANA_TRY(liana__cluster_agree(cluster, &is_new, error));
     if (!is_new) return LIANA_OK;
-    liana__facts facts = {0};
+    LIANA__SCOPED(liana__facts) facts = {0};
     add_training(training, &facts);
     const liana_status status = agree_on_training(training, &facts, error);
-    liana__facts_free(&facts);
+
     training->has_agreed = status == LIANA_OK;
     return status;
 }

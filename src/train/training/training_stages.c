@@ -1,4 +1,4 @@
-/* Reads stages, and sets what they train. */
+/* Reads stages, and sets the weights that they train. */
 #include "train/training/training_stages.h"
 
 #include "base/scoped.h"
@@ -118,8 +118,7 @@ static liana_status check_multipliers(const liana__training_stage *stage, const 
     LIANA__SCOPED_MEMORY const char **names = calloc(model->num_weights + 1, sizeof *names);
     if (!names) return liana__fail_memory(error, "the stages");
     for (size_t i = 0; i < model->num_weights; i++) names[i] = model->weights[i].name;
-    const liana__rate_multipliers *multipliers = stage->optimizer.rate_multipliers;
-    return liana__rate_multipliers_check(multipliers, names, model->num_weights, error);
+    return liana__rate_multipliers_check(stage->optimizer.rate_multipliers, names, model->num_weights, error);
 }
 
 static liana_status check_stage(const liana__training_stages *stages, size_t index, liana_model *model,

@@ -40,11 +40,11 @@ liana_status liana__training_stages_read(const liana__training_stages_request *r
                                          liana__training_stages *stages, liana__error *error) LIANA_MUST_USE;
 
 /* Remembers which layers the model itself says are trained, and checks that each stage has layers to begin from, and
- * weights to train. The model then trains what the first stage says. Errors: INVALID_CONFIG, with the stage. */
+ * weights to train. The model then trains the weights of the first stage. Errors: INVALID_CONFIG, with the stage. */
 liana_status liana__training_stages_bind(liana__training_stages *stages, liana_model *model, const char *where,
                                          liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* The model trains what a stage says. */
+/* The model trains the weights of a stage. */
 void liana__training_stage_apply(const liana__training_stages *stages, size_t index, liana_model *model);
 /* The model's own settings are restored. */
 void liana__training_stages_restore(const liana__training_stages *stages, liana_model *model);

@@ -3,10 +3,104 @@
 #define LIANA_TRAIN_TRAINING_STATE_H
 
 #include "backends/variables.h"
-#include "train/training/decisions.h"
-#include "train/training/gradient_counts.h"
 #include "train/training/history.h"
-#include "train/training/kept_values.h"
+
+#include <liana/callback.h>
+
+/* ---- kept values ---- */
+
+/* Numbers, texts and arrays by name: the state of parts of a training in its checkpoints.
+ *
+ * Each name is OWNER/KEY: "EarlyStopping/wait". In a checkpoint it stands below "callbacks". */
+
+typedef struct liana__kept_array {
+    const char *name; /* OWNER/KEY */
+    liana_dtype dtype;
+    liana_shape shape;
+    const void *data; /* host memory */
+} liana__kept_array;
+
+/* Zero-initialise; free with liana__kept_values_free. */
+typedef struct liana__kept_values {
+    liana__arena arena;
+    liana__value *values; /* a map by name; NULL: empty */
+    liana__kept_array *arrays;
+    size_t num_arrays, capacity;
+} liana__kept_values;
+
+void liana__kept_values_free(liana__kept_values *kept);
+
+/* The values of one owner. */
+struct liana_callback_state {
+    liana__kept_values *kept;
+    const char *owner;
+};
+
+/* Store a value. Numbers may be NaN or infinite. Texts are copied. The array's data are borrowed: they must stay as
+ * they are until the values are freed or saved. Running out of memory is recorded in kept->arena.failed. */
+void liana__keep_number(liana_callback_state *state, const char *key, double number);
+void liana__keep_count(liana_callback_state *state, const char *key, int64_t count);
+void liana__keep_text(liana_callback_state *state, const char *key, const char *text);
+void liana__keep_array(liana_callback_state *state, const char *key, liana_dtype dtype, const liana_shape *shape,
+                       const void *data);
+
+/* Read a value. False or NULL: missing of that kind; *number and *count then stay as they are. */
+bool liana__kept_number(const liana_callback_state *state, const char *key, double *number);
+bool liana__kept_count(const liana_callback_state *state, const char *key, int64_t *count);
+const char *liana__kept_text(const liana_callback_state *state, const char *key);
+const liana__kept_array *liana__kept_array_find(const liana_callback_state *state, const char *key);
+
+/* Adds an array under its full name, with a copy of its data. Errors: OUT_OF_MEMORY. */
+liana_status liana__kept_values_add(liana__kept_values *kept, const liana__kept_array *array, liana__error *error)
+    LIANA_MUST_USE;
+/* Copies the data of borrowed arrays, which may then go. After a failure there are no arrays. Errors: OUT_OF_MEMORY. */
+liana_status liana__kept_values_own(liana__kept_values *kept, liana__error *error) LIANA_MUST_USE;
+/* The bytes of an array's data. */
+size_t liana__kept_array_size(const liana__kept_array *array);
+
+/* Calls `each` with the owner of every value, in their order; an owner may come several times. */
+void liana__kept_values_owners(const liana__kept_values *kept, void (*each)(void *user, const char *owner), void *user);
+
+/* ---- decisions ---- */
+
+/* The decisions of a control of a training (train.control), and the reasons: part of the training's state and
+ * history. */
+
+/* Whether a training went on from where it was, or back to the state that was accepted before. Numbers that are not
+ * finite are NaN. */
+typedef struct liana__decision {
+    char monitor[64];   /* the metric */
+    int64_t epoch;      /* from 1 */
+    int64_t update;     /* updates done in all when it was made */
+    double value;       /* of the metric; NaN: it was not finite */
+    double reference;   /* the metric of the state that was accepted before; NaN: there was none */
+    double energy;      /* of this decision */
+    double probability; /* of accepting the value */
+    double drawn;       /* from [0, 1): below the probability the value is accepted */
+    bool accepted;
+    int64_t taken_back;   /* updates undone by it */
+    double learning_rate; /* of the last update */
+    double rate_factor;   /* from now on */
+    bool at_end;          /* made since the training ended; a longer one makes it later */
+} liana__decision;
+
+/* Zero-initialise; free with liana__decisions_free. */
+typedef struct liana__decisions {
+    liana__decision *items;
+    size_t count, capacity;
+} liana__decisions;
+
+void liana__decisions_free(liana__decisions *decisions);
+liana_status liana__decisions_add(liana__decisions *decisions, const liana__decision *decision, liana__error *error)
+    LIANA_MUST_USE;
+
+/* [{"epoch": 1, "update": 100, "value": ..., ...}, ...]: for history.json and for checkpoints. Reading errors:
+ * INVALID_DATA, OUT_OF_MEMORY. */
+liana__value *liana__decisions_value(const liana__decisions *decisions, liana__arena *arena);
+liana_status liana__decisions_read(const liana__value *value, liana__decisions *decisions, liana__error *error)
+    LIANA_MUST_USE;
+
+/* ---- training state ---- */
 
 struct liana__data_state; /* the training data (train/checkpoint/data_state.h) */
 

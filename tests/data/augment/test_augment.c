@@ -1,4 +1,4 @@
-/* Augmentation: each stage against PyTorch, torchvision and Pillow, what is drawn, and what lists are refused. */
+/* Augmentation: each stage against PyTorch, torchvision and Pillow, the draws, and refused lists. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -60,7 +60,7 @@ static liana__augment *make(liana_context *context, const char *text, int height
     return augment;
 }
 
-/* Applies a list to src. Memory around the image shows what is written there. */
+/* Applies a list to src. Memory around the image shows writes there. */
 static void apply(const liana__augment *augment, const liana_example_address *address, const uint8_t *src, uint8_t *dst,
                   size_t size)
 {
@@ -202,7 +202,7 @@ static void test_stages_take_any_size(void **state)
     liana_context_destroy(context);
 }
 
-/* ---- what is looked at ---- */
+/* ---- pixels that are read ---- */
 
 /* Whatever lies around the part that a list looks at changes nothing; returns the share of the image that it is. */
 static double check_part(const char *text, int height, int width, int channels)
@@ -409,9 +409,8 @@ static void mix(const liana__augment *augment, mixed_batch *own, uint64_t first)
     liana__batch_add(batch, "partner sizes", LIANA_F32, &pair, own->partner_sizes);
     liana__batch_add(batch, "partners", LIANA_S32, &LIANA_SCALAR, own->partners);
     for (int i = 0; i < 2; i++) batch->components[3 + i].partner_of = &batch->components[i];
-    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
-    void *scratch = liana__allocate_aligned(mixer.scratch_size);
-    mixer.apply(&mixer, &own->batch, SEED, scratch);
+    void *scratch = liana__allocate_aligned(liana__augment_mix_scratch_size(augment, MICROBATCH));
+    liana__augment_mix(augment, MICROBATCH, &own->batch, SEED, scratch);
     free(scratch);
 }
 

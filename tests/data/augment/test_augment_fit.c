@@ -1,4 +1,4 @@
-/* Augmentation through the public interface: functions of a program's own, and what they may rely on. */
+/* Augmentation through the public interface: functions of a program's own, and their guarantees. */
 #include "harness/command_run.h"
 
 #include <liana/liana.h>
@@ -8,7 +8,7 @@
 
 enum { COUNT = 60, EPOCHS = 2, SIDE = LIANA__TINY_SIZE };
 
-/* What a function of the test's own has seen. */
+/* The calls of a function of the test's own. */
 typedef struct watched {
     atomic_int positions[EPOCHS * COUNT];
     atomic_int wrong;
@@ -133,7 +133,7 @@ static void test_names_are_checked(void **state)
     liana_context_destroy(context);
 }
 
-/* ---- what only liana's own could ---- */
+/* ---- abilities that only liana's own had ---- */
 
 /* Half a turn, as a mapping of points. */
 static void turn_over(const liana_augment_call *call, liana_point_mapping *mapping)
@@ -181,7 +181,7 @@ static const liana_augmentation_type lift_type = {LIANA_PART(AUGMENTATION, liana
                                                              LIANA_PART_OPTIONS(lift_options, lift_rows)),
                                                   .prepare = lift_prepare, .colour = lift};
 
-/* Two half turns are none, and 20 more is 40 less and 60 more where no value is cut off. */
+/* Two half turns are no turn, and 20 more is 40 less and 60 more where no value is cut off. */
 static void test_own_mappings_and_colours(void **state)
 {
     (void)state;

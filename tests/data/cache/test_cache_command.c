@@ -1,4 +1,4 @@
-/* data.cache: what is trained does not depend on where decoded images are kept, nor on what happened to them there. */
+/* data.cache: the training does not depend on the place of decoded images, nor on damage there. */
 #include "harness/harness.h"
 
 #include "base/file.h"
@@ -29,7 +29,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Trains; what was printed must contain `text`, and not `absent`. */
+/* Trains; the output must contain `text`, and not `absent`. */
 static void train(const char *run, const char *cache, const char *text, const char *absent)
 {
     char option[64];

@@ -47,7 +47,10 @@ static void write_entry(const liana__decoded_file *file, uint64_t record)
     uint8_t pixels[SIZE];
     char id[20];
     fill(pixels, record);
-    liana__decoded_file_entry entry = {pixels, (int32_t)record - 1, record % 3 ? id : NULL, record % 3 ? 4 : 0};
+    liana__decoded_file_entry entry = {.pixels = pixels,
+                                       .label = (int32_t)record - 1,
+                                       .id = record % 3 ? id : NULL,
+                                       .id_size = record % 3 ? 4 : 0};
     snprintf(id, sizeof id, "id%02d", (int)record);
     assert_ok(liana__decoded_file_write(file, record, &entry, &error), &error);
 }
@@ -114,7 +117,7 @@ static void test_entries_come_back(void **state)
     uint8_t pixels[SIZE] = {0};
     memset(id, 'x', sizeof id);
     liana__error error = {0};
-    liana__decoded_file_entry entry = {pixels, 1, id, sizeof id};
+    liana__decoded_file_entry entry = {.pixels = pixels, .label = 1, .id = id, .id_size = sizeof id};
     assert_ok(liana__decoded_file_write(file, 1, &entry, &error), &error);
     assert_state(file, 1, LIANA__DECODED_FILE_EMPTY);
     entry.id_size--;
@@ -147,7 +150,7 @@ static void test_each_damage_is_found(void **state)
     assert_int_equal(pwrite(descriptor, bytes, STRIDE, PAGE + 4 * STRIDE), STRIDE);
     assert_state(file, 4, LIANA__DECODED_FILE_DAMAGED);
     assert_entry(file, 3);
-    /* Of a file that is cut while it is in use, there is what comes before, wherever the cut is. */
+    /* Of a file that is cut while it is in use, the part before the cut is there, wherever the cut is. */
     for (off_t end = PAGE + 3 * STRIDE; end > PAGE + 2 * STRIDE; end -= 40) {
         assert_int_equal(ftruncate(descriptor, end), 0);
         for (uint64_t i = 0; i < 2; i++) assert_entry(file, i);
@@ -225,7 +228,7 @@ static void write_for_ever(const char *path)
     for (uint64_t i = 0;; i++) {
         uint8_t pixels[SIZE];
         fill(pixels, i % COUNT);
-        liana__decoded_file_entry entry = {pixels, (int32_t)(i % COUNT) - 1, NULL, 0};
+        liana__decoded_file_entry entry = {.pixels = pixels, .label = (int32_t)(i % COUNT) - 1};
         if (liana__decoded_file_write(file, i % COUNT, &entry, &error) != LIANA_OK) _exit(1);
     }
 }

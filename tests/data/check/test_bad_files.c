@@ -1,4 +1,4 @@
-/* data.on_bad_record: skip, of each kind of data: what one record is, is left out alone; what is behind damage that
+/* data.on_bad_record: skip, of each kind of data: a single record is left out alone; all that is behind damage that
  * hides records is lost, and named; the rest is used. Without it each is an error that says where. */
 #include "harness/command_run.h"
 
@@ -146,7 +146,7 @@ static void test_lists_that_are_damaged(void **state)
     check_record(source, 1, 2, "two");
     check_lost(source, 0, "l.csv", 2, 28, (int64_t)strlen(text) - 28, "line 4");
     liana__source_close(source);
-    /* A list that cannot be read at all, beside one that can. */
+    /* A list that cannot be read at all, with one that can. */
     const char *both[] = {list, liana__test_write("m.csv", "image,label\n\0", 13)};
     assert_ok(liana__source_open(both, 2, &skipping, &source, &error), &error);
     assert_int_equal(source->num_records, 2);
@@ -154,7 +154,7 @@ static void test_lists_that_are_damaged(void **state)
     liana__source_close(source);
     assert_fails(open_source(both[1], &skipping, &source, &error), LIANA_INVALID_DATA, &error, "no records in it",
                  "NUL");
-    /* What is wrong with the configuration stays an error. */
+    /* A fault of the configuration stays an error. */
     assert_fails(open_source(write_text("l.csv", "picture,label\n1.jpg,1\n"), &skipping, &source, &error),
                  LIANA_INVALID_DATA, &error, "no column");
 }
@@ -231,7 +231,7 @@ static void test_idx_files_that_are_cut(void **state)
     assert_int_equal(source->num_records, 13);
     liana__source_close(source);
 
-    /* Files that do not belong together are a mistake of whoever named them. */
+    /* Files that do not belong together are a mistake of the user. */
     liana__test_tiny_data("y", 21, 1);
     options = skipping;
     options.labels = liana__test_path("y-labels");
@@ -299,7 +299,7 @@ static void test_archives_that_are_cut(void **state)
     liana__error error = {0};
     liana__source *source;
     const char *path = write_members();
-    /* What is left is all, but for the mark of the end. */
+    /* The rest is all, but for the mark of the end. */
     cut_file("x.tar", 6 * MEMBER);
     assert_fails(open_source(path, NULL, &source, &error), LIANA_DATA_LOSS, &error, "truncated");
     source = open_skipping(path, 3, 1);
@@ -349,7 +349,7 @@ static void write_records(const char *const *features, size_t count)
     liana__error error = {0};
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), &error), &error);
     for (size_t i = 0; i < count; i++) {
         const uint8_t *bytes = (const uint8_t *)"\xff\xff\xff";
         size_t size = 3;
@@ -364,7 +364,7 @@ static void write_records(const char *const *features, size_t count)
     liana__example_builder_free(&builder);
 }
 
-/* What the features are called is found at a record that has them, where bad ones may be left out. */
+/* The names of features are found at a record that has them, where bad ones may be left out. */
 static void test_first_records(void **state)
 {
     (void)state;

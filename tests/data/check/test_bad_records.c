@@ -1,5 +1,5 @@
-/* data.on_bad_record: skip. What cannot be used leaves a gap: nothing else moves, sums are of what is there, and all of
- * it is named, counted and listed. */
+/* data.on_bad_record: skip. A record that cannot be used leaves a gap: nothing else moves, sums are of the other
+ * records, and all of it is named, counted and listed. */
 #include "harness/text_files.h"
 #include "harness/tiny_records.h"
 
@@ -48,7 +48,7 @@ static int copy_shard(const char *from, const char *to, int first, bool damaged)
     liana__tfrecord *file;
     assert_ok(liana__tfrecord_open(liana__test_data(from), NULL, &file, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(to), &error), &error);
     liana__example example = {0};
     liana__example_builder builder = {0};
     int count = (int)liana__tfrecord_count(file);
@@ -135,8 +135,6 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
     liana_image_shape shape = {SIDE, SIDE, 3};
     liana__augment *augment;
     assert_ok(liana__augment_create(context, value, "augment", &shape, &augment, &error), &error);
-    liana__augmenter augmenter = liana__augmenter_of(augment);
-    liana__mixer mixer = liana__augment_mixer(augment, MICROBATCH);
     liana__loader_options options = {.image = {.height = SIDE, .width = SIDE, .channels = 3},
                                      .batch_size = BATCH,
                                      .num_epochs = 2,
@@ -145,8 +143,8 @@ static epoch_images *read_epochs(const liana__source *source, int threads, bool 
                                      .num_classes = 5,
                                      .num_threads = threads,
                                      .cache_memory = (size_t)100 * IMAGE,
-                                     .augmenter = &augmenter,
-                                     .mixer = mixes ? &mixer : NULL,
+                                     .augment = augment,
+                                     .microbatch = MICROBATCH,
                                      .bad_records = list,
                                      .part = "train"};
     liana__loader *loader;
@@ -200,7 +198,7 @@ static bool beside_gap(const epoch_images *clean, uint64_t position)
     return false;
 }
 
-/* What is there at each position is what the clean run has there, byte for byte, on any number of threads. */
+/* Each position that is there has the clean run's example, byte for byte, on any number of threads. */
 static void test_other_examples_stay(void **state)
 {
     (void)state;
@@ -220,7 +218,7 @@ static void test_other_examples_stay(void **state)
                 if (!bad->there[at]) continue;
                 assert_compare(bad->records[at], ==, clean->records[at], at);
                 assert_compare(bad->labels[at], ==, clean->labels[at], at);
-                /* Who is mixed with whom is decided within a shard. */
+                /* Partners of mixing are chosen within a shard. */
                 if (mixes && beside_gap(clean, at)) {
                     mixed_elsewhere++;
                     continue;
@@ -362,7 +360,7 @@ static void check_listing(const char *name)
     liana__bad_records_free(&list);
 }
 
-/* What a run says, counts and lists. */
+/* A run's messages, counts and lists. */
 static void test_a_run(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* liana check: every kind of damage is found and named, copies are told apart from the same bytes by other means, and
- * what a quarantine list leaves out is gone. */
+ * records that a quarantine list leaves out are gone. */
 #include "harness/tiny_records.h"
 
 #include "base/file.h"
@@ -45,7 +45,7 @@ static const char *write_data(const liana__test_odd *odd, size_t num_odd)
     return write_config();
 }
 
-/* ---- what the command says, as JSON ---- */
+/* ---- the command's messages, as JSON ---- */
 
 typedef struct report {
     liana__arena arena;
@@ -203,7 +203,7 @@ static void test_quarantine(void **state)
     liana__test_result got = liana__test_command("train", config, setting, "--out", liana__test_path("run"));
     assert_says(got.out, "33 training, 10 validation, 10 test examples");
     assert_code(got, 0);
-    /* What the run wrote down names the list too. */
+    /* The run's own list names the file too. */
     char run[256];
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     assert_code(liana__test_command("evaluate", run), 0);
@@ -256,7 +256,7 @@ static void test_leave_out(void **state)
     liana__bad_records_free(&list);
 }
 
-/* Compressed files are shuffled block by block: what remains of the blocks still covers each record once. */
+/* Compressed files are shuffled block by block: the rest of the blocks still covers each record once. */
 static void test_leave_out_of_blocks(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void test_lost_files(void **state)
     assert_int_equal(number_of(&said, 0, "lost_bytes"), size - offset);
     assert_says(reason_of(&said, "lost", "train-1.tfrec", 12), "checksum of the length of record 12");
     liana__arena_free(&said.arena);
-    /* A file that is cut, one that is none, and one that is empty. */
+    /* A file that is cut, one that is no such file, and one that is empty. */
     liana__test_cut(path, offset - 3);
     liana__test_write("train-2.tfrec", "id,label\n1,2\n", 13);
     liana__test_write("train-3.tfrec", "", 0);
@@ -339,7 +339,7 @@ static void test_lost_files(void **state)
     assert_says(reason_of(&said, "lost", "train-1.tfrec", 11), "bytes are lost");
     assert_says(reason_of(&said, "lost", "train-2.tfrec", 0), "13 bytes are lost");
     liana__arena_free(&said.arena);
-    /* A part that cannot be opened at all does not hide what is wrong with the others. */
+    /* A part that cannot be opened at all does not hide the faults of the others. */
     liana__test_cut(liana__test_path("validation.tfrec"), 0);
     assert_refused(liana__test_command("check", config), 1, "validation", "no records in it",
                    "2 files that cannot be read to their end");

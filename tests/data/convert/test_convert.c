@@ -37,7 +37,7 @@ static void make_class_folders(void)
     liana__test_folder();
     snprintf(INPUT, sizeof INPUT, "%s", liana__test_path("in"));
     snprintf(OUTPUT, sizeof OUTPUT, "%s", liana__test_path("out"));
-    static const char *const suffixes[] = {"png", "PNG", "jpeg"}; /* the name does not decide what it is */
+    static const char *const suffixes[] = {"png", "PNG", "jpeg"}; /* the name does not decide the format */
     char path[1200];
     for (int c = 0; c < NUM_CLASSES; c++) {
         snprintf(path, sizeof path, "%s/%s", INPUT, CLASS_NAMES[c]);
@@ -256,7 +256,7 @@ static void test_overwrites_only_when_told(void **state)
     /* The four old shards are gone: two shards, classes.txt and the three others. */
     assert_int_equal(count_entries(OUTPUT), 6);
     assert_file_is("keep.txt", "mine");
-    /* A failure leaves all as it is, and so does what a killed conversion left behind. */
+    /* A failure leaves all as it is, and so do the remains of a killed conversion. */
     liana__test_write("in/rose/i7.jpg", "%PDF-1.7..", 10);
     options.num_shards = 3;
     assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "in/rose/i7.jpg", "PDF");
@@ -490,7 +490,7 @@ static void test_idx(void **state)
     options.inputs = inputs + 1;
     options.num_inputs = 1;
     assert_fails(liana__convert(&options, NULL, &error), LIANA_INVALID_DATA, &error, "labels' holds labels");
-    /* What was there is still there: the mistake was found before. */
+    /* The former files are still there: the mistake was found before. */
     assert_int_equal(read_shards("part00-4.tfrec").num_records, 4);
 }
 
@@ -502,7 +502,7 @@ static void test_mnist(void **state)
     snprintf(images, sizeof images, "%s", liana__test_data("mnist/t10k-images-idx3-ubyte.gz"));
     liana__test_folder();
     snprintf(OUTPUT, sizeof OUTPUT, "%s", liana__test_path("out"));
-    const char *const inputs[] = {images}; /* the labels lie beside them */
+    const char *const inputs[] = {images}; /* the labels lie in the same folder */
     liana__convert_options options = {
         .inputs = inputs, .num_inputs = 1, .output = OUTPUT, .records_per_shard = 10000, .shuffle = true};
     assert_ok(liana__convert(&options, NULL, &error), &error);

@@ -1,4 +1,4 @@
-/* Batches of named components: their values, their dtypes, and what is said of data that do not fit. */
+/* Batches of named components: their values, their dtypes, and messages about data that do not fit. */
 #include "harness/harness.h"
 
 #include "data/dataset/dataset_source.h"
@@ -292,7 +292,7 @@ static void test_refused_components(void **state)
                                              {.maker = LIANA__MAKE_LABEL, .name = "b"}};
     check_refused(source, twice, 2, "'a' and 'b' are both made of the label", "expected one");
     check_refused(source, twice, LIANA_MAX_COMPONENTS + 1, "17 components", "at most 16");
-    /* The view for images says what it lacks. */
+    /* The view for images names the missing component. */
     liana__source *images;
     assert_fails(liana__dataset_view(dataset, 0, &images, &error), LIANA_INVALID_ARGUMENT, &error,
                  "there is no component 'image'");

@@ -1,4 +1,5 @@
-/* Datasets: what stages say about their elements, what they refuse, files, iterators, and fitting to them. */
+/* Datasets: the specs of stages' elements, refusals, files, iterators, and fitting to them. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -160,7 +161,7 @@ static void test_what_does_not_fit_is_named(void **state)
     refused(liana_dataset_parse_example(again(numbers), &feature, 1), "parse_example", "'record'");
     refused(liana_dataset_parse_example(again(numbers), NULL, 1), "parse_example", "'features' is NULL");
 
-    /* What a NULL is made into is NULL, and says nothing of its own. */
+    /* A stage on NULL is NULL, and leaves no message of its own. */
     assert_null(liana_dataset_prefetch(liana_dataset_enumerate(liana_dataset_skip(again(numbers), -1), 0)));
     says("skip: the number of elements is below 0");
     liana_iterator *iterator;
@@ -200,7 +201,7 @@ static void test_a_function_that_fails_is_named_with_its_address(void **state)
             assert_null(element);
             says("map 'check': position 5 of epoch 0 (record 7): seven is too much");
         }
-        /* It can be begun again; what comes before the failure is still there. */
+        /* It can be begun again; the elements before the failure are still there. */
         check(liana_iterator_initialize(iterator, NULL, NULL), LIANA_OK);
         check(liana_iterator_next(iterator, &element), LIANA_OK);
         assert_int_equal(number_of(element, "value"), 2);
@@ -439,7 +440,7 @@ static void test_iterators_are_initialised_again_and_fed(void **state)
     liana_context_destroy(context);
 }
 
-/* A start that only needs to be jumped to calls no function of what comes before. */
+/* A start that only needs to be jumped to calls no function of the elements before it. */
 static liana_status count_calls(void *user, const liana_example_address *address, const liana_element *input,
                                 liana_element *output)
 {
@@ -470,7 +471,7 @@ static void test_a_start_is_jumped_to(void **state)
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
 
-    /* Replayed, but one for one: what is skipped is taken and not computed. */
+    /* Replayed, but one for one: a skipped element is taken and not computed. */
     calls = 0;
     dataset =
         liana_dataset_filter(liana_dataset_range(context, 0, 100, 1), &(liana_filter_options){.function = keep_all});
@@ -571,10 +572,9 @@ static void write_records(const char *name, const char *compression, int first)
     liana__error error = {0};
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    bool gzip = strcmp(compression, "gzip") == 0;
     char path[512];
     snprintf(path, sizeof path, "%s", liana__test_path(name));
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, gzip, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = first; i < first + NUM_RECORDS; i++) {
         const uint8_t *bytes;
         size_t size;
@@ -590,6 +590,7 @@ static void write_records(const char *name, const char *compression, int first)
     }
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     liana__example_builder_free(&builder);
+    if (strcmp(compression, "gzip") == 0) liana__test_gzip(path);
     if (strcmp(compression, "zlib") != 0) return;
     char *plain;
     size_t size;

@@ -59,7 +59,7 @@ static liana_model *make_model(liana_context *context)
     return model;
 }
 
-/* What a model fitted so gives for the validation data. */
+/* The outputs of a model fitted so for the validation data. */
 static float *fit_to(const fixture *own, const liana_fit_options *options)
 {
     liana_model *model = make_model(own->context);
@@ -350,14 +350,14 @@ static liana_status fit_with(fixture *own, liana_model *model, liana_dataset *da
     return liana_fit(model, &options);
 }
 
-/* Whoever comes from tf.data makes batches: a fit takes them apart, says so, and gives the bits of single examples.
- * Their size counts where none is given. */
+/* Users of tf.data make batches: a fit takes them apart, says so, and gives the bits of single examples. Their size
+ * counts where none is given. */
 static void test_batched_datasets_are_taken_apart(void **state)
 {
     (void)state;
     fixture own = set_up(2);
     static const struct {
-        int64_t size, asked, expected; /* of the batches; batch_size of the fit, and what it is then */
+        int64_t size, asked, expected; /* of the batches; batch_size of the fit, and the resulting one */
         liana_remainder remainder;
         bool prefetched;
     } cases[] = {{8, 0, 8, LIANA_REMAINDER_KEEP, false},

@@ -11,7 +11,7 @@
 
 enum { MAX_ELEMENTS = 600, MAX_VALUES = 16, NUM_PIPELINES = 400, MAX_NODES = 64, MAX_STAGES = 7 };
 
-/* What a stage gives, as arrays: each element is one value, or the values of a batch. */
+/* The results of a stage, as arrays: each element is one value, or the values of a batch. */
 typedef struct item {
     int64_t values[MAX_VALUES];
     int count;

@@ -151,9 +151,8 @@ static void test_augmented_batches(void **state)
     assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
     assert_ok(liana__yaml_parse(text, strlen(text), "augment", &arena, &list, &error), &error);
     assert_ok(liana__augment_create(context, list, "augment", &shape, &augment, &error), &error);
-    const liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__loader_options options = loading();
-    options.augmenter = &augmenter;
+    options.augment = augment;
     check_batches(&options, true);
     options.cache_memory = 1 << 20;
     check_batches(&options, true);
@@ -273,7 +272,7 @@ static void test_runs(void **state)
     text = liana__test_read_text("old/config.yaml");
     char *line = strstr(text, "    round: true\n");
     assert_non_null(line);
-    /* What an older liana wrote: the same without the key. */
+    /* The file of an older liana: the same without the key. */
     memmove(line, line + strlen("    round: true\n"), strlen(line + strlen("    round: true\n")) + 1);
     write_text("old/config.yaml", text);
     free(text);

@@ -1,4 +1,4 @@
-/* Parts of images: what is decoded of a JPEG for a rectangle must be what the whole image has there. */
+/* Parts of images: the decoded rectangle of a JPEG must equal that of the whole image. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* The input pipeline: what it delivers must depend on the seed and the position alone. */
+/* The input pipeline: its batches must depend on the seed and the position alone. */
 #include "harness/harness.h"
 
 #include "base/memory.h"
@@ -196,7 +196,7 @@ static void test_remainder_can_be_dropped_or_refused(void **state)
     assert_ok(liana__loader_begin(loader, 1, 0, &error), &error);
     assert_ok(liana__loader_next(loader, &batch, &error), &error);
     assert_int_equal(batch->count, 8);
-    assert_int_equal(batch->records[0], 16); /* what epoch 0 left over opens epoch 1 */
+    assert_int_equal(batch->records[0], 16); /* the rest of epoch 0 opens epoch 1 */
     assert_int_equal(batch->records[5], 0);
     liana__loader_release(loader, batch);
     liana__loader_destroy(loader);
@@ -372,25 +372,20 @@ static void test_labels_out_of_range_are_refused(void **state)
     liana__loader_destroy(loader);
 }
 
-/* A stage whose draws are a function of the address; it needs scratch, and fails at one position. */
-typedef struct noise_options {
-    uint64_t failing_position;
-} noise_options;
-
-static liana_status add_noise(const liana__augmenter *augmenter, const liana_example_address *address,
-                              const uint8_t *src, uint8_t *dst, void *scratch, liana__error *error)
+/* A stage of the program's own, whose draws are a function of the address; it fails at one position. */
+static liana_status add_noise(const liana_augment_call *call)
 {
-    const noise_options *options = augmenter->options;
-    int64_t size = SIDE * SIDE;
-    if (address->position == options->failing_position) return liana__fail(error, LIANA_INVALID_DATA, "too noisy");
-    uint32_t *noise = scratch;
+    const uint64_t *failing_position = call->user;
+    const liana_example_address *address = call->address;
+    if (address->position == *failing_position) return liana__fail(call->error, LIANA_INVALID_DATA, "too noisy");
+    uint32_t noise[SIDE * SIDE];
     liana__philox_key key = liana__philox_make_key(address->seed, LIANA__STREAM_AUGMENT, 0);
     uint32_t counter[4] = {0, (uint32_t)address->epoch, (uint32_t)address->position, 0};
-    for (int64_t i = 0; i < size; i += 4) {
+    for (int i = 0; i < SIDE * SIDE; i += 4) {
         counter[0] = (uint32_t)i;
         liana__philox(key, counter, noise + i);
     }
-    for (int64_t i = 0; i < size; i++) dst[i] = (uint8_t)(src[i] + noise[i]);
+    for (int i = 0; i < SIDE * SIDE; i++) call->pixels[i] = (uint8_t)(call->pixels[i] + noise[i]);
     return LIANA_OK;
 }
 
@@ -401,17 +396,22 @@ static void test_stages_draw_from_the_address(void **state)
     enum { COUNT = 20 };
     uint32_t plain[COUNT], expected[COUNT], sums[COUNT];
     computed_source source = make_computed(50);
-    noise_options noise = {UINT64_MAX};
-    liana__augmenter augmenter = {.name = "noise",
-                                  .height = SIDE,
-                                  .width = SIDE,
-                                  .apply = add_noise,
-                                  .options = &noise,
-                                  .scratch_size = SIDE * SIDE * sizeof(uint32_t)};
+    uint64_t failing_position = UINT64_MAX;
+    liana_context *context;
+    liana__arena arena = {0};
+    liana__value *list;
+    liana__augment *augment;
+    const liana_image_shape shape = {SIDE, SIDE, 1};
+    const liana_augmentation_type noise = {LIANA_PART(AUGMENTATION, liana_augmentation_type, "noise", NULL),
+                                           .apply = add_noise, .user = &failing_position};
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_register(context, &noise.part), LIANA_OK);
+    assert_ok(liana__yaml_parse("[noise]", 7, "list", &arena, &list, &error), &error);
+    assert_ok(liana__augment_create(context, list, "augment", &shape, &augment, &error), &error);
     liana__loader_options options = small_options();
     for (int num_threads = 0; num_threads <= 3; num_threads++) {
         options.num_threads = num_threads ? num_threads : 1;
-        options.augmenter = num_threads ? &augmenter : NULL;
+        options.augment = num_threads ? augment : NULL;
         options.cache_memory = num_threads == 3 ? 1 << 20 : 0; /* the cache keeps images from before the stages */
         liana__loader *loader = make_loader(&source.base, &options);
         assert_ok(liana__loader_begin(loader, 0, 0, &error), &error);
@@ -420,13 +420,16 @@ static void test_stages_draw_from_the_address(void **state)
         if (num_threads > 1) assert_memory_equal(sums, expected, sizeof sums);
         liana__loader_destroy(loader);
     }
-    noise.failing_position = 11;
+    failing_position = 11;
     liana__loader *loader = make_loader(&source.base, &options);
     liana__batch *batch;
     assert_ok(liana__loader_begin(loader, 0, 1, &error), &error);
-    assert_fails(liana__loader_next(loader, &batch, &error), LIANA_INVALID_DATA, &error, "noise", "position 11",
+    assert_fails(liana__loader_next(loader, &batch, &error), LIANA_INVALID_DATA, &error, "augmentation", "position 11",
                  "too noisy");
     liana__loader_destroy(loader);
+    liana__augment_destroy(augment);
+    liana__arena_free(&arena);
+    liana_context_destroy(context);
 }
 
 static void test_cached_data_are_read_once(void **state)
@@ -503,7 +506,7 @@ static void test_flowers_decode_the_same_on_any_threads(void **state)
     liana__source_close(source);
 }
 
-/* Whether all of an image is decoded, because it is kept, or only what a crop looks at. */
+/* Whether all of an image is decoded, because it is kept, or only a crop's part. */
 static void test_parts_make_the_same_batches(void **state)
 {
     (void)state;
@@ -520,7 +523,6 @@ static void test_parts_make_the_same_batches(void **state)
     assert_ok(liana__yaml_parse(text, strlen(text), "list", &arena, &list, &error), &error);
     liana_image_shape shape = {96, 80, 3};
     assert_ok(liana__augment_create(context, list, "data.augment", &shape, &augment, &error), &error);
-    liana__augmenter augmenter = liana__augmenter_of(augment);
     liana__source *source = open_data(liana__test_data("flowers192/train/*.tfrec"));
     for (int trial = 0; trial < 3; trial++) {
         liana__loader_options options = {.image = {.height = 96, .width = 80, .channels = 3},
@@ -529,7 +531,7 @@ static void test_parts_make_the_same_batches(void **state)
                                          .seed = 1,
                                          .num_classes = 5,
                                          .num_threads = 1 + trial,
-                                         .augmenter = &augmenter,
+                                         .augment = augment,
                                          .cache_memory = (size_t)(trial == 1 ? 1605 : 800 * trial) * DECODED};
         liana__loader *loader = make_loader(source, &options);
         assert_ok(liana__loader_begin(loader, 0, 97, &error), &error);
@@ -609,7 +611,7 @@ static const char *write_data(const char *name, int bad, const char *bytes)
     memset(pixels, 99, sizeof pixels);
     assert_ok(liana__jpeg_encode(pixels, 12, 10, 1, 90, &jpeg, &error), &error);
     const char *path = liana__test_path(name);
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int64_t i = 0; i < 10; i++) {
         const uint8_t *packed;
         size_t size;

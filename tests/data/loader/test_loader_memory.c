@@ -55,7 +55,7 @@ static void assert_within(size_t before, size_t most, size_t memory, int num_thr
 {
     size_t grown = most > before ? most - before : 0, allowed = memory + ((size_t)num_threads << 21);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    allowed += (size_t)512 << 20; /* their shadows, and what was freed, which they keep back */
+    allowed += (size_t)512 << 20; /* their shadows, and freed memory, which they keep back */
 #endif
     if (grown > allowed) fail_msg("%zu bytes more are in use, expected at most %zu", grown, allowed);
 }
@@ -111,7 +111,7 @@ static void write_records(const char *name, int side, int count)
     size_t size;
     assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);
     liana__tfrecord_writer writer;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     for (int i = 0; i < count; i++) assert_ok(liana__tfrecord_writer_add(&writer, bytes, size, &error), &error);
     assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
     liana__example_builder_free(&builder);
@@ -135,7 +135,7 @@ static size_t take_batches(const liana__source *source, const liana__loader_opti
         liana__loader_release(loader, batch);
         if (resident() > most) most = resident();
     }
-    /* Whoever keeps batches still gets more, however little room there is. */
+    /* A reader that keeps batches still gets more, however little room there is. */
     size_t num_held = options->batch_size > 64 ? 0 : 3;
     for (size_t i = 0; i < num_held; i++) assert_ok(liana__loader_next(loader, &held[i], &error), &error);
     for (size_t i = 0; i < num_held; i++) liana__loader_release(loader, held[i]);
@@ -170,7 +170,7 @@ static void test_a_million_records_of_a_file(void **state)
                                      .shuffle = true,
                                      .memory = ALL};
     assert_within(before, take_batches(source, &options, 300), ALL, 2);
-    /* Without room for the index and two batches beside it. */
+    /* Without room for the index and two batches. */
     liana__error error = {0};
     liana__loader *loader;
     options.memory = 8 << 20;
@@ -315,7 +315,7 @@ static void test_a_stream_has_its_part(void **state)
                                      .memory = 40 << 20};
     size_t before = resident();
     assert_within(before, take_batches(source, &options, 180), options.memory, 2);
-    /* 2000 elements of 4 KB are 8 MB: not within half of three quarters of what is left of 10. */
+    /* 2000 elements of 4 KB are 8 MB: not within half of three quarters of the rest of 10. */
     options.memory = 10 << 20;
     liana__loader *loader;
     liana__batch *batch;
@@ -329,7 +329,7 @@ static void test_a_stream_has_its_part(void **state)
     liana_context_destroy(context);
 }
 
-/* One that would not find room if it were alone: named, with what to do, and never left out as a bad record. */
+/* One that would not find room if it were alone: named, with the remedy, and never left out as a bad record. */
 static void test_an_image_that_is_too_large(void **state)
 {
     (void)state;

@@ -143,7 +143,7 @@ typedef struct seen {
     uint64_t epoch, step, position, record;
 } seen;
 
-/* What a loader gives, from a step on. */
+/* A loader's batches, from a step on. */
 static void read_on(liana__loader *loader, uint64_t epoch, uint64_t step, size_t count, seen *out)
 {
     liana__error error = {0};

@@ -1,5 +1,6 @@
 /* Data that change, vanish or lie while they are read, and places that cannot be read or written: a message, never a
  * signal, and nothing is lost. */
+#include "harness/gzip_file.h"
 #include "harness/peers.h"
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
@@ -9,12 +10,11 @@
 #include "data/check/bad_records.h"
 #include "data/loader/loader.h"
 #include "data/source/source_open.h"
-#include "formats/gzip.h"
 #include "formats/hdf5.h"
 #include "formats/image.h"
 #include "formats/safetensors.h"
 #include "formats/tfrecord.h"
-#include "train/checkpoint/weight_source.h"
+#include "train/checkpoint/weights.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -92,19 +92,19 @@ static void test_file_cut_while_it_is_read(void **state)
     assert_ok(liana__tfrecord_open(own.path, NULL, &file, &error), &error);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, spoil, &own), 0);
-    liana__file_buffer buffer = {0};
+    liana__tfrecord_reader reader = {0};
     for (int i = 0; i < 20000; i++) {
         const uint8_t *bytes;
         size_t size;
-        liana_status status = liana__tfrecord_read(file, (size_t)(i % 200), &buffer, &bytes, &size, &error);
+        liana_status status = liana__tfrecord_read(file, (size_t)(i % 200), &reader, &bytes, &size, &error);
         if (status == LIANA_OK) continue;
         if (status != LIANA_DATA_LOSS) assert_int_equal(status, LIANA_IO_ERROR);
         assert_says(error.message, "cut.tfrec");
     }
     atomic_store(&own.stop, true);
     pthread_join(thread, NULL);
+    liana__tfrecord_reader_free(&reader);
     liana__tfrecord_close(file);
-    free(buffer.bytes);
     free(own.bytes);
 }
 
@@ -144,7 +144,7 @@ static void test_views_of_pages_that_are_gone(void **state)
     liana__file_unmap(&mapping);
 }
 
-/* Opens a file of many records while it is cut and written again: so many times, and until it once was not whole. */
+/* Opens a file of many records while it is cut and written again: `times` times, and until it once was not whole. */
 static void open_while_spoiled(const char *name, int times)
 {
     spoiler own = {.size = 0};
@@ -198,11 +198,8 @@ static void test_files_cut_while_they_are_indexed(void **state)
     char *bytes;
     size_t size;
     liana__error error = {0};
-    liana__gzip_writer gzip;
     assert_ok(liana__file_read(liana__test_path("plain.tfrec"), 1 << 26, &bytes, &size, &error), &error);
-    assert_ok(liana__gzip_begin(&gzip, liana__test_path("packed.tfrec"), &error), &error);
-    assert_ok(liana__gzip_write(&gzip, bytes, size, &error), &error);
-    assert_ok(liana__gzip_commit(&gzip, false, &error), &error);
+    liana__test_write_gzip(liana__test_path("packed.tfrec"), bytes, size);
     FILE *tar = fopen(liana__test_path("many.tar"), "wb");
     assert_non_null(tar);
     for (int i = 0; i < RECORDS; i++) {
@@ -259,7 +256,7 @@ static liana_status inspect_file(const char *path, liana__error *error)
     return code ? LIANA_DATA_LOSS : LIANA_OK;
 }
 
-/* Reads a file while it is cut and written again: so many times, and until it once was not whole. */
+/* Reads a file while it is cut and written again: `times` times, and until it once was not whole. */
 static void read_while_spoiled(const char *name, liana_status (*reads)(const char *path, liana__error *error),
                                int times)
 {

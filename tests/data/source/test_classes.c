@@ -1,5 +1,5 @@
-/* One list of classes numbers all parts of a run's data, whatever of it each part has; and what images of one run are
- * called and how many channels they have. */
+/* One list of classes numbers all parts of a run's data, whichever of them each part has; and the images of one run
+ * have one name and one number of channels. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -131,7 +131,7 @@ static void check_evaluation(const char *validation, const char *more, double ex
     assert_code(got, 0);
 }
 
-/* What a part lacks does not change the numbers of the other classes. */
+/* Classes that a part lacks do not change the numbers of the others. */
 static void test_parts_are_numbered_by_the_run(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_numbers_are_no_names(void **state)
     assert_refused(evaluate("turned.csv", NULL), 1, "turned.csv", "4 classes: cat, dog, eel, fox");
     assert_refused(evaluate("tiny-images", NULL), 1, "tiny-images' are numbers");
     assert_refused(evaluate("more", NULL), 1, "more/gnu");
-    /* Whoever knows what the numbers mean says so. */
+    /* A user who knows the meaning of the numbers says so. */
     check_evaluation("numbers.csv", "data.label_kind=auto", 1);
     check_evaluation("turned.csv", "data.label_kind=auto", 0);
     forget_run();
@@ -210,7 +210,7 @@ static void test_a_resumed_run_keeps_its_classes(void **state)
     assert_compare(last_accuracy(), ==, 1);
 }
 
-/* What a run refuses, `liana check` finds. */
+/* `liana check` finds the data that a run refuses. */
 static void test_check_finds_other_classes(void **state)
 {
     (void)state;

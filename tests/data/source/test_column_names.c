@@ -1,12 +1,12 @@
 /* Names in data: which column a name means, which names of classes are one class, which ids records have; and tables in
  * other forms than commas and UTF-8. */
+#include "harness/gzip_file.h"
 #include "harness/harness.h"
 
 #include "data/source/class_list.h"
 #include "data/source/column_search.h"
 #include "data/source/source_open.h"
 #include "formats/example.h"
-#include "formats/gzip.h"
 #include "formats/tfrecord.h"
 #include "formats/yaml.h"
 #include "train/config/config.h"
@@ -189,7 +189,7 @@ static void write_record(const char *name, const char *first, int64_t one, const
     liana__example_builder builder = {0};
     const uint8_t *bytes;
     size_t size;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path(name), &error), &error);
     liana__example_add_int64s(&builder, first, &one, 1);
     liana__example_add_int64s(&builder, second, &two, 1);
     liana__example_add_bytes(&builder, "name", "cat", 3);
@@ -498,13 +498,10 @@ static void test_forms(void **state)
     error = refuse(write_text("d.csv", "x,y\r1,2\r3,z\r"), &table, "{a: [x, y]}");
     assert_fails(error.status, LIANA_INVALID_DATA, &error, "line 3, column 'y'");
 
-    liana__gzip_writer writer;
     static const char *const names[] = {"z.csv.gz", "z.TSV.gz"};
     static const char *const texts[] = {"x,label\n1,b\n2,a\n", "x\tlabel\n1\tb\n2\ta\n"};
     for (int i = 0; i < 2; i++) {
-        assert_ok(liana__gzip_begin(&writer, liana__test_path(names[i]), &error), &error);
-        assert_ok(liana__gzip_write(&writer, texts[i], strlen(texts[i]), &error), &error);
-        assert_ok(liana__gzip_commit(&writer, false, &error), &error);
+        liana__test_write_gzip(liana__test_path(names[i]), texts[i], strlen(texts[i]));
         source = open_source(liana__test_path(names[i]), &table, NULL);
         assert_int_equal(source->num_records, 2);
         assert_int_equal(label_of(source, 0), 1);
@@ -524,7 +521,7 @@ static liana__error refuse_label(const char *name, void (*add)(liana__example_bu
     liana__example_builder builder = {0};
     const uint8_t *bytes;
     size_t size;
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("t.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("t.tfrec"), &error), &error);
     liana__example_add_bytes(&builder, "image", "\xff\xd8\xff", 3);
     add(&builder, name);
     assert_ok(liana__example_pack(&builder, &bytes, &size, &error), &error);

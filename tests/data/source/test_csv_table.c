@@ -1,4 +1,4 @@
-/* CSV tables: components from columns, their dtypes, vocabularies, and what is said of cells that do not fit. */
+/* CSV tables: components from columns, their dtypes, vocabularies, and messages about cells that do not fit. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -93,7 +93,8 @@ static void test_detected(void **state)
     liana_context_destroy(context);
 }
 
-/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to predict. */
+/* Without a line of names, columns have numbers; with tabs; a label column that holds classes, or numbers to
+ * predict. */
 static void test_headers_and_labels(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void test_categories(void **state)
     liana_context_destroy(context);
 }
 
-/* Stacked columns, token ids, classes of which several may be true, and what stands for an empty cell. */
+/* Stacked columns, token ids, classes of which several may be true, and the value of an empty cell. */
 static void test_several_values(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static void test_features(void **state)
     liana__tfrecord_writer writer;
     char path[256];
     snprintf(path, sizeof path, "%s", liana__test_path("a.tfrec"));
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int i = 0; i < 2; i++) {
         const int64_t words[] = {4, 5, 6}, tags[] = {0, 2};
         const float price = 1.5f * (float)i;

@@ -52,7 +52,8 @@ static liana_status invert(void *user, const liana_example_address *address, con
     return LIANA_OK;
 }
 
-/* What liana_dataset_configure gives, beside the images as they are made. Seeds 1 and 2 are those of the two files. */
+/* The elements of liana_dataset_configure, against the images as they are made. Seeds 1 and 2 are those of the two
+ * files. */
 static void check_elements(liana_context *context, const char *format, const int *files, const uint32_t *records,
                            int count, bool inverted)
 {

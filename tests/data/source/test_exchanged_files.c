@@ -1,5 +1,5 @@
-/* Files that are exchanged or written to while a source has them open: what is read is what was there at the beginning, or
- * an error with the file's name. */
+/* Files that are exchanged or written to while a source has them open: it reads the bytes of the beginning, or fails
+ * with an error with the file's name. */
 #include "harness/tiny_records.h"
 #include "harness/wait_until.h"
 
@@ -116,7 +116,7 @@ static void test_images(void **state)
                 }
             }
             liana__source_close(source);
-            /* Who begins with the new file may use it. */
+            /* A source that begins with the new file may use it. */
             source = open_source(names[i]);
             assert_ok(read_record(source, 4, bytes, &size, &error), how == RENAMED_WITH_THE_OLD_TIME ? NULL : &error);
             liana__source_close(source);
@@ -205,8 +205,8 @@ static bool has_checkpoint(const char *run)
     return liana__folder_exists(liana__test_path(checkpoints)) && *liana__test_newest_checkpoint(run);
 }
 
-/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file back
- * it goes on to the end of a run that nothing happened to. */
+/* An image of a list is exchanged while a run goes on: it ends with an error that names the file. With the old file
+ * back it goes on to the end of a run that nothing happened to. */
 static void test_image_exchanged_under_a_run(void **state)
 {
     (void)state;

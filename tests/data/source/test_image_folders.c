@@ -1,5 +1,5 @@
-/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty class
- * folders. And features of tf.Examples that are called as images, or hold raw numbers. */
+/* Image files in folders: kinds that are read, those that are counted and named, folders of archives and disks, empty
+ * class folders. And features of tf.Examples that are called as images, or hold raw numbers. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -128,7 +128,7 @@ static liana_status open_data(liana__source **source)
     return open_path("data", source);
 }
 
-/* A file or a folder of a kind that is not read says what it is. */
+/* A file or a folder of a kind that is not read is named with its kind. */
 static void test_other_kinds_are_named(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void write_records(void (*add)(liana__example_builder *builder, int recor
 {
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
-    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, liana__test_path("x.tfrec"), &error), &error);
     for (int i = 0; i < 6; i++) {
         const uint8_t *bytes;
         size_t size;

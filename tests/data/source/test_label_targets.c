@@ -46,7 +46,7 @@ static liana_model *make_model(const fixture *own, const char *name, int64_t uni
     return model;
 }
 
-/* The loss of an update with weights of classes, and what the model predicts before it. */
+/* The loss of an update with weights of classes, and the model's predictions before it. */
 static double weighted_loss(const fixture *own, liana_model *model, const char *loss, liana_array target,
                             const double *weights, int64_t num_weights, float *predicted)
 {
@@ -77,7 +77,7 @@ static void test_weights_of_a_sigmoid_and_of_numbers(void **state)
     }
     assert_close(found, expected);
     liana_model_destroy(model);
-    /* Of numbers, too: what is no class of the table counts once. */
+    /* Of numbers, too: a number outside the table counts once. */
     float numbers[ROWS] = {0, 1, 3, -1, 1, 0.6f};
     const liana_array other = {"size", LIANA_F32, liana_shape_of(ROWS, 1), numbers};
     static const double each[ROWS] = {1, 4, 1, 1, 4, 4};
@@ -182,7 +182,7 @@ static void test_weights_are_of_the_label(void **state)
 
 /* ---- mixing ---- */
 
-/* The sums of a leaf of three examples: loss and metric, of outputs and two targets that are given. */
+/* The sums of a shard of three examples: loss and metric, of outputs and two targets that are given. */
 static void mix_sums(const fixture *own, liana_model *model, const char *loss, const char *metrics, int64_t units,
                      const float *p, const void *targets, const void *partners, const float *shares, double sums[2])
 {
@@ -323,7 +323,7 @@ static void test_weights_in_a_configuration(void **state)
     assert_close(first_loss("train.class_weights={1: 5}", "data.targets=z", "train.loss=categorical_crossentropy",
                             "model.layers=[{Dense: {units: 3, activation: softmax, kernel_initializer: zeros}}]"),
                  (1 + 5 + 1 + 1) * log(3) / 4);
-    /* What is drawn evenly weighs evenly, whatever the file has. */
+    /* Evenly drawn classes weigh evenly, whatever their counts in the file. */
     assert_close(first_loss("train.class_weights=balanced", "data.sample_weights=balanced", NULL, NULL), ln2);
     assert_close(first_loss("train.class_weights=balanced", "data.oversample.target_count=3", "train.batch_size=6",
                             NULL),

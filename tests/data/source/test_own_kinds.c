@@ -1,4 +1,4 @@
-/* Kinds of data that a program registers: copies of liana's own, and one that fills in what is opened. */
+/* Kinds of data that a program registers: copies of liana's own, and one that fills in the opening. */
 #include "harness/command_run.h"
 
 #include "data/source/part.h"
@@ -85,9 +85,9 @@ static void test_copies_read_the_same(void **state)
     liana_context_destroy(context);
 }
 
-/* ---- a kind that fills in what is opened ---- */
+/* ---- a kind that fills in the opening ---- */
 
-/* Each file is one of three records: its first byte says what is wrong with them. */
+/* Each file is one of three records: its first byte is their fault. */
 typedef struct letters {
     char first;
     liana_component component;

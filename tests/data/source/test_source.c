@@ -395,7 +395,7 @@ static const char *write_records(const char *name, int64_t third_label, bool thi
     liana__tfrecord_writer writer;
     liana__example_builder builder = {0};
     const char *path = liana__test_path(name);
-    assert_ok(liana__tfrecord_writer_begin(&writer, path, false, &error), &error);
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
     for (int64_t i = 0; i < 4; i++) {
         const uint8_t *bytes;
         size_t size;

@@ -1,4 +1,4 @@
-/* Sources that list what is elsewhere or pack it: CSV (kind csv), WebDataset tar archives (webdataset), the latter
+/* Sources that list files elsewhere or pack them: CSV (kind csv), WebDataset tar archives (webdataset), the latter
  * written by tar itself. */
 #include "harness/harness.h"
 
@@ -131,7 +131,7 @@ static void test_lists_of_numbers(void **state)
     assert_int_equal(liana__source_address(source, 3).record, 1);
     liana__source_close(source);
 
-    /* Only paths; an empty label is none. */
+    /* Only paths; an empty label is no label. */
     source = open_source(write_text("n.csv", "image,label\nimg/1.jpg,\nimg/2.jpg,3\n"), NULL);
     assert_false(source->has_labels);
     check_record(source, 0, -1, "img/1.jpg", "one");
@@ -180,7 +180,7 @@ static void test_one_label_is_written_in_one_way(void **state)
     const char *both[] = {path, liana__test_path("m.csv")};
     assert_fails(liana__source_open(both, 2, NULL, &source, &error), LIANA_INVALID_DATA, &error, "l.csv', line 2",
                  "'sea daisy'", "m.csv', line 3", "'Sea  Daisy'");
-    /* Two classes, for whoever says so. */
+    /* Two classes, if the user says so. */
     static const char *const letters[] = {"A", "a"};
     path = write_text("l.csv", "path,label\nimg/1.jpg,a\nimg/2.jpg,A\n");
     assert_fails(try_source(path, NULL, &error), LIANA_INVALID_DATA, &error, "line 2", "line 3");
@@ -281,7 +281,7 @@ static void test_lists_can_be_wrong(void **state)
                  "img/9.jpg");
     liana__source_scratch_destroy(source, scratch);
     liana__source_close(source);
-    /* A list beside the class folders that it describes is not meant where their folder is named. */
+    /* A list next to the class folders that it describes is not meant where their folder is named. */
     assert_ok(liana__folder_make(liana__test_path("top/rose"), &error), &error);
     write_text("top/rose/1.jpg", "one");
     write_text("top/a.csv", "path,label\nrose/1.jpg,1\n");
@@ -300,7 +300,7 @@ static void run(const char *format, const char *name)
     assert_int_equal(system(command), 0);
 }
 
-/* A path of more than 255 characters: beyond what a ustar header holds. */
+/* A path of more than 255 characters: too long for a ustar header. */
 static const char *long_name(void)
 {
     static char name[320];
@@ -410,7 +410,7 @@ static void test_archives_can_be_wrong(void **state)
     while (bytes[end - 1] == 0) end--;
     for (size_t length = 0; length < end; length += 256) {
         liana__tar tar;
-        liana_status status = liana__tar_open_bytes("cut.tar", (const uint8_t *)bytes, length, &tar, &error);
+        liana_status status = liana__tar_open(liana__test_write("cut.tar", bytes, length), &tar, &error);
         assert_fails(status, length < 512 ? LIANA_INVALID_DATA : LIANA_DATA_LOSS, &error, "cut.tar");
         liana__tar_close(&tar);
     }

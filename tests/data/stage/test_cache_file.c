@@ -15,7 +15,7 @@
 
 enum { COUNT = 60 };
 
-/* What was made, and what was said of it. */
+/* The source, and its messages. */
 typedef struct fixture {
     liana_context *context;
     atomic_int calls;
@@ -412,7 +412,7 @@ static void test_several_processes_make_one_file(void **state)
         while (!wrong && liana_iterator_next(iterator, &element) == LIANA_OK) {
             wrong |= *(const uint8_t *)liana_element_array(element, "small").data != count++;
         }
-        /* Who comes second has nothing to do. */
+        /* The second one has nothing to do. */
         int calls = atomic_load(&own.calls);
         _exit(wrong || count != COUNT || (calls != 0 && calls != COUNT) ? 100 : calls != 0);
     }

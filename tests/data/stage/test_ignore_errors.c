@@ -308,8 +308,8 @@ static void test_streams_are_not_gone_through_before(void **state)
     assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
     calls seen = {0};
     liana_dataset *data = make_stream(context, &seen);
-    /* An epoch of 3 steps. What is read ahead is far from all: the ring has places for 32 batches, each of the three
-     * stages for 256 elements. */
+    /* An epoch of 3 steps. The elements that are read ahead are far from all: the ring has places for 32 batches, each
+     * of the three stages for 256 elements. */
     float steps[2][16][CLASSES];
     liana_fit_options options = {.training = data, .batch_size = 8, .epochs = 1, .steps_per_epoch = 3};
     assert_int_equal(fit(context, &options, steps[0]), LIANA_OK);
@@ -330,7 +330,7 @@ static void test_streams_are_not_gone_through_before(void **state)
         assert_int_equal(liana_evaluate(model, data, NULL, &results), LIANA_OK);
         assert_int_equal(results.num_examples, MANY - MANY / 9);
     }
-    /* Two epochs, and what was read ahead of a third and a fourth. */
+    /* Two epochs, and the elements that were read ahead of a third and a fourth. */
     int map_calls = atomic_load(&seen.map);
     assert_in_range(map_calls, 2 * results.num_examples, 4 * results.num_examples);
     assert_in_range(atomic_load(&seen.filter), 3 * MANY, 5 * MANY);

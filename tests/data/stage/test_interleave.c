@@ -12,7 +12,7 @@
 
 enum { MAX_PARTS = 14, MAX_ELEMENTS = 400, SIZE = LIANA__TINY_SIZE };
 
-/* What comes of each part, element by element. */
+/* The elements of each part. */
 typedef struct plain {
     int count;
     int parts[MAX_ELEMENTS];

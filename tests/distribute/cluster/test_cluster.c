@@ -1,4 +1,5 @@
-/* Trainings in several processes, which are threads here: the same bits as in one, whoever computes and owns what. */
+/* Trainings in several processes, which are threads here: the same bits as in one, for all owners of shards and
+ * slices. */
 #include "harness/cluster/hub_fit.h"
 #include "harness/command_run.h"
 
@@ -25,7 +26,7 @@ static void test_any_number_of_workers(void **state)
     (void)state;
     static const size_t counts[] = {1, 3, 4, 7};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) liana__hub_assert_same_on(&ADAM, counts[i], 0);
-    /* More than there are shards: some have no leaves. */
+    /* More than there are shards: some have none. */
     liana__hub_assert_same_on(&(recipe){.optimizer = "Adam", .microbatch = 16}, 7, 0);
 }
 
@@ -87,8 +88,8 @@ static void test_what_else_happens_in_a_fit(void **state)
     }
 }
 
-/* Records that cannot be used leave gaps: a shard without any example is no leaf, and a worker may have none. Classes
- * that are drawn more often than others. */
+/* Records that cannot be used leave gaps: a shard without any example is no leaf of the tree, and a worker may have
+ * none. Classes that are drawn more often than others. */
 static void test_gaps_and_draws(void **state)
 {
     (void)state;
@@ -109,7 +110,7 @@ static void test_gaps_and_draws(void **state)
     }
 }
 
-/* What cannot be read on one worker ends the fit on all, with the message of the one. */
+/* A record that one worker cannot read ends the fit on all, with the message of the one. */
 static void test_an_error_of_one_is_that_of_all(void **state)
 {
     (void)state;
@@ -182,7 +183,7 @@ static void test_checkpoints_are_those_of_one_process(void **state)
     free(whole.weights);
 }
 
-/* What the chief cannot write ends the fit on all; nobody waits for what it did not ask for. */
+/* A file that the chief cannot write ends the fit on all; nobody waits for values that it did not ask for. */
 static void test_a_failing_save_is_that_of_all(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void test_a_loop_of_ones_own(void **state)
     liana__hub_assert_same_on(&steps, 3, 2);
 }
 
-/* What slices have. */
+/* The copies of slices. */
 typedef enum mirrors { NO_MIRRORS, MIRRORS, DOUBTED_MIRRORS } mirrors;
 
 static void fit_with_mirrors(mirrors kind, const recipe *wanted, size_t num_workers, result *results)
@@ -293,7 +294,7 @@ static void fit_with_mirrors(mirrors kind, const recipe *wanted, size_t num_work
     liana__hub_destroy(hub);
 }
 
-/* Of the second update, without validation: what a ring sends. A mirror gets a slice of the sums, and no new weights of
+/* Of the second update, without validation: a ring's messages. A mirror gets a slice of the sums, and no new weights of
  * that slice; it gets both where it may compute other bits. */
 static void assert_traffic(mirrors kind)
 {
@@ -331,7 +332,7 @@ static void test_what_doubted_mirrors_add_to_the_traffic(void **state)
     assert_traffic(DOUBTED_MIRRORS);
 }
 
-/* The last layer's gradients are there first: whoever does not own them sends them while the first layer's are
+/* The last layer's gradients are there first: workers that do not own them send them while the first layer's are
  * computed. */
 static void test_sums_are_sent_while_others_are_computed(void **state)
 {
@@ -351,7 +352,7 @@ static void test_sums_are_sent_while_others_are_computed(void **state)
     free(alone.weights);
 }
 
-/* So does a worker whose leaves are computed by two devices; their sums meet before. */
+/* So does a worker whose shards are computed by two devices; their sums meet before. */
 static void test_sums_of_several_devices_are_sent_early_too(void **state)
 {
     (void)state;

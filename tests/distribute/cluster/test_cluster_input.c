@@ -1,5 +1,5 @@
-/* What several processes of a training do with data: each makes its own examples only, a stream is read by one, and
- * what is predicted is written as by one process. The processes are threads here. */
+/* The data of several processes of a training: each makes its own examples only, a stream is read by one, and
+ * predictions are written as by one process. The processes are threads here. */
 #include "harness/cluster/hub.h"
 #include "harness/made_examples.h"
 #include "harness/tiny_fit.h"

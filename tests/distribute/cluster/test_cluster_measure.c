@@ -145,7 +145,7 @@ static void test_what_is_measured_in_c_is_shared_out(void **state)
 
 static char run_folder[512], images[512];
 
-/* What the command prints, alone and in processes. */
+/* The command's output, alone and in processes. */
 static void assert_same_output(const char *what, const char *first, const char *second, const char *third)
 {
     liana__test_result alone = liana__test_process(NULL, what, run_folder, first, second, third);

@@ -1,5 +1,5 @@
 /* Signals and deaths in every part of a training of several processes, from the opening of the data to the end: a stop
- * of one process stops all in the same place, a death ends nobody who can go on, and the bytes are those of an
+ * of one process stops all in the same place, a death ends no process that can go on, and the bytes are those of an
  * undisturbed training. Processes halt themselves in the part that a test is about. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
@@ -17,7 +17,7 @@ enum { COUNT = 90 };
 
 typedef liana__test_job job;
 
-/* What follows from the signal: all stop, or the work is done by then. */
+/* The effect of the signal: all stop, or the work is done by then. */
 typedef struct part {
     const char *name;
     bool stops;    /* a signal in it stops all */

@@ -1,4 +1,4 @@
-/* Clusters of real processes that cannot work, and say why, each of them; and strangers on a port, who change
+/* Clusters of real processes that cannot work, and say why, each of them; and strangers on a port, which change
  * nothing. */
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
@@ -27,8 +27,8 @@ static char config_path[512], keys_word[600];
 /* One process, by TF_CONFIG. */
 typedef struct task {
     char tf_config[600];
-    const char *environment[6]; /* besides; NULL-terminated */
-    const char *words[8];       /* besides; NULL-terminated */
+    const char *environment[6]; /* more of it; NULL-terminated */
+    const char *words[8];       /* more of them; NULL-terminated */
     const char *config;         /* NULL: that of the test */
 } task;
 
@@ -240,7 +240,7 @@ static void *call(void *user)
         }
         zmq_msg_close(&message);
     } else {
-        /* What was sent is dropped with the socket. */
+        /* Sent frames are dropped with the socket. */
         while (!own->over) zmq_poll(&item, 1, 50);
     }
     zmq_close(dealer);
@@ -401,11 +401,7 @@ static void a_flood_changes_nothing(void **state)
 
 /* ---- what strangers can take ---- */
 
-enum {
-    STRANGERS = 60,
-    MOST_TAKEN = 16 << 20 /* bytes: what the kernel's two buffers may hold */,
-    MOST_SENT = 256 << 20
-};
+enum { STRANGERS = 60, MOST_TAKEN = 16 << 20 /* bytes: the size of the kernel's two buffers */, MOST_SENT = 256 << 20 };
 
 typedef struct strangers {
     int port;

@@ -192,7 +192,7 @@ static void test_what_is_refused(void **state)
 
 /* ---- a program of one's own ---- */
 
-/* What `liana launch --program` runs: this file with --fit, the data and the strategy. A digest of the weights. */
+/* The program of `liana launch --program`: this file with --fit, the data and the strategy. A digest of the weights. */
 static int fit_here(const char *images, const char *strategy, uint64_t *digest)
 {
     liana_context *context = NULL;

@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 enum { SIZE = 3, TIMEOUT = 300 };
-/* Seconds. What a process that comes late may take at most: far from the timeout, and enough for a machine that is
- * busy. */
+/* Seconds. The most seconds of a late process: far from the timeout, and enough for a machine that is busy. */
 static const double soon = 60;
 
-/* What the processes have done; they share it. */
+/* The counters of the processes; they share them. */
 typedef struct shared {
     atomic_int num_met, num_waiting;
     atomic_bool takes_leave;
@@ -89,7 +88,7 @@ static pid_t start_late(liana__test_member *member, const char *expected_line)
     _exit(0);
 }
 
-/* What the command ends with 75 for. */
+/* The reason why the command ends with 75. */
 static void assert_ended(pid_t process, size_t rank, double begun, const char *text)
 {
     assert_int_equal(liana__test_end_member(process), 0);
@@ -139,7 +138,8 @@ static void in_the_farewell(void **state)
     assert_int_equal(liana__test_end_member(processes[0]), 0);
 }
 
-/* Two come back, and are told to wait. They have met each other, but who has told them so ends without a word. */
+/* Two come back, and are told to wait. They have met each other, but the process that has told them so ends without a
+ * word. */
 static void nobody_is_left(void **state)
 {
     (void)state;

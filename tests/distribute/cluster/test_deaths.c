@@ -14,7 +14,7 @@ typedef struct death {
     uint64_t at;
 } death;
 
-/* Processes, and who of them dies. */
+/* Processes, and those that die. */
 static liana__hub *make_mortal(size_t num_workers, size_t num_servers, const death *deaths, size_t num_deaths,
                                bool *dies)
 {
@@ -89,7 +89,7 @@ static void test_any_of_two_workers_and_two_servers(void **state)
     assert_survives_everywhere(&(recipe){.optimizer = "Adam", .epochs = 1, .takes_over = true}, 2, 2, 11, 0);
 }
 
-/* What an update reads; what else happens in a fit: every rank, at a few places. */
+/* The inputs of an update; other events in a fit: every rank, at a few places. */
 static void test_other_trainings(void **state)
 {
     (void)state;
@@ -129,8 +129,8 @@ static void test_two_deaths(void **state)
     free(whole.weights);
 }
 
-/* Deaths after which all who are left go on to the same bits, or all end with UNAVAILABLE and one of the texts. Returns
- * whether they went on. */
+/* Deaths after which all that are left go on to the same bits, or all end with UNAVAILABLE and one of the texts.
+ * Returns whether they went on. */
 static bool goes_on_or_ends(const recipe *wanted, size_t num_workers, size_t num_servers, const death *deaths,
                             size_t num_deaths, const result *whole, const char *text)
 {
@@ -235,8 +235,8 @@ static void test_without_mirrors_an_owner_is_missed(void **state)
     assert_ends(2, false, "newest checkpoint");
 }
 
-/* What the only server held is lost, wherever it dies: also in the middle of a save, which reads it. Nobody waits for
- * ever. */
+/* The slices of the only server are lost, wherever it dies: also in the middle of a save, which reads them. Nobody
+ * waits for ever. */
 static void test_the_only_server_is_missed(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void test_the_only_server_is_missed(void **state)
     }
 }
 
-/* Nobody is there to agree with on what comes next. The server knows all the same why it ends. */
+/* Nobody is there to agree with on the next step. The server knows all the same why it ends. */
 static void test_all_workers_are_missed(void **state)
 {
     (void)state;
@@ -293,8 +293,9 @@ static void test_nobody_takes_the_place_of_the_chief(void **state)
     assert_ends(0, true, "the chief (rank 0) is gone");
 }
 
-/* Nothing of a fit that goes on is there but its beginning, in which the chief tells what it has read: the epoch is
- * done already. Without a chief no other one may lead, so nobody mixes the words of two, and nobody waits for ever. */
+/* Nothing of a fit that goes on is there but its beginning, in which the chief tells the state that it has read: the
+ * epoch is done already. Without a chief no other one may lead, so nobody mixes the words of two, and nobody waits for
+ * ever. */
 static void test_the_chief_dies_while_a_fit_begins_again(void **state)
 {
     (void)state;

@@ -86,7 +86,7 @@ static void test_the_chief_sends_weights_of_a_file(void **state)
     (void)state;
     check_key("model.weights", "alone", "together");
     check_key("model.warm_start", "warm-alone", "warm-together");
-    /* What is compared is not a run that begins anew. */
+    /* The compared run does not begin anew. */
     char *first, *second;
     size_t sizes[2];
     assert_ok(liana__file_read(liana__test_path("alone/history.json"), 1 << 20, &first, &sizes[0], NULL), NULL);

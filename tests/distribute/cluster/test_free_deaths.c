@@ -1,12 +1,12 @@
 /* Deaths of processes whose workers are not in step. Others go on without a worker that is gone: nobody waits for it,
- * no gradient that stays is used twice, and what nobody trained on is counted. Where a death is, a hub decides by the
- * messages, and not the clock; or real processes are killed while another one is halted. */
+ * no applied gradient is used twice, and examples that nobody trained on are counted. Where a death is, a hub decides
+ * by the messages, and not the clock; or real processes are killed while another one is halted. */
 #include "harness/cluster/cluster_fit.h"
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/hub_death.h"
 
 #include "base/file.h"
-#include "step/worker_share.h"
+#include "step/shard_list.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* TRIES: how often a test may find the training over before it has done what it is about. */
+/* TRIES: how often a test may find the training over before it has done its work. */
 enum { MOST = 8, ROWS = 40, SHARD = 2, TRIES = 10 };
 
 static const char *const asynchronous =
@@ -94,7 +94,7 @@ static void test_others_do_the_steps_of_a_dead_worker(void **state)
     }
 }
 
-/* The positions that worker 1 of 3 has in an epoch, in batches of so many. */
+/* The positions that worker 1 of 3 has in an epoch, in batches of this size. */
 static uint64_t positions_of_second(size_t batch_size)
 {
     uint64_t count = 0;

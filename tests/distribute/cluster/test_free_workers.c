@@ -308,7 +308,7 @@ static void test_all_shares_are_counted(void **state)
     liana__free_results(results, 6);
 }
 
-/* ---- pauses, ends, and what is refused ---- */
+/* ---- pauses, ends, and refusals ---- */
 
 /* Ended in the middle of an epoch and between two pauses, and gone on with: with one worker, to the same bits. */
 static void test_a_fit_goes_on(void **state)
@@ -380,7 +380,7 @@ static void test_what_is_refused(void **state)
     refuse(&no_servers, 0, "needs parameter servers");
 }
 
-/* What is not finite ends the fit on all, and nobody waits for ever. */
+/* A number that is not finite ends the fit on all, and nobody waits for ever. */
 static void test_bad_numbers_end_the_fit_on_all(void **state)
 {
     (void)state;

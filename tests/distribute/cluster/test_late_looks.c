@@ -1,4 +1,4 @@
-/* A message may come after a wait for it has ended, and before its process looks who is gone. It counts, also where its
+/* A message may come after a wait for it has ended, and before its process looks for deaths. It counts, also where its
  * sender has closed the cluster since, or another process has ended. */
 #include "distribute/cluster/recovery.h"
 #include "harness/harness.h"

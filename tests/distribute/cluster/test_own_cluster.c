@@ -1,5 +1,5 @@
-/* What a program of one's own is told of its cluster: who it is, and when all stop. It starts itself as several
- * processes by `liana launch`. */
+/* A program's facts about its cluster: its place, and when all stop. It starts itself as several processes by `liana
+ * launch`. */
 #include "harness/harness.h"
 
 #include "base/context.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- who this is, by the environment ---- */
+/* ---- the place of this process, by the environment ---- */
 
 /* "NAME=value;NAME=value" */
 static void change_environment(const char *variables, bool set)
@@ -123,7 +123,7 @@ static int count_steps(liana_replicas *replicas, int64_t rank, int64_t asker)
     return liana_replicas_should_stop(replicas, &stop) == LIANA_OK && stop ? steps : -1;
 }
 
-/* The program that is started several times: STRATEGY ASKER FOLDER. It writes what it is told to FOLDER/RANK. */
+/* The program that is started several times: STRATEGY ASKER FOLDER. It writes its settings to FOLDER/RANK. */
 static int run_program(char **words)
 {
     liana_context *own;

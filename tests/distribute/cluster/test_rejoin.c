@@ -1,5 +1,5 @@
 /* Processes that come back to a training that goes on: the others take them in, and the run has the bytes of one
- * without any death. Who was taken for dead, and lives, ends by itself. */
+ * without any death. A process that was taken for dead, and lives, ends by itself. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/command_run.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TRIES: how often a test may find the training over before it has done what it is about. */
+/* TRIES: how often a test may find the training over before it has done its work. */
 enum { COUNT = 90, TRIES = 10 };
 static const char *const epochs = LIANA__JOB_EPOCHS;
 
@@ -277,7 +277,7 @@ static void kill_some(pid_t launch, size_t first, size_t count)
     kill(halted, SIGCONT);
 }
 
-/* Of three workers, ranks 1 and perhaps 2 are killed. What launch says. */
+/* Of three workers, ranks 1 and perhaps 2 are killed. The messages of launch. */
 static char *launch_and_kill(const char *name, int number, size_t num_killed)
 {
     job own = {.name = name, .workers = 3, .number = number};
@@ -357,7 +357,7 @@ static const char *make_ssh(void)
     return path;
 }
 
-/* Of three workers by ssh, one is killed; rank 0 is where all meet. What launch says. */
+/* Of three workers by ssh, one is killed; rank 0 is where all meet. The messages of launch. */
 static char *launch_far_and_kill(const char *name, int number, size_t killed)
 {
     job own = {.name = name, .workers = 3, .number = number};

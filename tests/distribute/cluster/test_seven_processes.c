@@ -1,6 +1,6 @@
 /* Seven real workers, more than an update has shards, end in the bytes of one process: with dropout, batch norm, rare
  * classes that are drawn more often, mixed images, Lamb, clipping by the norm of all gradients, a metric of whole
- * epochs and a partial last update. What seven threads do in one process is in test_same_bytes.c. */
+ * epochs and a partial last update. test_same_bytes.c runs seven threads in one process. */
 #include "harness/command_run.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
-/* Gradients that travel in bfloat16: what is rounded, what it does not depend on, and how many bytes are saved. */
+/* Gradients that travel in bfloat16: the rounded values, the facts that do not change them, and how many bytes are
+ * saved. */
 #include "harness/cluster/cluster_fit.h"
 #include "harness/tiny_fit.h"
 
@@ -72,7 +73,7 @@ static void test_slices_as_messages(void **state)
     assert_true(isnan(got[3]));
 }
 
-/* Chunks have every element once, in order; each is one frame, and all but the last have what is worth a message. */
+/* Chunks have every element once, in order; each is one frame, and all but the last are large enough for a message. */
 static void check_chunks(const liana__wire_format *format, const liana__slice_map *map)
 {
     enum { NUM_SUMS = 8 };
@@ -190,7 +191,7 @@ static liana_status run_step(liana_context *context, const liana__cluster_progra
     return status;
 }
 
-/* The sum of a feature's gradient over some leaves, from weights of zero; it is exact. */
+/* The sum of a feature's gradient over some shards, from weights of zero; it is exact. */
 static double sum_leaves(size_t feature, size_t begin, size_t end)
 {
     double sum = 0;
@@ -255,7 +256,7 @@ static liana__cluster_program fit_of(size_t num_servers, bool rounds)
     return (liana__cluster_program){.run = liana__cluster_fit_rows, .strategy = strategy_of(num_servers, rounds)};
 }
 
-/* What owns the slices is of no matter, and how many workers there are is. */
+/* The owners of the slices do not matter, and the number of workers does. */
 static void test_results_depend_on_the_workers_alone(void **state)
 {
     (void)state;
@@ -324,7 +325,7 @@ static void test_counters_show_the_bytes(void **state)
     assert_compare(rounded, <, 0.77 * whole);
 }
 
-/* ---- what is said, and refused ---- */
+/* ---- messages, and refusals ---- */
 
 static void test_a_resume_says_what_changed(void **state)
 {

@@ -1,4 +1,4 @@
-/* Who this process is in a cluster, read from many environments. */
+/* The place of this process in a cluster, read from many environments. */
 #include "harness/harness.h"
 
 #include "distribute/transport/cluster_read.h"
@@ -218,7 +218,7 @@ static void steps_of_slurm(void **state)
     /* The batch script itself is no step. */
     assert_place("", ENVIRONMENT("SLURM_PROCID", "0", "SLURM_NTASKS", "2"), LIANA__ROLE_CHIEF, 0, 1, 0);
     assert_null(place.transport);
-    /* Who else numbers the processes is believed. */
+    /* Another numbering of the processes is believed. */
     assert_place("",
                  ENVIRONMENT("SLURM_PROCID", "0", "SLURM_NTASKS", "2", "SLURM_STEP_ID", "0", "RANK", "5", "WORLD_SIZE",
                              "8", "MASTER_ADDR", "a", "MASTER_PORT", "1"),

@@ -1,4 +1,4 @@
-/* Frames and greetings between processes: what is refused, and that any bytes are survived; the mailbox alone. */
+/* Frames and greetings between processes: refusals, and that any bytes are survived; the mailbox alone. */
 #include "harness/harness.h"
 #include "harness/try/try_frame.h"
 #include "harness/try/try_message.h"
@@ -110,7 +110,7 @@ static void any_bytes_are_survived(void **state)
     assert_compare(accepted, <, 20000);
 }
 
-/* What processes of a training tell each other: numbers of eight bytes, texts with their lengths. */
+/* Messages between processes of a training: numbers of eight bytes, texts with their lengths. */
 static void any_messages_are_survived(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void count_release(void *owner)
     ++*(int *)owner;
 }
 
-/* A whole message stays where it is, and goes to who takes it; a piece, or one that is awaited elsewhere, is copied. */
+/* A whole message stays where it is, and goes to its receiver; a piece, or one that is awaited elsewhere, is copied. */
 static void whole_messages_are_not_copied(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves what
- * it is to save, and a server answers its clients. */
+/* Connections without a key, more of them than a process may have file descriptors: a training goes on and saves its
+ * checkpoints, and a server answers its clients. */
 #include "harness/cluster/cluster_job.h"
 #include "harness/cluster/cluster_run.h"
 #include "harness/peers.h"
@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "distribute/transport/service.h"
+#include "distribute/transport/zmq_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* LIMIT: descriptors of who is visited by VISITORS at the same time. */
+/* LIMIT: descriptors of the process that is visited by VISITORS at the same time. */
 enum { COUNT = 90, LIMIT = 1024, VISITORS = 1200 };
 
 static void limit_descriptors(rlim_t limit)
@@ -80,7 +81,7 @@ static void use_the_reserve(void)
     DIR *folder = liana__opendir(liana__test_path("."));
     if (!folder) _exit(4);
     closedir(folder);
-    /* The reserve is one again, and other errors stay what they are. */
+    /* The reserve is one again, and other errors stay as they are. */
     if (open("/dev/null", O_RDONLY) >= 0 || errno != EMFILE) _exit(5);
     if (liana__open(liana__test_path("nowhere"), O_RDONLY, 0) >= 0 || errno != ENOENT) _exit(6);
 }
@@ -92,7 +93,7 @@ static void *close_one(void *user)
     return NULL;
 }
 
-/* Not even the reserve is left: whoever opens a file waits. */
+/* Not even the reserve is left: an open waits. */
 static void wait_for_one(void)
 {
     pthread_t thread;
@@ -111,7 +112,7 @@ static void test_files_where_no_descriptor_is_left(void **state)
     assert_int_equal(in_child(wait_for_one), 0);
 }
 
-/* The soft limit goes up, and not beyond what is of use. */
+/* The soft limit goes up, and not further than useful. */
 static void raise_the_limit(void)
 {
     struct rlimit limits;
@@ -133,7 +134,7 @@ static void test_the_limit_is_raised(void **state)
 
 typedef struct visit {
     int port;
-    const char *words; /* what each says first */
+    const char *words; /* the first words of each */
     size_t size;
     atomic_bool over;
     atomic_int rounds; /* in which as many as VISITORS have come */
@@ -172,7 +173,7 @@ static void *visit_all(void *user)
     return NULL;
 }
 
-/* What libzmq says first, and half of it. */
+/* libzmq's first bytes, and half of them. */
 static const char opening[] = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0CURVE";
 static const struct {
     const char *words;
@@ -364,6 +365,74 @@ static void test_a_client_that_says_nothing_at_first(void **state)
     assert_comes_in(opening, 1, true);
 }
 
+/* ---- a connection that ends before the client has looked ---- */
+
+/* Takes the client's first frame, and sends it back if `answers`: any frame is an answer. Then the connection ends. */
+static void serve_once(const char *address, bool answers)
+{
+    zmq_msg_t id, frame;
+    void *context = zmq_ctx_new(), *router = zmq_socket(context, ZMQ_ROUTER);
+    if (zmq_bind(router, address) != 0) _exit(3);
+    zmq_msg_init(&id);
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&id, router, 0) < 0 || zmq_msg_recv(&frame, router, 0) < 0) _exit(4);
+    if (answers) {
+        zmq_msg_send(&id, router, ZMQ_SNDMORE);
+        zmq_msg_send(&frame, router, 0);
+    }
+    zmq_msg_close(&id);
+    zmq_msg_close(&frame);
+    zmq_close(router);
+    zmq_ctx_term(context);
+}
+
+/* By connection: 'a': it ends with an answer; 's': in silence. Then comes the server. */
+static _Noreturn void serve_after(const char *address, const char *connections, int told)
+{
+    if (liana__zmq_load(NULL) != LIANA_OK) _exit(5);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (; *connections; connections++) serve_once(address, *connections == 'a');
+    serve(address, told);
+}
+
+/* Time for the server to answer, to end the connection and to get the next one, before the client looks again. */
+static bool pauses(void *user)
+{
+    (void)user;
+    liana__job_pause(0.7);
+    return false;
+}
+
+static void assert_opens_after(const char *connections)
+{
+    liana__error error = {0};
+    liana__link *link;
+    int told[2];
+    const char *address = liana__test_sockets(1)[0];
+    const liana__service_place place = {
+        .address = address, .source = "the test", .timeout = 120, .heartbeat = 60, .stop = pauses};
+    assert_int_equal(pipe(told), 0);
+    fflush(NULL);
+    const pid_t server = fork();
+    if (server == 0) serve_after(address, connections, told[1]);
+    assert_ok(liana__link_open(&place, &link, &error), &error);
+    liana__job_pause(0.7);
+    for (uint64_t i = 1; i < 3; i++) assert_answers(link, i);
+    liana__link_close(link);
+    kill(server, SIGKILL);
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    close(told[0]);
+    close(told[1]);
+}
+
+/* A link is open when the server has answered over the connection that is there, and not over one that has ended. */
+static void test_connections_that_end_early(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"as", "s", "aa", "asas"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) assert_opens_after(all[i]);
+}
+
 static int make_data(void **state)
 {
     (void)state;
@@ -379,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_a_training_goes_on),
         cmocka_unit_test(test_a_server_answers),
         cmocka_unit_test(test_a_client_that_says_nothing_at_first),
+        cmocka_unit_test(test_connections_that_end_early),
     };
     return cmocka_run_group_tests(tests, make_data, NULL);
 }

@@ -146,7 +146,7 @@ static void messages_with_a_master(void **state)
     all_ok(members, 4);
 }
 
-/* ---- what a receive may end with ---- */
+/* ---- possible ends of a receive ---- */
 
 static void receive_badly(liana__test_member *member)
 {
@@ -542,7 +542,7 @@ static int knock(int port)
     return stranger;
 }
 
-/* What libzmq expects first, with one of three mechanisms: none, CURVE, and an older protocol. */
+/* The first bytes that libzmq expects, with one of three mechanisms: none, CURVE, and an older protocol. */
 static size_t write_opening(uint8_t *bytes, int kind)
 {
     static const uint8_t signature[10] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f};

@@ -47,7 +47,7 @@ static liana_model *build_model(liana_context *context, bool is_wide)
     return model;
 }
 
-/* Moving averages apart from what is trained. */
+/* Moving averages apart from trained weights. */
 static liana_status keep_weights(liana_model *model, liana__cluster_result *result)
 {
     for (size_t i = 0; liana_model_weight(model, i).name; i++) {
@@ -147,7 +147,7 @@ void liana__free_results(liana__cluster_result *results, size_t count)
     }
 }
 
-/* ---- what it leaves ---- */
+/* ---- its results ---- */
 
 uint64_t liana__cluster_fit_number(const char *folder, const char *key)
 {

@@ -7,7 +7,7 @@
 
 enum { LIANA__MOST_PROCESSES = 12 };
 
-/* What came of one process. */
+/* The results of one process. */
 typedef struct liana__cluster_result {
     liana_status status;
     char message[512];

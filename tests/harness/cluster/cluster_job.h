@@ -1,4 +1,5 @@
-/* cluster_job.h - a training of the liana command in several processes, started one by one, which a test may kill and halt. */
+/* cluster_job.h - a training of the liana command in several processes, started one by one, which a test may kill and
+ * halt. */
 #ifndef LIANA_TESTS_CLUSTER_JOB_H
 #define LIANA_TESTS_CLUSTER_JOB_H
 
@@ -9,7 +10,7 @@
 enum { LIANA__JOB_PROCESSES = 6 };
 #define LIANA__JOB_EPOCHS "train.epochs=40"
 
-/* Trains the test folder's config.yaml. Each process writes what it says to files of its own. */
+/* Trains the test folder's config.yaml. Each process writes its output to files of its own. */
 typedef struct liana__test_job {
     const char *name;
     size_t workers, servers;
@@ -34,7 +35,7 @@ void liana__job_start(liana__test_job *job, size_t rank, const char *as);
 void liana__job_start_all(liana__test_job *job);
 /* Waits for the first checkpoint. */
 void liana__job_wait_for_checkpoint(const liana__test_job *job);
-/* What a process has said so far, to be freed. */
+/* A process's output so far, to be freed. */
 char *liana__job_said(const liana__test_job *job, size_t rank, const char *as);
 /* Whether a worker has said so: the chief, or the one that became it. */
 bool liana__job_have_said(const liana__test_job *job, const char *text);
@@ -45,8 +46,8 @@ void liana__job_assert_ends(const liana__test_job *job, size_t rank, int expecte
 
 void liana__job_pause(double seconds);
 
-/* The test folder with `count` tiny examples and their config.yaml, keys in `keys`, and in `alone` the run of one process
- * with which jobs are compared. `epochs`: train.epochs=N. */
+/* The test folder with `count` tiny examples and their config.yaml, keys in `keys`, and in `alone` the run of one
+ * process with which jobs are compared. `epochs`: train.epochs=N. */
 void liana__job_make_data(uint32_t count, const char *epochs);
 
 #endif

@@ -17,7 +17,7 @@ struct liana__test_member {
     liana__transport_instance *instance; /* NULL: it has not met the others; `status` says why */
     liana_status status;
     liana__error error;
-    void (*body)(liana__test_member *member); /* what it does then; sets `status` */
+    void (*body)(liana__test_member *member); /* its work; sets `status` */
     void *user;
 };
 

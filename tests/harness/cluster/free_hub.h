@@ -1,11 +1,11 @@
-/* free_hub.h - hubs for workers that are not in step: which worker is slow is decided by messages, and not by the clock.
- * Give the functions to liana__hub_control. hub_death.h has those for deaths. */
+/* free_hub.h - hubs for workers that are not in step: which worker is slow is decided by messages, and not by the
+ * clock. Give the functions to liana__hub_control. hub_death.h has those for deaths. */
 #ifndef LIANA_TESTS_FREE_HUB_H
 #define LIANA_TESTS_FREE_HUB_H
 
 #include "harness/cluster/cluster_fit.h"
 
-/* What a hub has seen of a span. Zeros before. */
+/* A hub's record of a span. Zeros before. */
 typedef struct liana__free_course {
     bool has_values;      /* the second worker */
     int begins;           /* of the first worker */

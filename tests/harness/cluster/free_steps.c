@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process does, and what it has seen. */
+/* The work of a process, and its record. */
 typedef struct loop {
     liana_context *context;
     const liana__cluster_program *program;
@@ -215,7 +215,7 @@ liana__cluster_program liana__free_program(const char *strategy)
     return (liana__cluster_program){.run = run, .strategy = {.name = strategy}};
 }
 
-/* ---- what must come of it ---- */
+/* ---- the expected results ---- */
 
 /* Each step's mean gradient is that of its inputs. */
 void liana__free_assert_weights(const liana__cluster_result *result, size_t begin, size_t end)

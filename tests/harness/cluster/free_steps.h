@@ -1,5 +1,5 @@
-/* free_steps.h - a step of a test's own under strategies whose workers need not be in step. What its weights must be is known
- * in closed form: the gradient of a loss that is linear in the weights does not depend on them, so every order of updates
+/* free_steps.h - a step of a test's own under strategies whose workers need not be in step. Its weights are known in
+ * closed form: the gradient of a loss that is linear in the weights does not depend on them, so every order of updates
  * ends in the same sum. The inputs are small integers. */
 #ifndef LIANA_TESTS_FREE_STEPS_H
 #define LIANA_TESTS_FREE_STEPS_H
@@ -14,7 +14,7 @@ enum {
     LIANA__FREE_PROCESSES = 8,
 };
 
-/* What all processes do, and what comes of it. */
+/* The work of all processes, and its results. */
 typedef struct liana__free_recipe {
     int num_steps;
     bool learns;     /* a squared loss, dropout and the optimizer; else the linear loss and plain sums */
@@ -33,11 +33,11 @@ typedef struct liana__free_recipe {
     uint64_t position[LIANA__FREE_PROCESSES];
 } liana__free_recipe;
 
-/* What the running test does, and what 20 steps do without anything special. */
+/* The recipe of the running test, and the results of 20 steps without anything special. */
 extern liana__free_recipe liana__free_shared;
 extern const liana__free_recipe liana__free_usual;
 
-/* The examples of a step; the sum of "y" over the first so many, which is the sum "targets". */
+/* The examples of a step; the sum of "y" over the first of them, which is the sum "targets". */
 int64_t liana__free_count(int step);
 double liana__free_targets(int step, int64_t count);
 
@@ -50,7 +50,7 @@ void liana__free_run(const char *strategy, size_t workers, size_t servers, int64
 liana_status liana__free_run_replicas(liana_context *context, const liana__cluster_program *program,
                                       liana__cluster_result *result);
 
-/* What the variables must be after the examples from `begin` to before `end` of all steps. */
+/* The variables after the examples from `begin` to before `end` of all steps. */
 void liana__free_assert_weights(const liana__cluster_result *result, size_t begin, size_t end);
 /* All processes but one have the same variables and heard the same. `without` SIZE_MAX: all. */
 void liana__free_assert_same(const liana__cluster_result *results, size_t count, size_t without);

@@ -108,8 +108,8 @@ void liana__hub_join(liana__hub *hub, size_t rank, liana__cluster *cluster)
                                         .num_workers = hub->num_workers,
                                         .num_servers = hub->num_servers,
                                         .mirrors = hub->mirrors,
-                                        /* Who is gone is known at once here. So nobody gives up a farewell since the
-                                         * others are slow, and leaves their messages behind. */
+                                        /* A death is known at once here. So nobody gives up a farewell since the others
+                                         * are slow, and leaves their messages behind. */
                                         .heartbeat = 60,
                                         .source = "a test"};
     liana__cluster_init(cluster, &place, &hub->transport, &hub->ranks[rank]);
@@ -154,7 +154,7 @@ static letter **find(liana__transport_instance *own, size_t from, liana__message
     return place;
 }
 
-/* The same of what may be delivered. */
+/* The same of messages that may be delivered. */
 static letter **find_free(liana__transport_instance *own, size_t from, liana__message_key key)
 {
     static letter *none;

@@ -9,8 +9,8 @@ typedef struct liana__hub liana__hub;
 /* Workers, then servers. Destroy it when all clusters are closed. NULL: out of memory. */
 liana__hub *liana__hub_create(size_t num_workers, size_t num_servers);
 void liana__hub_destroy(liana__hub *hub);
-/* From its operation `number` on (sending and receiving, counted from 0) this rank is dead: nothing that it sends arrives,
- * and the others notice. Before it joins. */
+/* From its operation `number` on (sending and receiving, counted from 0) this rank is dead: nothing that it sends
+ * arrives, and the others notice. Before it joins. */
 void liana__hub_kill(liana__hub *hub, size_t rank, uint64_t number);
 /* The operations that a rank has begun. */
 uint64_t liana__hub_operations(const liana__hub *hub, size_t rank);

@@ -270,7 +270,7 @@ static void keep_evaluation(void *user, int64_t step, const liana_results *resul
     own->num_epochs++;
 }
 
-/* Behind the weights: what it predicts. */
+/* Behind the weights: its predictions. */
 static liana_status keep_predictions(liana_estimator *estimator, const liana_dataset *validation,
                                      liana__hub_result *own)
 {

@@ -1,4 +1,4 @@
-/* hub_fit.h - trainings in several processes, which are threads here, and what comes of them. */
+/* hub_fit.h - trainings in several processes, which are threads here, and their results. */
 #ifndef LIANA_TESTS_HUB_FIT_H
 #define LIANA_TESTS_HUB_FIT_H
 
@@ -19,12 +19,12 @@ enum {
 extern char liana__hub_training[512], liana__hub_validation[512];
 /* Makes the test's folder with the data. */
 void liana__hub_make_data(void);
-/* Data of which 12 records cannot be used: two neighbouring shards, if the order is kept, and single ones. And a mapping
- * that samples from two files, one three times as often. */
+/* Data of which 12 records cannot be used: two neighbouring shards, if the order is kept, and single ones. And a
+ * mapping that samples from two files, one three times as often. */
 extern char liana__hub_odd[512], liana__hub_sampled[1600];
 void liana__hub_make_odd_data(void);
 
-/* What is fitted, but for the strategy. */
+/* The options of the fit, but for the strategy. */
 typedef struct liana__hub_recipe {
     const char *optimizer;
     const char *device; /* of each process; NULL: "cpu" */
@@ -69,7 +69,7 @@ typedef struct liana__hub_result {
     liana__made_examples made;
 } liana__hub_result;
 
-/* Who computes. */
+/* The processes and their devices. */
 typedef struct liana__hub_layout {
     liana_strategy strategy;
     size_t num_workers, num_servers; /* 0: this process alone */

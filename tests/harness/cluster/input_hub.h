@@ -20,7 +20,7 @@ typedef struct liana__hub_member {
 
 struct liana__input_hub {
     size_t count;       /* of processes */
-    size_t num_working; /* the first so many make examples */
+    size_t num_working; /* the first `num_working` make examples */
     size_t shift;       /* moves the bounds, for another division of the same shards */
     pthread_mutex_t mutex;
     pthread_cond_t all_here;

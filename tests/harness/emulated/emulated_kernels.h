@@ -1,5 +1,5 @@
 /* emulated_kernels.h - liana's kernels for AMX, compiled from the same sources for emulated tiles: once with nothing
- * but plain C, for any processor, and once with the AVX-512 that they use beside the tiles.
+ * but plain C, for any processor, and once with the AVX-512 that they use with the tiles.
  *
  * The files emulated_*.generic.c and emulated_*.avx512_bf16.c include this and then the kernel's source. */
 #ifndef LIANA_HARNESS_EMULATED_KERNELS_H

@@ -117,7 +117,8 @@ static bool shapes_match(int c, int a, int b)
            require(bytes[a] / 4 == rows[b], "left operand and right operand differ in their depth");
 }
 
-/* Even and odd elements have sums of their own, from zero; then both, then what was there: each rounded to nearest. */
+/* Even and odd elements have sums of their own, from zero; then both, then the former value: each rounded to
+ * nearest. */
 void amx_dot(int c, int a, int b)
 {
     if (!shapes_match(c, a, b)) return;

@@ -1,8 +1,8 @@
 /* emulated_tiles.h - the tile registers of AMX in plain C, so that kernels for them are tested on any processor.
  *
  * To be included before kernels/amx_tiles.h. Tiles, configuration and arithmetic are those of Intel's manual (Intel 64
- * and IA-32 Architectures Software Developer's Manual: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS). What a processor
- * would answer with a fault is remembered instead, and changes nothing. Each thread has its own. */
+ * and IA-32 Architectures Software Developer's Manual: LDTILECFG, TILELOADD, TILESTORED, TDPBF16PS). A fault of a
+ * processor is remembered instead, and changes nothing. Each thread has its own. */
 #ifndef LIANA_HARNESS_EMULATED_TILES_H
 #define LIANA_HARNESS_EMULATED_TILES_H
 

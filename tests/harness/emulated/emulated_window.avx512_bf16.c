@@ -1,4 +1,4 @@
-/* Convolutions of windows on emulated tiles, beside AVX-512. */
+/* Convolutions of windows on emulated tiles, with AVX-512. */
 #include "harness/emulated/emulated_kernels.h"
 
 #include "ops/conv/conv2d.window.kernels.h"

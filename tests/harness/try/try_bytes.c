@@ -13,8 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#define NAME "tried.bin"
+/* The name that messages must have: that of bytes in memory, or the path of the file. */
+static const char *name = "tried.bin";
 
 enum { LIMIT = 1 << 20 };
 
@@ -30,7 +33,18 @@ static void demand_message(liana_status status, const liana__error *error)
     demand(status == LIANA_DATA_LOSS || status == LIANA_INVALID_DATA || status == LIANA_OUT_OF_RANGE,
            "the status says that the data are at fault");
     demand(error->status == status, "status and error agree");
-    demand(strstr(error->message, NAME) != NULL, "the message names the file");
+    demand(strstr(error->message, name) != NULL, "the message names the file");
+}
+
+/* The path of a file in memory with these bytes, until the next call. */
+static const char *put_into_file(const uint8_t *bytes, size_t size)
+{
+    static int descriptor = -1;
+    static char path[40];
+    if (descriptor < 0) descriptor = memfd_create(name, MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    demand(ftruncate(descriptor, 0) == 0 && pwrite(descriptor, bytes, size, 0) == (ssize_t)size, "the file is written");
+    return name = path;
 }
 
 /* Reads every byte, for the address sanitizer to see. */
@@ -53,19 +67,21 @@ static void touch_features(const liana__example *example)
         }
     }
     int64_t number;
-    float real;
     const uint8_t *bytes;
     size_t size;
     liana_status status = liana__example_int64(example, "class", &number, &error);
-    if (status == LIANA_NOT_FOUND) demand(strstr(error.message, NAME) != NULL, "the message names the file");
-    if (liana__example_float(example, "x", &real, &error) == LIANA_OK) touch(&real, sizeof real);
+    if (status == LIANA_NOT_FOUND) demand(strstr(error.message, name) != NULL, "the message names the file");
+    liana__feature floats;
+    if (liana__example_list(example, "x", LIANA__FEATURE_FLOAT, &floats, &error) == LIANA_OK) {
+        touch(floats.floats, floats.count * sizeof *floats.floats);
+    }
     if (liana__example_bytes(example, "image", &bytes, &size, &error) == LIANA_OK) touch(bytes, size);
 }
 
 static bool parse_example(liana__example *example, size_t record, const uint8_t *bytes, size_t size)
 {
     liana__error error;
-    liana_status status = liana__example_parse(example, NAME, record, bytes, size, &error);
+    liana_status status = liana__example_parse(example, name, record, bytes, size, &error);
     if (status != LIANA_OK) demand_message(status, &error);
     touch_features(example);
     return status == LIANA_OK;
@@ -86,7 +102,7 @@ bool liana__try_tfrecord(const uint8_t *bytes, size_t size)
     liana__error error;
     liana__tfrecord *file;
     liana__tfrecord_options options = {.inflated_limit = LIMIT};
-    liana_status status = liana__tfrecord_open_bytes(NAME, bytes, size, &options, &file, &error);
+    liana_status status = liana__tfrecord_open(put_into_file(bytes, size), &options, &file, &error);
     if (status != LIANA_OK) {
         demand(!file, "no file after a failure");
         demand_message(status, &error);
@@ -140,7 +156,7 @@ static bool try_idx(const uint8_t *bytes, size_t size, bool start)
 {
     liana__error error;
     liana__idx idx;
-    liana_status status = liana__idx_open_bytes(NAME, bytes, size, LIMIT, start, &idx, &error);
+    liana_status status = liana__idx_open(put_into_file(bytes, size), LIMIT, start, &idx, &error);
     if (status != LIANA_OK) {
         demand_message(status, &error);
         demand(!idx.name && !idx.inflated && !idx.data, "nothing to close after a failure");
@@ -165,7 +181,7 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     return whole;
 }
 
-/* What a stream inflates to; too much of it ends the pass. */
+/* The inflated bytes of a stream; too many of them end the pass. */
 typedef struct gathered {
     uint8_t bytes[LIMIT];
     size_t size;
@@ -174,7 +190,7 @@ typedef struct gathered {
 static liana_status gather(void *context, const uint8_t *bytes, size_t size, liana__error *error)
 {
     gathered *all = context;
-    if (size > LIMIT - all->size) return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' is too long to try", NAME);
+    if (size > LIMIT - all->size) return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' is too long to try", name);
     memcpy(all->bytes + all->size, bytes, size);
     all->size += size;
     return LIANA_OK;
@@ -200,7 +216,7 @@ bool liana__try_gzip_index(const uint8_t *bytes, size_t size)
     static gathered all;
     liana__error error;
     liana__gzip_index *index;
-    liana__file_view file = liana__file_view_of_bytes(NAME, bytes, size);
+    liana__file_view file = liana__file_view_of_bytes(name, bytes, size);
     file.ahead = size % 64; /* in pieces, or all at once */
     all.size = 0;
     liana_status status = liana__gzip_index_build(&file, 100, gather, &all, &index, &error);
@@ -216,7 +232,7 @@ bool liana__try_csv(const uint8_t *bytes, size_t size)
     for (int i = 0; i < 4; i++) {
         liana__error error;
         liana__csv csv = {.keep_ragged = i > 1};
-        liana_status status = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i % 2], &csv, &error);
+        liana_status status = liana__csv_parse(name, (const char *)bytes, size, ",\t"[i % 2], &csv, &error);
         demand(csv.size <= size, "rows end where the text does");
         if (status != LIANA_OK) demand_message(status, &error);
         for (size_t row = 0; row < csv.num_rows; row++) {
@@ -238,7 +254,7 @@ static bool try_columns(const liana__csv *csv, const liana__columns *columns)
     liana__error error;
     liana__arena arena = {0};
     liana__csv_columns found;
-    liana__csv_table table = {NAME, csv, liana__csv_has_header(csv)};
+    liana__csv_table table = {name, csv, liana__csv_has_header(csv)};
     liana__csv_request request = {.tables = &table, .count = 1, .columns = columns, .skip_damage = columns == NULL};
     size_t num_rows = csv->num_rows - table.first_row;
     liana_status status = liana__csv_columns_find(&request, num_rows, &arena, &found, &error);
@@ -273,7 +289,7 @@ bool liana__try_csv_table(const uint8_t *bytes, size_t size)
     bool accepted = false;
     for (int i = 0; i < 2; i++) {
         liana__csv csv = {0};
-        bool whole = liana__csv_parse(NAME, (const char *)bytes, size, ",\t"[i], &csv, &error) == LIANA_OK;
+        bool whole = liana__csv_parse(name, (const char *)bytes, size, ",\t"[i], &csv, &error) == LIANA_OK;
         if (whole && csv.num_rows && csv.num_columns <= 64) {
             liana__column ways[] = {
                 {.name = "a", .from = {1, all}, .stacked = true, .dtype = LIANA__DTYPE_DETECTED},
@@ -296,11 +312,11 @@ bool liana__try_tar(const uint8_t *bytes, size_t size)
 {
     liana__error error;
     liana__tar tar;
-    liana_status status = liana__tar_open_bytes(NAME, bytes, size, &tar, &error);
+    liana_status status = liana__tar_open(put_into_file(bytes, size), &tar, &error);
     if (status != LIANA_OK) demand_message(status, &error);
     for (size_t i = 0; status == LIANA_OK && i < tar.count; i++) {
         touch(tar.members[i].name, strlen(tar.members[i].name) + 1);
-        touch(tar.bytes + tar.members[i].offset, (size_t)tar.members[i].size);
+        touch(tar.mapping.data + tar.members[i].offset, (size_t)tar.members[i].size);
     }
     liana__tar_close(&tar);
     return status == LIANA_OK;

@@ -1,5 +1,5 @@
-/* try_bytes.h - feeds any bytes to a reader of record files and touches all that it gives. What the fuzz targets and
- * the mutation test share: a reader may refuse, with a message that names the file, but must not misbehave. */
+/* try_bytes.h - feeds any bytes to a reader of record files and touches all that it gives. The common code of the fuzz
+ * targets and the mutation test: a reader may refuse, with a message that names the file, but must not misbehave. */
 #ifndef LIANA_TESTS_TRY_BYTES_H
 #define LIANA_TESTS_TRY_BYTES_H
 

@@ -47,7 +47,7 @@ static liana_status send_parts(liana__transport_instance *instance, size_t to, l
     (void)to;
     (void)key;
     (void)error;
-    /* What is sent must be there. */
+    /* Sent bytes must be there. */
     unsigned sum = 0;
     for (size_t i = 0; i < num_parts; i++) {
         for (size_t k = 0; k < parts[i].size; k++) sum += ((const uint8_t *)parts[i].data)[k];
@@ -72,7 +72,7 @@ static liana_status give(liana__transport_instance *instance, size_t from, liana
     if (size) memset(data, 0, size);
     size_t count = (size_t)(own->end - own->next);
     if (count > size) count = size;
-    /* A number of 8 bytes may be a size: memory for more than a few MiB is not what is tried. */
+    /* A number of 8 bytes may be a size: memory for more than a few MiB is not tried. */
     const bool is_number = size == 8 && key.kind != LIANA__MESSAGE_VIEW;
     if (is_number && count > SHORT - 1) count = SHORT - 1;
     if (count) memcpy(data, own->next, count);
@@ -156,7 +156,7 @@ static const liana__transport any_bytes = {
     .invite = invite,
 };
 
-/* ---- what the process does ---- */
+/* ---- the work of the process ---- */
 
 static liana_status gather(liana__cluster *cluster, others *from, liana__error *error)
 {

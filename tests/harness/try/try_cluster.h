@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes say who this process is, which collective operations it goes through, what comes from the others, and who
- * is gone. Returns whether all operations ended well; aborts if a promise is broken. */
+/* The bytes say the place of this process, the collective operations it goes through, the messages of the others, and
+ * the deaths. Returns whether all operations ended well; aborts if a promise is broken. */
 bool liana__try_cluster(const uint8_t *bytes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Feeds any bytes to the readers of frames and greetings, and what they accept to a mailbox. */
+/* Feeds any bytes to the readers of frames and greetings, and accepted ones to a mailbox. */
 #include "harness/try/try_frame.h"
 
 #include "distribute/transport/cluster_place.h"

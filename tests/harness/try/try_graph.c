@@ -38,7 +38,7 @@ bool liana__graph_is_small(const liana_graph *graph)
         const liana__node *node = graph->nodes[id];
         const liana__cost cost = liana__node_cost(node);
         work += cost.flops + cost.bytes + (double)liana__byte_size(node->dtype, &node->shape);
-        /* What an op reads without its cost saying so. */
+        /* The inputs that an op reads and its cost does not count. */
         for (uint32_t i = 0; i < node->num_inputs; i++) work += (double)liana_shape_size(&node->inputs[i]->shape);
     }
     return graph->num_nodes <= MOST_NODES && work <= MOST;

@@ -1,5 +1,5 @@
-/* try_graph.h - feeds any bytes to the reader of serialised graphs, and runs what it accepts. For the fuzz target and
- * the tests of damaged bytes: the reader may refuse, with a message, but what it gives must be sound. */
+/* try_graph.h - feeds any bytes to the reader of serialised graphs, and runs accepted ones. For the fuzz target and the
+ * tests of damaged bytes: the reader may refuse, with a message, but its results must be sound. */
 #ifndef LIANA_TESTS_TRY_GRAPH_H
 #define LIANA_TESTS_TRY_GRAPH_H
 

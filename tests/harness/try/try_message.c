@@ -1,5 +1,5 @@
-/* Feeds any bytes to the readers of messages between the processes of a training: what loaders tell each other, rows of a
- * stream, facts that are compared, predictions. */
+/* Feeds any bytes to the readers of messages between the processes of a training: those of loaders, rows of a stream,
+ * facts that are compared, predictions. */
 #include "harness/try/try_message.h"
 
 #include "data/loader/row_message.h"
@@ -35,7 +35,7 @@ static void divide(void *user, int64_t num_shards, int64_t *bounds)
     bounds[2] = num_shards;
 }
 
-/* The other process says what is tried. */
+/* The other process sends the tried bytes. */
 static liana_status gather(void *user, const void *data, size_t size, liana__told *all, liana__error *error)
 {
     const message *tried = user;

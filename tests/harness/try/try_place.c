@@ -1,11 +1,11 @@
-/* Feeds any text to what finds out who a process is, and to the readers of devices' names and leases. */
+/* Feeds any text to the search for a process's place, and to the readers of devices' names and leases. */
 #include "harness/try/try_place.h"
 
 #include "backends/pjrt/device_name.h"
 #include "backends/remote/names.h"
 #include "base/context_plugins.h"
 #include "distribute/transport/cluster_read.h"
-#include "train/checkpoint/lease_text.h"
+#include "train/checkpoint/lease_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void demand_refusal(liana_status status, const liana__error *error)
            "an error is of the configuration, and has a message", error->message);
 }
 
-/* With a 0 behind it; what follows a 0 is left out. */
+/* With a 0 behind it; text behind a 0 is left out. */
 static char *copy_text(const uint8_t *bytes, size_t size)
 {
     char *text = malloc(size + 1);

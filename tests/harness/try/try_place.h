@@ -1,4 +1,5 @@
-/* try_place.h - feeds any text to what finds out who a process is in a cluster, and to the readers of devices' names. */
+/* try_place.h - feeds any text to the search for a process's place in a cluster, and to the readers of devices'
+ * names. */
 #ifndef LIANA_TESTS_TRY_PLACE_H
 #define LIANA_TESTS_TRY_PLACE_H
 

@@ -1,6 +1,6 @@
-/* try_values.h - feeds any bytes to a reader of texts: what the fuzz targets and the mutation tests share. What is
- * accepted must be written so that it reads back equal; what is refused must be refused with a message that names the
- * file. */
+/* try_values.h - feeds any bytes to a reader of texts: the common code of the fuzz targets and the mutation tests. An
+ * accepted text must be written so that it reads back equal; a refused one must be refused with a message that names
+ * the file. */
 #ifndef LIANA_TESTS_TRY_VALUES_H
 #define LIANA_TESTS_TRY_VALUES_H
 

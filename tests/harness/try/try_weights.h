@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes as a safetensors file: opened or refused with a message; what opens can be read to its last byte. */
+/* The bytes as a safetensors file: opened or refused with a message; a file that opens can be read to its last byte. */
 bool liana__try_safetensors(const uint8_t *bytes, size_t size);
 /* The bytes as a classic HDF5 file (whatever version they say): the same, and all arrays are read. */
 bool liana__try_hdf5(const uint8_t *bytes, size_t size);

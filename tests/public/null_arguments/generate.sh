@@ -13,7 +13,7 @@ function fail(text) {
     print "generate.sh: " text > "/dev/stderr"
     failures++
 }
-# A valid argument of a type; sets `null` to what stands for NULL, or to "" where there is none.
+# A valid argument of a type; sets `null` to the text of NULL, or to "" where there is none.
 function valid(type, name,    plain) {
     plain = type
     gsub(/const /, "", plain)
@@ -41,7 +41,7 @@ function row(name, argument, number, may, told) {
 BEGIN {
     split("context graph device device_list variables replicas per_replica replica_program replica_iterator program model iterator estimator element callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
-    # Steps have no example here: what they are given is tested in test_step.c.
+    # Steps have no example here: test_step.c tests their arguments.
     objects["liana_step *"] = "NULL"
     # A server has threads, which the processes of these calls would lack: test_server.c gives it NULL.
     objects["liana_server *"] = "NULL"

@@ -1,5 +1,6 @@
-/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits of
- * one device, on devices of this process and on processes (which are threads here); each process makes its own examples. */
+/* Strategies that a program holds: functions on each replica, reductions, distributed datasets and steps give the bits
+ * of one device, on devices of this process and on processes (which are threads here); each process makes its own
+ * examples. */
 #include "harness/cluster/hub.h"
 #include "harness/pjrt_plugin.h"
 #include "harness/tiny_fit.h"
@@ -11,7 +12,7 @@
 
 enum { COUNT = 90, BATCH = 32, MICROBATCH = 4, FEATURES = 6, MAX_PROCESSES = 9, EPOCHS = 2 };
 
-/* What a body gives: bytes that are to be the same everywhere. */
+/* The results of a body: bytes that are to be the same everywhere. */
 typedef struct report {
     liana_status status;
     char message[512];
@@ -35,7 +36,7 @@ static void keep_array(report *own, const liana_array *array)
 
 typedef liana_status (*body)(liana_context *context, liana_replicas *replicas, report *own);
 
-/* ---- who computes ---- */
+/* ---- assignment ---- */
 
 typedef struct setting {
     liana_strategy strategy;
@@ -199,7 +200,7 @@ static bool keep_all(void *user, const liana_example_address *address, const lia
     return true;
 }
 
-/* Squares of errors, what was predicted, and the sum of the gradients. */
+/* Squares of errors, predictions, and the sum of the gradients. */
 static void build_gradient(liana_graph *graph, void *user)
 {
     (void)user;
@@ -222,7 +223,7 @@ static void build_descent(liana_graph *graph, void *user)
     liana_graph_assign(weight, liana_op_subtract(weight, liana_op_multiply(rate, gradient)));
 }
 
-/* What a loop needs. */
+/* The state of a loop. */
 typedef struct loop {
     liana_replicas *replicas;
     liana_dataset *data;
@@ -255,7 +256,7 @@ static void end_loop(loop *own)
     liana_dataset_close(own->data);
 }
 
-/* Gradients of all replicas, and what moves the weights by them. */
+/* Gradients of all replicas, and the weights moved by them. */
 static liana_status descend(loop *own, const liana_per_replica *batch, liana_per_replica *values, report *got)
 {
     liana_array arrays[5];
@@ -332,7 +333,7 @@ static void test_a_loop_has_the_same_bits_everywhere(void **state)
     assert_same_everywhere(train_shared);
 }
 
-/* Nobody goes on without the shards of a dead process: what was computed before is right, and all end. */
+/* Nobody goes on without the shards of a dead process: results computed before are right, and all end. */
 static void test_a_death_ends_the_loop(void **state)
 {
     (void)state;
@@ -578,7 +579,7 @@ static liana_status count_own(liana_context *context, liana_replicas *replicas, 
     return status == LIANA_END_OF_DATA ? LIANA_OK : status;
 }
 
-/* What count_own keeps. */
+/* The state of count_own. */
 typedef struct counted {
     int64_t total, own;
     double sum;
@@ -618,7 +619,7 @@ static void test_datasets_from_a_function(void **state)
     }
 }
 
-/* ---- what goes wrong in one process ---- */
+/* ---- failures in one process ---- */
 
 static liana_status fail_one(void *user, const liana_example_address *address, const liana_element *input,
                              liana_element *output)
@@ -689,7 +690,7 @@ static void test_an_error_of_one_is_that_of_all(void **state)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse_dataset(liana_replicas *replicas, liana_context *context, liana_dataset *data,
                            const liana_distribute_options *options, const char *text)

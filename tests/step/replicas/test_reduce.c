@@ -1,4 +1,4 @@
-/* Values by replica: what they hold, what reductions make of them, and what is refused. */
+/* Values by replica: their contents, reductions of them, and refusals. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -228,7 +228,7 @@ static void test_mean_of_shards_counts_examples(void **state)
     tear_down(&own);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void test_reductions_refuse(void **state)
 {
@@ -415,7 +415,7 @@ static void test_one_thing_at_a_time(void **state)
     tear_down(&own);
 }
 
-/* All devices see what an update has made of a variable, and what the program writes. */
+/* All devices see an update's new values of a variable, and the program's writes. */
 static void test_variables_stay_in_step(void **state)
 {
     (void)state;

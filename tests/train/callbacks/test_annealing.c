@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "formats/json.h"
-#include "train/callbacks/user.h"
+#include "train/callbacks/callback.h"
 #include "train/run/run.h"
 
 #include <math.h>
@@ -22,9 +22,9 @@ static void make_data(void)
     snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(NUM_TRAINING));
 }
 
-/* ---- a run, and what is seen of it ---- */
+/* ---- a run, and its record ---- */
 
-/* What the test sees at the begin of each step, after a decision: a copy of all variables. */
+/* The test's record at the begin of each step, after a decision: a copy of all variables. */
 typedef struct onlooker {
     liana__run *run;
     size_t num_seen;       /* decisions */
@@ -174,7 +174,7 @@ static void test_decisions_follow_the_rules(void **state)
             played run =
                 PLAY(2, controls[i], text, "train.epochs=9", "train.optimizer={name: Adam, learning_rate: 0.2}");
             assert_int_equal(run.status, LIANA_OK);
-            assert_int_equal(run.iteration, 9 * STEPS); /* what was taken back counts as done */
+            assert_int_equal(run.iteration, 9 * STEPS); /* updates that were taken back count as done */
             assert_in_range(run.decisions.count, 11, 12);
             check_decisions(&run, (uint64_t)seed, 0.2, 0.8, 0.5, 1.2, 1.1);
             int64_t went_back = 0;
@@ -240,7 +240,7 @@ static void test_cooling(void **state)
     }
 }
 
-/* ---- what it is for ---- */
+/* ---- its purpose ---- */
 
 /* Without batch normalisation, a dense network does not forgive a rate. */
 #define DENSE                                                                                                    \

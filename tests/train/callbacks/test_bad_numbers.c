@@ -7,14 +7,13 @@
 #include "base/file.h"
 #include "train/callbacks/callback.h"
 #include "train/training/bundle.h"
-#include "train/training/incident_report.h"
 
 #include <liana/liana.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What must be found; NULL: nothing to compare. */
+/* The expected finding; NULL: nothing to compare. */
 typedef struct expected {
     const char *what, *kind, *op, *name, *layer;
     int64_t step;        /* from 1, in the first epoch */
@@ -306,7 +305,7 @@ static const fault_case cases[] = {
 };
 enum { NUM_CASES = sizeof cases / sizeof *cases };
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
 static const char *member(const liana__value *map, const char *key)
 {

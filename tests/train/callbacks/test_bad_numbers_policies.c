@@ -1,5 +1,5 @@
-/* What a training does about bad numbers: it skips the update or restores the last good state, and ends in the bits of
- * a training that never saw the fault; also where it is resumed on the way. */
+/* The policies of a training for bad numbers: it skips the update or restores the last good state, and ends in the bits
+ * of a training that never saw the fault; also where it is resumed on the way. */
 #include "harness/command_run.h"
 #include "harness/sum_problem.h"
 
@@ -49,7 +49,7 @@ static void check_fit(liana__sum_problem *own)
     if (status != LIANA_OK) fail_msg("%s: %s", liana_status_name(status), liana_context_message(own->context));
 }
 
-/* What training comes to without the batches [from, to). */
+/* The result of a training without the batches [from, to). */
 static weights train_without(int from, int to, const char *optimizer, void (*prepare)(liana__sum_problem *own))
 {
     liana__sum_problem own;
@@ -110,7 +110,7 @@ static liana_status spoil_weight(void *user, liana_fit_context *context)
     return LIANA_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- messages ---- */
 
 typedef struct notes {
     char text[65536];

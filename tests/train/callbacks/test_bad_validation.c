@@ -1,4 +1,4 @@
-/* Losses of a validation that are not finite: who is to blame is found, and the policy is followed. */
+/* Losses of a validation that are not finite: the cause is found, and the policy is followed. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -60,7 +60,7 @@ static const char *newest_weights(const char *run)
     return path[turn];
 }
 
-/* With another policy training goes on, and is told; it is what it is with good data. */
+/* With another policy training goes on, and is told; its results are those with good data. */
 static void test_training_goes_on(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Each kind of callback: its rules on numbers, and what it does in a training. */
+/* Each kind of callback: its rules on numbers, and its effect in a training. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -13,7 +13,7 @@ enum { NUM_TRAINING = 100 };
 
 /* ---- the rules of single callbacks, on numbers ---- */
 
-/* A training that measures only what it is told. */
+/* A training that measures only given values. */
 typedef struct stage {
     liana__training training;
     liana__totals totals, validation;

@@ -1,4 +1,4 @@
-/* Callbacks: their order, what they may ask for, and that their state is part of checkpoints. */
+/* Callbacks: their order, their requests, and that their state is part of checkpoints. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
@@ -380,8 +380,8 @@ static void assert_same_end(const char *a, const char *b)
     liana__arena_free(&arena);
 }
 
-/* Train with a limit on the updates: an end in the middle of an epoch, wherever it is, changes nothing of what a longer
- * run becomes: weights, history, states of callbacks, the log. */
+/* Train with a limit on the updates: an end in the middle of an epoch, wherever it is, changes nothing of a longer
+ * run's results: weights, history, states of callbacks, the log. */
 static void test_a_run_is_extended_from_anywhere(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const char *at(const char *folder, const char *name)
     return path;
 }
 
-/* ---- what may be in the place of a file ---- */
+/* ---- possible things in the place of a file ---- */
 
 static void missing(const char *path)
 {
@@ -303,7 +303,7 @@ static void test_only_checkpoints_of_another_run(void **state)
     assert_code(TRAIN("moved", "train.epochs=3", "--resume"), 0);
 }
 
-/* What is allowed on a resume is allowed for the checkpoint too, and what is saved then is of the new settings. */
+/* A change that a resume allows is allowed for the checkpoint too, and the saved checkpoint has the new settings. */
 static void test_allowed_changes(void **state)
 {
     (void)state;

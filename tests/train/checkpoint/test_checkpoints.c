@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checkpoint_writer.h"
 
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void test_the_best_one_is_kept(void **state)
     snprintf(name, sizeof name, "step-%010d", 4 * best);
     snprintf(expected, sizeof expected, "%s step-0000000028 step-0000000032", name);
     assert_string_equal(names_of("run"), expected);
-    /* Evaluating it gives what the history says. */
+    /* Evaluating it gives the history's values. */
     liana__test_result got = liana__test_command("evaluate", liana__test_path("run"), "--checkpoint", "best", "--json");
     liana__arena arena = {0};
     liana__value *event;
@@ -125,7 +125,7 @@ static void test_only_the_best_ones(void **state)
                       "checkpoint.best_mode=max", "checkpoint.every_epoch=false",
                       "train.optimizer={name: SGD, learning_rate: 1.0e-30}"),
                 0);
-    /* The accuracy never gets better than after the first epoch, but for moving averages: what is kept is the best. */
+    /* The accuracy never gets better than after the first epoch, but for moving averages: the best is kept. */
     double first = number_at(in_run("run", "history.json"), "epochs", 0, "val_accuracy");
     size_t improvements = 1;
     for (size_t i = 1; i < 4; i++) {
@@ -197,7 +197,7 @@ static void test_some_are_kept_for_good(void **state)
     assert_string_equal(names_of("other"), "step-0000000008");
 }
 
-/* As if the process had died between its last save and removing what was too old by then. */
+/* As if the process had died between its last save and removing checkpoints that were too old by then. */
 static void test_what_is_too_old_goes_at_the_end(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_what_differs_is_said(void **state)
                          "train.batch_size=16"),
                    2, "'train.optimizer.learning_rate': 0.003 -> 0.5", "'train.batch_size': 32 -> 16",
                    "--allow-changed");
-    /* What is not safe is refused in any case. */
+    /* A setting that is not safe is refused in any case. */
     assert_refused(TRAIN("run", "train.epochs=2", "--resume", "--allow-changed", "train.optimizer.learning_rate=0.5",
                          "train.batch_size=16"),
                    2, "--resume: 'train.batch_size': 32 -> 16;");
@@ -465,7 +465,7 @@ static void test_a_full_disk_loses_nothing(void **state)
     static const double shares[] = {0, 0.1, 0.5, 0.9, 0.999};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         assert_int_equal(train_limited("run", (rlim_t)(shares[i] * (double)size), "train.epochs=6"), 1);
-        /* What was saved is there, whole. */
+        /* Saved checkpoints are there, whole. */
         assert_says(liana__test_newest_checkpoint("run"), "step-0000000008");
         assert_code(liana__test_command("evaluate", liana__test_path("run")), 0);
     }
@@ -513,7 +513,7 @@ static void test_failures_of_the_thread_are_told(void **state)
             assert_fails(liana__checkpoint_writer_save(writer, &variables, &at, &error), LIANA_IO_ERROR, &error,
                          "the checkpoint could not be saved", "plain");
         } else {
-            /* What was saved is the state at that time: later changes are not in it. */
+            /* The saved checkpoint is the state at that time: later changes are not in it. */
             const float others[] = {7, 7, 7};
             assert_ok(liana__variable_write(&variables.items[0], others, &error), &error);
         }

@@ -20,8 +20,8 @@
 
 /* The folder of a test, and how its lease is taken: as a machine without locks would, so every lease is another's. */
 static char folder[512];
-/* LONG: of one who must be seen to renew it, although the machine or its disk may halt for a while.
- * NEVER: the test does not last until it is renewed by itself. */
+/* LONG: of a holder that must be seen to renew it, although the machine or its disk may halt for a while. NEVER: the
+ * test does not last until it is renewed by itself. */
 static const double SHORT = 0.3, LONG = 6, NEVER = 1000;
 
 static liana_status take(double seconds, const char *lock, liana__lease **lease, liana__error *error)
@@ -113,7 +113,7 @@ static void hold_and_give(void)
     read_lease(&first);
     assert_true(first.there);
     assert_int_equal(first.size, LIANA__LEASE_SIZE);
-    /* It is renewed, so whoever watches it is refused, and is told by whom. */
+    /* It is renewed, so its watcher is refused, and is told the holder. */
     char who[64];
     snprintf(who, sizeof who, "process %d on ", (int)getpid());
     assert_int_equal(take(SHORT, "", &other, &error), LIANA_UNAVAILABLE);
@@ -153,7 +153,7 @@ static pid_t hold_elsewhere(int *told)
     return process;
 }
 
-/* The last renewal of who was killed or halted may still be on its way to a server: then it seems to live, once. */
+/* The last renewal of a killed or halted process may still be on its way to a server: then it seems to live, once. */
 static liana__lease *taken_from_silent(double seconds)
 {
     liana__lease *lease = NULL;
@@ -474,7 +474,7 @@ static void test_in_s3(void **state)
     all_of_it();
 }
 
-/* ---- what only one of them has ---- */
+/* ---- the keys of one of them only ---- */
 
 static void test_lost_answers(void **state)
 {
@@ -537,7 +537,7 @@ static void test_bad_folders(void **state)
     liana__lease_end(NULL);
 }
 
-/* A damaged file is read as something harmless, or as what it was. */
+/* A damaged file is read as something harmless, or as before. */
 static void test_damaged_texts(void **state)
 {
     (void)state;
@@ -595,7 +595,7 @@ static bool has_lease(const char *run)
 #define TRAIN(run, ...) \
     liana__test_spawn((const char *const[]){"train", config, "--out", liana__test_path(run), __VA_ARGS__, NULL}, NULL)
 
-/* Another machine has taken the folder: the run ends with 75, and what is there then stays as it is. */
+/* Another machine has taken the folder: the run ends with 75, and the files there then stay as they are. */
 static void test_a_run_that_has_lost_its_folder(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ int rmdir(const char *path)
     return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-/* Power cuts are not what is tested here, and disks are slow. */
+/* Power cuts are not tested here, and disks are slow. */
 int fsync(int descriptor)
 {
     (void)descriptor;
@@ -219,7 +219,7 @@ static void test_processes_killed_at_random(void **state)
     double whole = liana__clock_seconds() - begin;
     liana__philox_key key = liana__philox_make_key((uint64_t)getpid(), LIANA__STREAM_TEST, 2);
     uint32_t num_killed = 0;
-    /* LIANA_TEST_KILLS: so many runs, each killed until it comes to its end. */
+    /* LIANA_TEST_KILLS: the number of runs, each killed until it comes to its end. */
     const char *asked = getenv("LIANA_TEST_KILLS");
     const uint32_t wanted = asked ? (uint32_t)strtoul(asked, NULL, 10) : 0;
     /* A busy machine may make it slow: then fewer trials do, if one of them was killed. */
@@ -420,11 +420,11 @@ static void test_a_run_is_not_mixed_with_another(void **state)
         assert_refused(liana__test_command("train", config_path, SMALL, "--out", run, "--resume", changed[i][0]), 2,
                        "--resume: ", changed[i][1], "differs from the beginning of this run", "run/config.yaml");
     }
-    /* What came to nothing is begun anew. */
+    /* An empty folder is begun anew. */
     assert_ok(liana__folder_make(liana__test_path("empty"), NULL), NULL);
     liana__test_write("empty/config.yaml", "train: {epochs: 77}\n", 20);
     assert_code(liana__test_command("train", config_path, SMALL, "--out", liana__test_path("empty")), 0);
-    /* What changes no result may change; and what was chosen for the run stays chosen. */
+    /* A setting that changes no result may change; and the run's choices stay. */
     got = liana__test_command("train", config_path, SMALL, "--out", run, "--resume", "train.threads=1",
                               "data.cache=false", "checkpoint.keep=1", "data.scale=0..1", "data.num_classes=4");
     assert_says(got.out, "nothing is left to train");

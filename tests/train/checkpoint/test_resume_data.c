@@ -258,7 +258,7 @@ static void test_runs_refuse_other_contents(void **state)
     assert_code(train("run", "", true), 0);
 }
 
-/* Removes from a checkpoint what an older liana did not write. */
+/* Removes from a checkpoint the facts that an older liana did not write. */
 static void make_old(const char *checkpoint)
 {
     char path[600];

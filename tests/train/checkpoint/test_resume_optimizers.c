@@ -1,5 +1,5 @@
 /* Trainings whose updates read sums, keep averages of the weights, and adapt their rate: resumed in the middle they end
- * in the same bytes; the averages are what is measured, saved and predicted with in the end. */
+ * in the same bytes; in the end the averages are measured, saved and used for predictions. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -123,7 +123,7 @@ static float first_of(const char *run, const char *name)
     return value;
 }
 
-/* With a momentum of 0 the average is the weight itself; with one of 1 it stays what the first update gave. */
+/* With a momentum of 0 the average is the weight itself; with one of 1 it stays at the first update's value. */
 static void test_the_end_has_the_averages(void **state)
 {
     (void)state;

@@ -1,10 +1,9 @@
-/* Warm starts: weights of another model by name, by a map, with exceptions; what is told, and what is refused. */
+/* Warm starts: weights of another model by name, by a map, with exceptions; messages, and refusals. */
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
 #include "formats/hdf5.h"
 #include "formats/yaml.h"
-#include "train/checkpoint/warm_names.h"
 #include "train/checkpoint/warm_start.h"
 
 #include <math.h>
@@ -223,7 +222,7 @@ static void test_what_is_refused(void **state)
     liana_context_destroy(own.context);
 }
 
-/* What a configuration may write, and C cannot. */
+/* Texts that a configuration may write, and C cannot. */
 static void test_texts_that_are_refused(void **state)
 {
     (void)state;
@@ -362,7 +361,7 @@ static void test_from_runs(void **state)
     liana_context_destroy(own.context);
 }
 
-/* A resumed run goes on from its checkpoint: what it began from may be gone, and its end is the same. */
+/* A resumed run goes on from its checkpoint: the file of its first weights may be gone, and its end is the same. */
 static void test_resumed_run(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Weight files: by name into a model, under a new head, and what is said of files of another model. */
+/* Weight files: by name into a model, under a new head, and messages about files of another model. */
 #include "harness/harness.h"
 
 #include "data/image/resize.h"
@@ -306,7 +306,7 @@ static void read_photo(const char *name, float *pixels)
     liana__file_unmap(&mapping);
 }
 
-/* What MobileNet v1 0.25 says of five photos, from the data's README; computed there by another program. */
+/* MobileNet v1 0.25's answers for five photos, from the data's README; computed there by another program. */
 static void test_mobilenet_names_the_photos(void **state)
 {
     (void)state;

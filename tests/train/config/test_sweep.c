@@ -1,4 +1,4 @@
-/* liana sweep: its file, its runs, its tables; what differs between configurations. */
+/* liana sweep: its file, its runs, its tables; the differences between configurations. */
 #include "harness/command_run.h"
 #include "harness/wait_until.h"
 

@@ -1,4 +1,4 @@
-/* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and what they refuse. */
+/* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and their refusals. */
 #include "harness/tiny_fit.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum { COUNT = 90, BATCH = 32, MICROBATCH = 8, EPOCHS = 2, CLASSES = LIANA__TINY
 typedef struct tiny {
     liana_model *model;
     const char *optimizer;
-    bool no_label; /* it asks for a label that is none */
+    bool no_label; /* it asks for a component that is no label */
 } tiny;
 
 typedef struct fixture {
@@ -337,7 +337,7 @@ static void test_a_damaged_checkpoint_is_set_aside(void **state)
     tear_down(&own);
 }
 
-/* What was trained in float32 is measured in it, whatever the processor could do. */
+/* A model trained in float32 is measured in it, on any processor. */
 static void test_auto_is_the_precision_of_the_checkpoint(void **state)
 {
     (void)state;
@@ -556,7 +556,7 @@ static void test_exports_run_without_the_function(void **state)
             assert_compare(probabilities[class], >=, probabilities[k], k);
         }
     }
-    /* A file that is none, and a damaged one. */
+    /* A file of another kind, and a damaged one. */
     liana_graph *graph;
     snprintf(path, sizeof path, "%s/variables.safetensors", folder);
     refused(liana_graph_load(own.context, path, &graph), LIANA_INVALID_DATA, "variables.safetensors");

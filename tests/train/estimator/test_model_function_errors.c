@@ -1,4 +1,4 @@
-/* What is refused of model functions, specs and options of estimators, with names. */
+/* Refusals of model functions, specs and options of estimators, with names. */
 #include "harness/number_rows.h"
 
 #include <stdlib.h>
@@ -171,7 +171,7 @@ static void test_predictions_that_are_refused(void **state)
     liana__number_rows_close(&own);
 }
 
-/* Nothing is trained yet; numbers that are none; data that a function cannot read. */
+/* Nothing is trained yet; NaN; data that a function cannot read. */
 static void test_specs_that_are_refused(void **state)
 {
     (void)state;

@@ -199,7 +199,7 @@ static double masked_mean(const liana__number_rows *own, double w, int first, in
     return loss / counted;
 }
 
-/* Elements that a mask leaves out count neither in sums nor in what these are divided by, over the whole batch. */
+/* Elements that a mask leaves out count neither in sums nor in their divisors, over the whole batch. */
 static void test_masks_leave_elements_out(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static liana_status set_bias(void *params, liana_variables *variables)
     return liana_variables_write(variables, "line/b", &value, sizeof value);
 }
 
-/* With no room to learn, what is left are the first values. */
+/* With no room to learn, the first values are left. */
 static liana_estimator_spec still_fn(const liana_features *features, const liana_features *targets,
                                      const liana_estimator_mode *mode, void *params)
 {

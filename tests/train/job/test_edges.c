@@ -121,7 +121,7 @@ static double step(fixture *own, int iteration)
     liana__test_sums sums = {{0}};
     liana__error error = {0};
     liana_status status = liana__test_step(own->trainer, &own->batch, 0.05, iteration, &sums, &error);
-    if (status == LIANA_OUT_OF_RANGE) return NAN; /* numbers that are none are refused */
+    if (status == LIANA_OUT_OF_RANGE) return NAN; /* NaN is refused */
     assert_ok(status, &error);
     return (double)sums.values[0] / (double)own->batch.count;
 }
@@ -203,7 +203,7 @@ static void test_small_and_large_numbers_pass_through(void **state)
                 fail_msg("%s times %g%s: loss %g, the reference says %g", cases[i].name, (double)cases[i].factor,
                          mixed ? ", mixed precision" : "", a, b);
             }
-            /* A second step on what that left neither stops nor hangs. */
+            /* A second step on the remains neither stops nor hangs. */
             step(&fast, 2);
             tear_down(&fast);
             tear_down(&plain);
@@ -211,7 +211,7 @@ static void test_small_and_large_numbers_pass_through(void **state)
     }
 }
 
-/* ---- numbers that are none, in some channels of batch normalisation ---- */
+/* ---- NaN and infinity, in some channels of batch normalisation ---- */
 
 enum { NORM_ROWS = 83, NORM_OUTPUTS = 2 };
 
@@ -241,7 +241,7 @@ static liana_graph *build_norm(liana_context *context, liana_dtype dtype, int64_
     return graph;
 }
 
-/* Each seventh channel has one number that is none, at a place of its own: infinite, -infinite, NaN. */
+/* Each seventh channel has one number that is not finite, at a place of its own: infinite, -infinite, NaN. */
 static double edge_of(int64_t row, int64_t channel)
 {
     static const double edges[] = {INFINITY, -INFINITY, NAN};
@@ -366,7 +366,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-/* Only what liana asks for fails. */
+/* Only liana's requests fail. */
 static bool fails(const void *caller)
 {
     if (!memory.armed || (const char *)caller < memory.code || (const char *)caller >= memory.code_end) return false;

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/json.h"
-#include "train/checkpoint/checkpoint_format.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static char *without_last_cells(const char *table, char separator)
     return made;
 }
 
-/* The newest checkpoint becomes what it was before there were global steps. */
+/* The newest checkpoint becomes one from before there were global steps. */
 static void make_older(const char *run, char separator)
 {
     liana__arena arena = {0};

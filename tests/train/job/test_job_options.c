@@ -1,4 +1,4 @@
-/* The options of a job: whoever fills them in, the defaults are the same, bounds hold, and what is compiled is told
+/* The options of a job: for every door the defaults are the same, bounds hold, and different programs are told
  * apart. */
 #include "harness/harness.h"
 
@@ -181,7 +181,7 @@ static void test_bounds_are_those_of_the_table(void **state)
     liana__arena_free(&arena);
 }
 
-/* ---- what is compiled ---- */
+/* ---- compiled options ---- */
 
 static void describe(const liana_fit_options *given, liana__text *text)
 {

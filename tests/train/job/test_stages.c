@@ -43,7 +43,7 @@ static bool on_epoch(void *user, const liana_epoch *epoch)
     return true;
 }
 
-/* What the stages say, by hand: the model's layers and options are changed between fits. */
+/* The settings of the stages, by hand: the model's layers and options are changed between fits. */
 static void fit_by_hand(const liana__tiny_fit *given, liana_model *model, seen_epochs *seen)
 {
     const liana__tiny_fit own = *given;
@@ -84,7 +84,7 @@ static void test_fits_one_after_the_other(void **state)
     assert_int_equal(seen.count, EPOCHS);
     assert_memory_equal(&seen, &by_hand, sizeof seen);
     assert_int_equal(liana_model_info(model).num_trainable_parameters, trainable);
-    /* The model is compiled again for what it says itself. */
+    /* The model is compiled again with its own settings. */
     options.stages = NULL;
     options.epochs = 1;
     options.on_epoch = NULL;
@@ -142,7 +142,7 @@ static void test_a_stage_goes_back_at_its_end(void **state)
     liana__notebook notes = {""};
     liana_model *expected = liana__tiny_model(own.context), *model = liana__tiny_model(own.context);
     liana_fit_options options = options_of(&own);
-    /* What the second stage does by itself; the data of its epoch are those of the second one. */
+    /* The second stage by itself; the data of its epoch are those of the second one. */
     options.initial_epoch = 1;
     options.epochs = 2;
     options.optimizer = "{name: SGD, learning_rate: 0.001}";
@@ -152,7 +152,7 @@ static void test_a_stage_goes_back_at_its_end(void **state)
     first.initial_epoch = 0;
     first.epochs = 1;
     first.optimizer =
-        "{name: SGD, learning_rate: 1.0e-37}"; /* reads the first epoch, and changes nothing of what is trained */
+        "{name: SGD, learning_rate: 1.0e-37}"; /* reads the first epoch, and changes nothing of the training */
     done(liana_fit(expected, &first));
     done(liana_fit(expected, &options));
     options = options_of(&own);

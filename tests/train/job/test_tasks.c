@@ -14,7 +14,7 @@
 
 enum { EXAMPLES = 18, BATCH = 4, EPOCHS = 20, UPDATES = 100, SIDE = 6, MOST_ARRAYS = 5 };
 
-/* What Keras said. */
+/* Keras's results. */
 static liana__keras_lists samples;
 
 static int read_samples(void **state)

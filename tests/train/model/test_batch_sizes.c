@@ -197,7 +197,8 @@ static void test_pictures_of_a_part_with_gaps(void **state)
     assert_same_file(liana__test_path("gap-pictures/predictions.png"), changed);
 }
 
-/* Padded sequences: what counts of a batch is summed before its gradients are, and there are more of these. */
+/* Padded sequences: the counted elements of a batch are summed before its gradients are, and there are more of
+ * these. */
 static void test_replicas_of_masked_losses(void **state)
 {
     (void)state;
@@ -248,7 +249,7 @@ typedef struct measured {
     float predicted[LIANA__TINY_ROWS];
 } measured;
 
-/* Examples have weights, which what is predicted has not: stand-ins are as many as the largest batch has examples. */
+/* Examples have weights, which predictions have not: stand-ins are as many as the largest batch has examples. */
 static measured fit_rows(int64_t batch_size)
 {
     enum { ROWS = LIANA__TINY_ROWS, FEATURES = LIANA__TINY_FEATURES };
@@ -308,8 +309,8 @@ static void test_fit(void **state)
     }
 }
 
-/* Single batches of any size, between updates of batches of another size: what is measured and predicted of all rows at
- * once is what their parts give. */
+/* Single batches of any size, between updates of batches of another size: measures and predictions of all rows at once
+ * equal those of their parts. */
 static void test_single_batches(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a model keeps of what it was compiled to: a second fit goes on, and nothing is compiled twice. */
+/* The compiled programs that a model keeps: a second fit goes on, and nothing is compiled twice. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -142,7 +142,7 @@ static void test_a_second_fit_goes_on(void **state)
     tear_down(&own);
 }
 
-/* A warm-up is not repeated, and a decay goes on over what is left. */
+/* A warm-up is not repeated, and a decay goes on over the rest. */
 static void test_the_schedule_goes_on(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Inner layers of a model predict without a loss: of a loaded run, of a saved model, of an architecture, and of one that
- * has just predicted its own outputs. The layers behind the inner one are computed here in double. */
+/* Inner layers of a model predict without a loss: of a loaded run, of a saved model, of an architecture, and of one
+ * that has just predicted its own outputs. The layers behind the inner one are computed here in double. */
 #include "harness/tiny_fit.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static void apply_dense(const liana__tiny_fit *given, liana_model *model, const 
     }
 }
 
-/* What the model predicts, and then what its inner layer `name` gives. */
+/* The model's predictions, and then its inner layer `name`'s outputs. */
 static void check_inner(const liana__tiny_fit *given, liana_model *model, const char *name)
 {
     const liana__tiny_fit own = *given;

@@ -278,7 +278,7 @@ static void test_a_stopped_fit_goes_on(void **state)
     tear_down(&own);
 }
 
-/* A model keeps what it was trained in, for what comes after and through a checkpoint. */
+/* A model keeps the precision of its training, for later calls and through a checkpoint. */
 static void test_precision(void **state)
 {
     (void)state;
@@ -390,7 +390,7 @@ static void test_a_model_without_softmax_is_not_trained(void **state)
     tear_down(&own);
 }
 
-/* What the configuration refuses is refused here in the same words, and changes no weight. */
+/* A setting that the configuration refuses is refused here in the same words, and changes no weight. */
 static void test_optimizers_are_read_as_in_a_configuration(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void test_class_folders_that_differ(void **state)
     done(liana_dataset_count_classes(validation, &num_classes));
     assert_int_equal(num_classes, 4); /* 'd' is number 3 */
     done(liana_fit(model, &(liana_fit_options){.training = training, .validation = validation}));
-    /* The model knows what it was fitted to, also when it was saved and loaded. */
+    /* The model knows its data, also when it was saved and loaded. */
     liana_results results;
     liana_dataset *few;
     done(liana_evaluate(model, validation, NULL, &results));
@@ -520,7 +520,7 @@ static void test_class_folders_that_differ(void **state)
         liana_dataset_open(own.context, liana__test_path("val"), &(liana_dataset_options){.class_names = names}, &few));
     done(liana_evaluate(model, few, NULL, &results));
     liana_dataset_close(few);
-    /* Numbers whose meaning is said; and not said, beside names. */
+    /* Numbers whose meaning is given; and not given, with names. */
     done(liana_dataset_open(own.context, liana__test_path("validation-images"),
                             &(liana_dataset_options){.class_names = names}, &few));
     done(liana_evaluate(model, few, NULL, &results));

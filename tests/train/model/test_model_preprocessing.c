@@ -1,4 +1,5 @@
-/* What a model knows of its images and classes, as a C program sees it: it comes with a run, and goes with a folder. */
+/* A model's facts about its images and classes, as a C program sees them: they come with a run, and go with a
+ * folder. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -270,7 +271,7 @@ static void test_a_checkpoint_is_loaded_as_a_model(void **state)
     tear_down(&own);
 }
 
-/* What a fit was told stays with the model, through a folder too. */
+/* The losses and metrics of a fit stay with the model, through a folder too. */
 static void test_a_saved_model_keeps_it(void **state)
 {
     (void)state;

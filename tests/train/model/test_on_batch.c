@@ -329,7 +329,7 @@ static void test_a_model_needs_no_run(void **state)
     assert_code(liana__test_command("predict", run, data, "--out", csv[0]), 0);
     assert_code(liana__test_command("predict", "--model", saved, data, "--out", csv[1]), 0);
     assert_same_file(csv[0], csv[1]);
-    /* What is missing, or too much. */
+    /* Missing arguments, or too many. */
     assert_refused(liana__test_command("evaluate", "--model", architecture, "--data", data), 2, "no weights",
                    "--weights FILE");
     assert_refused(liana__test_command("evaluate", "--weights", weights), 2, "--weights needs --model");
@@ -362,7 +362,7 @@ static void test_a_new_head_under_layers(void **state)
     assert_refused(liana__test_command("train", config, "--out", other, key, head), 1, "head");
     assert_refused(liana__test_command("train", config, "--out", other, "model.partial_weights=true"), 2,
                    "model.partial_weights", "needs model.weights");
-    /* A rate of almost nothing: what was loaded stays. */
+    /* A rate of almost nothing: loaded weights stay. */
     liana__test_result got =
         liana__test_command("train", config, "--out", other, key, head, "model.partial_weights=true", "train.epochs=1",
                             "train.optimizer={name: SGD, learning_rate: 1.0e-30}");

@@ -85,7 +85,7 @@ static void test_classes_of_unequal_size(void **state)
     assert_int_equal(again[0], 20);
     assert_int_equal(again[1], 10);
     assert_int_equal(again[2], 5);
-    /* What oversampling then repeats. */
+    /* The repetitions of oversampling then. */
     assert_says(got.out, "5 records, target 15");
     liana__test_free_result(&got);
     /* Without it the run says nothing of it. */

@@ -57,7 +57,7 @@ static size_t follow(void)
     return lines;
 }
 
-/* The list has each epoch's checkpoint, with what the training itself measured. */
+/* The list has each epoch's checkpoint, with the training's own measures. */
 static void check_list(void)
 {
     json_t *history = read_json("run/history.json"), *epochs = json_object_get(history, "epochs");
@@ -99,7 +99,7 @@ static void test_each_checkpoint_is_evaluated_once(void **state)
     copy("run/evaluations.json", "first.json");
     assert_int_equal(follow(), 0);
     assert_same_file(liana__test_path("run/evaluations.json"), liana__test_path("first.json"));
-    /* What is not in the list is evaluated, and nothing else. */
+    /* Checkpoints that are not in the list are evaluated, and nothing else. */
     json_t *root = read_json("run/evaluations.json");
     json_array_remove(json_object_get(root, "evaluations"), 2);
     assert_int_equal(json_dump_file(root, liana__test_path("run/evaluations.json"), 0), 0);
@@ -108,8 +108,8 @@ static void test_each_checkpoint_is_evaluated_once(void **state)
     assert_same_file(liana__test_path("run/evaluations.json"), liana__test_path("first.json"));
 }
 
-/* What a training did not validate itself is drawn from the evaluator's list: the picture of one that did is the
- * same. */
+/* Epochs that a training did not validate itself are drawn from the evaluator's list: the picture of one that did is
+ * the same. */
 static void test_the_report_has_what_the_evaluator_found(void **state)
 {
     (void)state;

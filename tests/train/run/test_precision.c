@@ -1,4 +1,5 @@
-/* train.precision: what auto chooses and says, what is recorded, what a resume and later commands keep. */
+/* train.precision: the choice and the message of auto, the records, and the choice that a resume and later commands
+ * keep. */
 #include "harness/command_run.h"
 
 #include "base/context.h"
@@ -98,7 +99,7 @@ static void assert_printed(liana__test_result got, const char *words)
     assert_code(got, 0);
 }
 
-/* What this processor has for bf16; NULL: nothing. */
+/* This processor's feature for bf16; NULL: none. */
 static const char *feature(void)
 {
     liana__isa isa;
@@ -150,7 +151,7 @@ static void test_refused_tiles_are_named(void **state)
     assert_string_equal(text, "AMX");
 }
 
-/* float32 is what is computed without a word about it; another precision is never slower without one. */
+/* float32 needs no message; another precision is never slower without one. */
 static void test_what_is_said(void **state)
 {
     (void)state;
@@ -237,7 +238,7 @@ static void test_every_node_is_right(void **state)
     assert_compare(history("run", 3, "loss"), !=, history("exact", 3, "loss"));
 }
 
-/* ---- what was chosen stays ---- */
+/* ---- choices stay ---- */
 
 static void test_a_resume_keeps_it(void **state)
 {

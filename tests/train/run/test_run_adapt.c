@@ -87,7 +87,7 @@ static void test_it_adapts_behind_other_layers(void **state)
     assert_says(got.out, "layer 'scaled' (Normalization) is adapted to 'twice' of 300 training examples");
     assert_code(got, 0);
     hold_to_data(2, 1);
-    /* One behind the other: the second reads what the first gives, which has mean 0 and variance 1. */
+    /* One behind the other: the second reads the outputs of the first, which have mean 0 and variance 1. */
     got = liana__test_command("train", write_table(), "--out", liana__test_path("two"),
                               "model.layers=[Normalization: {name: first}, Normalization: {name: second}, Dense: "
                               "{units: 1}]");
@@ -116,7 +116,7 @@ static void test_names_and_shapes_that_do_not_fit(void **state)
     assert_false(liana__file_exists(liana__test_path("run/model.json")));
 }
 
-/* What a layer gives that is trained has no mean that stays. */
+/* The outputs of a trained layer have no mean that stays. */
 static void test_what_is_not_adapted_is_said(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a run says of itself when it trains otherwise than was probably meant. */
+/* A run's messages when it probably trains otherwise than was meant. */
 #include "harness/command_run.h"
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ static const char *const CLASSES = "no training example";
 static const char *const WARMUP = "does not end in this run";
 static const char *const AVERAGES = "the moving averages of batch normalisation are still";
 
-/* Trains into a folder of the test's folder, which the first word names, and returns what was printed. */
+/* Trains into a folder of the test's folder, which the first word names, and returns the output. */
 static char *train_words(const char *const *given)
 {
     char config[256], out[256];
@@ -37,7 +37,7 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-/* That the run printed a text once (or not at all), and frees what it printed. */
+/* That the run printed a text once (or not at all), and frees its output. */
 static void check_printed(char *printed, const char *part, int times, int line)
 {
     if (count_of(printed, part) != times) print_error("%s:%d: '%s' in:\n%s\n", __FILE__, line, part, printed);
@@ -100,7 +100,7 @@ static void test_classes_without_examples_are_named_after_the_first_epoch(void *
     /* Where the labels are read to count the classes, it is known before. */
     assert_once(train("counted", "train.epochs=1", data, "data.label_offset=1", UNITS_5),
                 "1 of 5 classes has no training example: 0");
-    /* What goes on in a later epoch has not seen the first one. */
+    /* A run that goes on in a later epoch has not seen the first one. */
     assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", liana__test_path("again"), data,
                                     "data.num_classes=6", UNITS_6, "checkpoint.keep=0"),
                 0);
@@ -147,7 +147,7 @@ static void test_averages_that_hold_their_initial_values(void **state)
     assert_once(train("run", "checkpoint.keep=0", "--resume"),
                 "after 6 updates, the moving averages of batch normalisation "
                 "are still 53% initial values");
-    /* Averages that were loaded are none that somebody began with; frozen ones do not change. */
+    /* Loaded averages do not begin at a made-up value; frozen ones do not change. */
     char weights[600];
     snprintf(weights, sizeof weights, "model.weights=%s/variables.safetensors", liana__test_newest_checkpoint("run"));
     assert_never(train("loaded", weights), AVERAGES);

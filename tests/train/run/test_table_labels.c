@@ -64,7 +64,7 @@ static void test_learns(void **state)
     assert_code(train("{x: [x], label: label}", "features: {label: label}", 3), 0);
 }
 
-/* Without data.columns, each column is a component, except one called `label` beside the labels of the rows. */
+/* Without data.columns, each column is a component, except one called `label` next to the labels of the rows. */
 static void test_learns_from_all_columns(void **state)
 {
     (void)state;

@@ -142,7 +142,7 @@ static void test_what_a_run_leaves(void **state)
     assert_int_equal(updates("run"), 12);
     /* Three are kept by default. */
     assert_true(liana__folder_exists(liana__test_path("run/checkpoints/step-0000000004")));
-    /* The resolved configuration says what was found, and is one that trains. */
+    /* The resolved configuration has the findings, and is one that trains. */
     liana__test_result got = liana__test_command("train", liana__test_path("run/config.yaml"), "--out",
                                                  liana__test_path("again"), "train.metrics=accuracy");
     assert_code(got, 0);

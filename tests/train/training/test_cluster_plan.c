@@ -1,5 +1,5 @@
 /* liana plan: the bytes that it foretells are those that clusters send, its times are those of the formulas in
- * docs/design/scaling.md, and the command says and refuses what it should. */
+ * docs/design/scaling.md, and the command's messages and refusals are right. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"
@@ -7,7 +7,7 @@
 #include "base/context.h"
 #include "train/objective/batch_components.h"
 #include "train/objective/trainer.h"
-#include "train/run/plan_measure.h"
+#include "train/run/measure.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static void *run_process(void *user)
     return NULL;
 }
 
-/* What each worker sends in an update of a real cluster: between the second step and the third. */
+/* The bytes of each worker in an update of a real cluster: between the second step and the third. */
 static void count_sent(const char *const *overrides, size_t num_workers, bool mirrors, bool in_bfloat16, uint64_t *sent)
 {
     pthread_t threads[MAX_WORKERS];
@@ -139,8 +139,8 @@ static void write_data(void)
     snprintf(config_path, sizeof config_path, "%s", liana__test_tiny_run(COUNT));
 }
 
-/* The plan of each worker is what it sends. */
-static void assert_planned_with(const char *const *overrides, size_t num_leaves, bool mirrors, bool in_bfloat16)
+/* The plan of each worker equals its sent bytes. */
+static void assert_planned_with(const char *const *overrides, size_t num_shards, bool mirrors, bool in_bfloat16)
 {
     static const size_t workers[] = {2, 3, 4, 5, 7};
     uint64_t sent[MAX_WORKERS], planned[MAX_WORKERS];
@@ -153,7 +153,7 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         uint64_t most = 0;
         count_sent(overrides, workers[i], mirrors, in_bfloat16, sent);
-        assert_ok(liana__cluster_bytes_of(&own.training.update, num_leaves, workers[i], &bytes, planned, &error),
+        assert_ok(liana__cluster_bytes_of(&own.training.update, num_shards, workers[i], &bytes, planned, &error),
                   &error);
         for (size_t rank = 0; rank < workers[i]; rank++) {
             assert_compare(planned[rank], ==, sent[rank], rank);
@@ -164,11 +164,11 @@ static void assert_planned_with(const char *const *overrides, size_t num_leaves,
     close_plan(&own);
 }
 
-static void assert_planned(const char *const *overrides, size_t num_leaves)
+static void assert_planned(const char *const *overrides, size_t num_shards)
 {
-    assert_planned_with(overrides, num_leaves, false, false);
-    assert_planned_with(overrides, num_leaves, true, false);
-    assert_planned_with(overrides, num_leaves, true, true);
+    assert_planned_with(overrides, num_shards, false, false);
+    assert_planned_with(overrides, num_shards, true, false);
+    assert_planned_with(overrides, num_shards, true, true);
 }
 
 static void test_bytes_are_those_that_clusters_send(void **state)
@@ -176,7 +176,7 @@ static void test_bytes_are_those_that_clusters_send(void **state)
     (void)state;
     write_data();
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=8", NULL}, 8);
-    /* A leaf for some workers only; an optimizer whose update reads sums over chunks. */
+    /* A shard for some workers only; an optimizer whose update reads sums over chunks. */
     assert_planned((const char *const[]){"train.epochs=1", "train.batch_size=64", "train.microbatch=22",
                                          "train.optimizer={name: Adam, global_clipnorm: 1}", NULL},
                    3);
@@ -207,8 +207,8 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
         assert_compare((double)bytes.most_sent, <=, 1.05 * ring);
         assert_compare((double)bytes.most_sent, >, 0.99 * ring);
     }
-    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: what is sent
-     * stays the same. */
+    /* A mirror gets its owner's block, or of more than two workers its owner's sums, and no new values: the number of
+     * sent bytes stays the same. */
     own.training.update.mirrored = true;
     assert_ok(liana__cluster_bytes_of(&own.training.update, 8, 2, &bytes, sent, &error), &error);
     assert_true(bytes.has_mirrors);
@@ -243,7 +243,7 @@ static void test_powers_of_two_send_what_a_ring_sends(void **state)
 
 static const liana__plan_work WORK = {.microbatch = 16,
                                       .threads = 4,
-                                      .lone_leaf = 0.1,
+                                      .lone_shard = 0.1,
                                       .full_turn = 0.13,
                                       .next_turn = 0.12,
                                       .update = 0.04,
@@ -257,8 +257,8 @@ static liana__step_time time_of(const liana__plan_work *work, size_t leaves, siz
 {
     const uint64_t variables = 100 << 20, slice = variables / workers;
     const liana__cluster_bytes bytes = {.num_workers = workers,
-                                        .num_leaves = leaves,
-                                        .most_leaves = (leaves + workers - 1) / workers,
+                                        .num_shards = leaves,
+                                        .most_shards = (leaves + workers - 1) / workers,
                                         .most_blocks = 1,
                                         .num_blocks = workers,
                                         .variables = variables,
@@ -288,7 +288,7 @@ static void test_computing_goes_by_turns(void **state)
         assert_close(liana__exchange_share(&one), 0);
         assert_close(one.memory, 1000);
     }
-    /* Two workers: half of the leaves and of the update each. */
+    /* Two workers: half of the shards and of the update each. */
     const liana__step_time two = time_of(&WORK, 8, 2, &FAST, &FREE_MESSAGES);
     assert_close(two.computing, 0.13);
     assert_close(two.update, 0.02);
@@ -357,7 +357,7 @@ static void test_exchange_goes_by_bytes(void **state)
     assert_near(time.values, (half + 2 * half) * 1e-9, 1e-6);
 }
 
-/* Of two workers the first owns what is made last, of four the middle ones wait less. */
+/* Of two workers the first owns the sums that are made last, of four the middle ones wait less. */
 static void test_sums_travel_while_leaves_are_computed(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(liana__exposed_seconds(&work, 2, 1, 0.35), 0.25);
     /* Where cores are shared, computing and its rest take longer. */
     assert_close(liana__exposed_seconds(&work, 2, 2, 0.35), 0.15);
-    /* A quarter of all comes from three others: what is made last has the last tenth of a second. */
+    /* A quarter of all comes from three others: the sums that are made last have the last tenth of a second. */
     assert_close(liana__exposed_seconds(&work, 4, 1, 0.15), 0.05);
     /* Each gets all: half of it may begin at once, the other half 0.1 s before the end. */
     assert_close(liana__exposed_seconds(&work, 1, 1, 0.3), 0.05);
@@ -386,7 +386,7 @@ static void test_sums_travel_while_leaves_are_computed(void **state)
     assert_close(time_of(&work, 8, 2, &slower, &messages).sums, 0.1 + 0.5 * 50.0 * (1 << 20) * 1e-9 / 2);
 }
 
-/* ---- sums while a leaf is computed ---- */
+/* ---- sums while a shard is computed ---- */
 
 enum { MOST_SUMS = 32 };
 

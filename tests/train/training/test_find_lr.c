@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "formats/image.h"
-#include "train/training/rate_curve.h"
+#include "train/training/rate_finder.h"
 
 #include <jansson.h>
 #include <math.h>

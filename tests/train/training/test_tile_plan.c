@@ -1,4 +1,4 @@
-/* What tiles of a TPU pad (tile_plan.c), liana plan --device tpu (plan_device.c), and compiling for absent devices
+/* The padding of a TPU's tiles (tile_plan.c), liana plan --device tpu (plan_device.c), and compiling for absent devices
  * (ahead.c), with a plugin of the test's own. */
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
@@ -184,7 +184,7 @@ static void test_a_program_is_compiled_in_a_child(void **state)
     liana__error error = {0};
     liana__pjrt_ahead_program program = {0};
     assert_ok(compile("good", &program, &error), &error);
-    /* The plugin answers with what it was asked: the size of the text, of the topology's name and of the options. */
+    /* The plugin answers with the sizes of its request: of the text, of the topology's name and of the options. */
     assert_int_equal(program.arguments, 9);
     assert_int_equal(program.results, 7);
     assert_compare(program.temporaries, >, 8);
@@ -287,7 +287,7 @@ static void test_an_update_is_compiled(void **state)
                    "the program needs 17 GiB of 16 GiB");
 }
 
-/* What still does not fit is compiled with parts that are computed twice, where that is asked for. */
+/* Shards that still do not fit are compiled with parts that are computed twice, where that is asked for. */
 static void test_parts_are_computed_twice(void **state)
 {
     (void)state;

@@ -105,24 +105,14 @@ static liana_tensor apply_unit(const liana_constraint_call *call)
     return liana_op_divide(call->variable, liana_op_add(norms, number(norms, EPSILON)));
 }
 
-const liana_constraint_type liana__constraint_max_norm = {
-    LIANA_PART(CONSTRAINT, liana_constraint_type, "max_norm", "norms along axis are at most max_value",
-               .aliases = {"MaxNorm"}, LIANA_PART_OPTIONS(limits, max_rows)),
-    .fits = fit_axes,
-    .apply = apply_max,
-};
-
-const liana_constraint_type liana__constraint_min_max_norm = {
-    LIANA_PART(CONSTRAINT, liana_constraint_type, "min_max_norm",
-               "norms along axis move to min_value..max_value, by a share rate of the way", .aliases = {"MinMaxNorm"},
-               LIANA_PART_OPTIONS(limits, min_max_rows)),
-    .fits = fit_limits,
-    .apply = apply_min_max,
-};
-
-const liana_constraint_type liana__constraint_unit_norm = {
-    LIANA_PART(CONSTRAINT, liana_constraint_type, "unit_norm", "norms along axis are 1", .aliases = {"UnitNorm"},
-               LIANA_PART_OPTIONS(limits, unit_rows)),
-    .fits = fit_axes,
-    .apply = apply_unit,
-};
+#define NORM(name, alias, rows, fits_, apply_, doc)                                   \
+    const liana_constraint_type liana__constraint_##name = {                          \
+        LIANA_PART(CONSTRAINT, liana_constraint_type, #name, doc, .aliases = {alias}, \
+                   LIANA_PART_OPTIONS(limits, rows)),                                 \
+        .fits = fits_,                                                                \
+        .apply = apply_,                                                              \
+    };
+NORM(max_norm, "MaxNorm", max_rows, fit_axes, apply_max, "norms along axis are at most max_value")
+NORM(min_max_norm, "MinMaxNorm", min_max_rows, fit_limits, apply_min_max,
+     "norms along axis move to min_value..max_value, by a share rate of the way")
+NORM(unit_norm, "UnitNorm", unit_rows, fit_axes, apply_unit, "norms along axis are 1")

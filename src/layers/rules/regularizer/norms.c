@@ -34,23 +34,13 @@ static liana_tensor penalty(const liana_regularizer_call *call)
     return liana_op_add(absolute, scaled_sum(liana_op_square(x), axes, chosen->l2));
 }
 
-const liana_regularizer_type liana__regularizer_l1 = {
-    LIANA_PART(REGULARIZER, liana_regularizer_type, "l1", "l1 * sum(|x|)", .aliases = {"L1"},
-               LIANA_PART_OPTIONS(factors, l1_rows)),
-    .is_by_element = true,
-    .penalty = penalty,
-};
-
-const liana_regularizer_type liana__regularizer_l2 = {
-    LIANA_PART(REGULARIZER, liana_regularizer_type, "l2", "l2 * sum(x^2)", .aliases = {"L2"},
-               LIANA_PART_OPTIONS(factors, l2_rows)),
-    .is_by_element = true,
-    .penalty = penalty,
-};
-
-const liana_regularizer_type liana__regularizer_l1_l2 = {
-    LIANA_PART(REGULARIZER, liana_regularizer_type, "l1_l2", "l1 * sum(|x|) + l2 * sum(x^2)", .aliases = {"L1L2"},
-               LIANA_PART_OPTIONS(factors, both_rows)),
-    .is_by_element = true,
-    .penalty = penalty,
-};
+#define NORM(name, alias, rows, doc)                                                    \
+    const liana_regularizer_type liana__regularizer_##name = {                          \
+        LIANA_PART(REGULARIZER, liana_regularizer_type, #name, doc, .aliases = {alias}, \
+                   LIANA_PART_OPTIONS(factors, rows)),                                  \
+        .is_by_element = true,                                                          \
+        .penalty = penalty,                                                             \
+    };
+NORM(l1, "L1", l1_rows, "l1 * sum(|x|)")
+NORM(l2, "L2", l2_rows, "l2 * sum(x^2)")
+NORM(l1_l2, "L1L2", both_rows, "l1 * sum(|x|) + l2 * sum(x^2)")

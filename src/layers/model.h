@@ -203,6 +203,8 @@ liana_status liana__model_check_name(const liana_model *model, const char *name,
  * OUT_OF_MEMORY. */
 liana_status liana__model_name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                      liana__error *error) LIANA_MUST_USE;
+/* MaxPooling2D -> max_pooling2d: Keras puts '_' before a capital that begins a word. */
+void liana__snake_case(const char *class_name, char *snake, size_t size);
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
@@ -445,6 +447,13 @@ liana__model_results liana__model_call_layer(const liana_model *model, size_t la
 
 /* The architecture in the form of Keras 2's model.to_json(). NULL: out of memory. */
 liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
+
+/* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer of
+ * that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the
+ * order of depth, which need not be the order in which the layers were added. A nested model is a layer of its own
+ * class. The path of nested model k is paths[num_layers + k]. */
+liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
  * last). The error is the model's; it names file, line and layer. */

@@ -16,6 +16,8 @@ liana_status liana__inspect_tfrecord(const char *path, liana__value *report, lia
     LIANA_MUST_USE;
 liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
+liana_status liana__inspect_zip(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
 /* A TensorFlow checkpoint by its index. */

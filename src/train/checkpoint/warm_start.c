@@ -16,8 +16,8 @@ enum { MOST_NAMED = 4 }; /* weights that one message names */
 static const liana__field items[] = {
     LIANA__FIELD_ROW(liana__warm_start, from, PATH,
                      .doc = "what training begins from: a run folder (its best checkpoint, else its newest), a "
-                            "checkpoint, a folder of liana_model_save, a Keras HDF5 or safetensors file, a TensorFlow "
-                            "checkpoint"),
+                            "checkpoint, a folder of liana_model_save, a file of Keras (.h5, .keras) or safetensors, a "
+                            "TensorFlow checkpoint"),
     LIANA__FIELD_ROW(liana__warm_start, map, VALUE,
                      .doc = "{pattern of names in the model: name in the file}, where names differ; each * of the name "
                             "is what that of the pattern stood for"),
@@ -416,7 +416,9 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     if (!pairs) return liana__fail_memory(error, "a warm start");
     LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     own.source = &source;
-    LIANA_TRY(liana__weight_source_open(result->file, &source, error));
+    /* A map speaks of the file's own names. */
+    const bool has_map = warm->map && warm->map->count;
+    LIANA_TRY(liana__weight_source_open(result->file, has_map ? NULL : model, model->num_layers, &source, error));
     return read_source(&own, warm, values, result);
 }
 

@@ -121,13 +121,100 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
                 wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
             }
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
-                                           .rank = entry->rank,
-                                           .shape = entry->shape,
+                                           .rank = entry->data.rank,
+                                           .shape = entry->data.shape,
                                            .entry = entry};
             if (!add_weight(source, &wanted, &weight, contents->num_weights)) {
                 return liana__fail_memory(error, source->path);
             }
         }
+    }
+    return LIANA_OK;
+}
+
+/* ---- Keras 3 ---- */
+
+static liana_status list_keras3(liana__weight_source *source, liana__error *error)
+{
+    const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
+    LIANA_TRY(make_room(source, contents->num_layers, error));
+    for (size_t i = 0; i < contents->num_layers; i++) {
+        const liana__hdf5_layer *from = &contents->layers[i];
+        if (!from->num_weights) continue;
+        liana__source_layer *layer = &source->layers[source->num_layers++];
+        *layer = (liana__source_layer){.name = from->name, .model = from->model, .path = from->path};
+        layer->weights = liana__arena_allocate(&source->arena, from->num_weights * sizeof *layer->weights);
+        if (!layer->weights) return liana__fail_memory(error, source->path);
+        for (size_t k = 0; k < from->num_weights; k++) {
+            const liana__hdf5_weight *entry = &from->weights[k];
+            layer->weights[layer->num_weights++] = (liana__source_weight){.short_name = entry->name,
+                                                                          .rank = entry->data.rank,
+                                                                          .shape = entry->data.shape,
+                                                                          .entry = entry};
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Whether a layer of the file has the shapes of the model's. */
+static bool fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
+{
+    bool same = from && from->num_weights == layer->num_weights;
+    for (size_t i = 0; same && i < layer->num_weights; i++) {
+        const liana_shape *shape = &model->weights[layer->first_weight + i].shape;
+        const liana__source_weight *weight = &from->weights[i];
+        same = weight->rank == shape->rank &&
+               memcmp(weight->shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0;
+    }
+    return same;
+}
+
+static liana__source_layer *find_path(const liana__weight_source *source, const char *path)
+{
+    for (size_t i = 0; i < source->num_layers; i++) {
+        if (strcmp(source->layers[i].path, path) == 0) return &source->layers[i];
+    }
+    return NULL;
+}
+
+/* Whether the file's names are those of the first num_required layers of the model. If some of the others are not
+ * there, those that are must stand at the model's places: automatic names may be other layers' by chance. */
+static bool can_trust_names(const liana__weight_source *source, const liana_model *model, size_t num_required,
+                            const char *const *paths)
+{
+    size_t num_found = 0, num_missing = 0;
+    bool same_places = true;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        if (layer->num_weights == 0) continue;
+        const liana__source_layer *from = liana__weight_source_find(source, layer->name);
+        if (i < num_required && !fits(model, layer, from)) return false;
+        num_found += from != NULL;
+        num_missing += from == NULL;
+        same_places = same_places && (!from || strcmp(from->path, paths[i]) == 0);
+    }
+    return num_found && (!num_missing || same_places);
+}
+
+/* Gives layers of the file the names of the model's layers at their places, where that is right: see the header. */
+static liana_status take_places(liana__weight_source *source, const liana_model *model, size_t num_required,
+                                liana__error *error)
+{
+    const bool has_names = liana__hdf5_get_contents(source->hdf5)->has_names;
+    const char **paths;
+    bool all_placed = true;
+    LIANA_TRY(liana__keras_paths(model, &source->arena, &paths, error));
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        all_placed = all_placed && (layer->num_weights == 0 || fits(model, layer, find_path(source, paths[i])));
+    }
+    if (has_names && (!all_placed || can_trust_names(source, model, num_required, paths))) return LIANA_OK;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        liana__source_layer *from = model->layers[i].num_weights ? find_path(source, paths[i]) : NULL;
+        if (!from) continue;
+        from->name = liana__arena_string(&source->arena, model->layers[i].name);
+        from->model = NULL;
+        if (!from->name) return liana__fail_memory(error, source->path);
     }
     return LIANA_OK;
 }
@@ -277,12 +364,17 @@ static liana_status open_tensorflow(const char *index, liana__weight_source *sou
     return list_tensorflow(source, error);
 }
 
-static liana_status open_file(const char *path, bool is_hdf5, liana__weight_source *source, liana__error *error)
+static liana_status open_keras(const char *path, const liana_model *model, size_t num_required,
+                               liana__weight_source *source, liana__error *error)
 {
-    if (is_hdf5) {
-        LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
-        return list_hdf5(source, error);
-    }
+    LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
+    if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) return list_hdf5(source, error);
+    LIANA_TRY(list_keras3(source, error));
+    return model ? take_places(source, model, num_required, error) : LIANA_OK;
+}
+
+static liana_status open_safetensors(const char *path, liana__weight_source *source, liana__error *error)
+{
     LIANA_TRY(liana__safetensors_open(path, &source->safetensors, error));
     source->is_safetensors = true;
     source->by_name = true;
@@ -290,7 +382,8 @@ static liana_status open_file(const char *path, bool is_hdf5, liana__weight_sour
     return (has_modules ? list_modules : list_safetensors)(source, error);
 }
 
-static liana_status open_any(const char *path, liana__weight_source *source, liana__error *error)
+static liana_status open_any(const char *path, const liana_model *model, size_t num_required,
+                             liana__weight_source *source, liana__error *error)
 {
     const char *index = liana__tf_checkpoint_find(path, &source->arena);
     if (index) return open_tensorflow(index, source, error);
@@ -298,24 +391,25 @@ static liana_status open_any(const char *path, liana__weight_source *source, lia
     uint8_t head[LIANA__SNIFF_BYTES];
     size_t size;
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
-    bool is_hdf5 = size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0;
+    bool is_keras = (size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0) ||
+                    (size >= 4 && memcmp(head, "PK\3\4", 4) == 0);
     /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
     bool is_safetensors = size > 8 && head[8] == '{';
-    const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
+    const char *looks = is_safetensors ? NULL : liana__sniff(head, size);
     LIANA_TRY(liana__refuse_pickle(looks, path, error));
-    if (!is_hdf5 && !is_safetensors) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "%s: expected weights as Keras HDF5, safetensors or a "
-                           "TensorFlow checkpoint (.index)%s%s",
-                           path, looks ? ", found " : "", looks ? looks : "");
-    }
-    return open_file(path, is_hdf5, source, error);
+    if (is_keras) return open_keras(path, model, num_required, source, error);
+    if (is_safetensors) return open_safetensors(path, source, error);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "%s: expected weights as Keras HDF5, .keras, safetensors or a TensorFlow checkpoint (.index)%s%s", path,
+        looks ? ", found " : "", looks ? looks : "");
 }
 
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error)
 {
     *source = (liana__weight_source){.path = path};
-    liana_status status = open_any(path, source, error);
+    liana_status status = open_any(path, model, num_required, source, error);
     if (status != LIANA_OK) liana__weight_source_close(source);
     return status;
 }

@@ -28,10 +28,13 @@ static void faults_free(faults *found)
     liana__text_free(&found->different);
 }
 
-static void add_missing(faults *found, const char *name)
+static void add_missing(faults *found, const liana__weight_source *source, const char *name)
 {
-    if (found->num_missing++ < MOST_NAMED)
-        liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (found->num_missing++ >= MOST_NAMED) return;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; i < source->num_layers; i++) liana__nearest_add(&search, source->layers[i].name);
+    liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (search.nearest) liana__text_add(&found->missing, " (the nearest there is '%s')", search.nearest);
 }
 
 static void add_different(faults *found, const char *name, const char *format, ...) LIANA__PRINTF(3, 4);
@@ -252,7 +255,7 @@ static void match_layers(const liana_model *model, const liana__weight_source *s
             matches[i] = found;
         } else if (!found || found->num_weights == 0) {
             add_name(missing, arena, layer->name);
-            if (i < num_required) add_missing(all, layer->name);
+            if (i < num_required) add_missing(all, source, layer->name);
         }
     }
 }
@@ -291,7 +294,7 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     report->unused = (liana__strings){unused.count, unused.items};
     if (all.num_missing || all.num_different) return fail_faults(source, model, &all, error);
     LIANA_TRY(load_matches(model, source, matches, values, report, error));
-    if (report->num_layers == 0) {
+    if (report->num_layers == 0 && model->num_weights) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)%s",
                            source->path, source->num_layers ? source->layers[0].name : "there are none",
@@ -306,7 +309,7 @@ static liana_status load_file(const liana_model *model, const char *path, size_t
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
     LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
-    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    LIANA_TRY(liana__weight_source_open(path, model, num_required, &source, error));
     return load(model, &source, num_required, values, arena, report, error);
 }
 

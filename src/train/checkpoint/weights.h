@@ -11,7 +11,7 @@
 
 /* ---- weight source ---- */
 
-/* The source that weights.c reads, in any format: layers with named arrays. */
+/* A file of weights in any of the formats: layers with arrays, by name and order. */
 
 typedef struct liana__source_weight {
     const char *short_name; /* without the layer: "kernel" */
@@ -25,6 +25,7 @@ typedef struct liana__source_weight {
 typedef struct liana__source_layer {
     const char *name;
     const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *path;  /* Keras 3's layout: its place in the file, "layers/dense_1"; else NULL */
     const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
     liana__source_weight *weights;
     size_t num_weights;
@@ -47,9 +48,15 @@ typedef struct liana__weight_source {
     liana__arena arena;
 } liana__weight_source;
 
-/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
-    LIANA_MUST_USE;
+/* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
+ * TensorFlow checkpoint. `path` must outlive the source.
+ *
+ * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
+ * names, and automatic names depend on what else a program made. If `model` is given, the layers at the places of the
+ * model's layers get the model's names: if the file keeps no names; or if all shapes agree, and the names are not those
+ * of the first num_required layers, or of some others at other places. NULL: the file's names stay. */
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error) LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
  * "encoder", and "dense" in any nested model, if it is in one only. In a TensorFlow checkpoint the name may be the end

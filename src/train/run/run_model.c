@@ -157,14 +157,16 @@ static bool are_imagenets(const char *path)
 {
     static const float deviations[] = {0.229f, 0.224f, 0.225f};
     liana__weight_source source;
-    if (liana__weight_source_open(path, &source, NULL) != LIANA_OK) return false;
+    if (liana__weight_source_open(path, NULL, 0, &source, NULL) != LIANA_OK) return false;
     bool found = false;
     for (size_t i = 0; !found && i < source.num_layers; i++) {
         const liana__source_layer *layer = &source.layers[i];
         for (size_t k = 0; !found && strncmp(layer->name, "normalization", 13) == 0 && k < layer->num_weights; k++) {
             const liana__source_weight *weight = &layer->weights[k];
             float values[3];
-            bool fits = strstr(weight->short_name, "variance") && weight->rank == 1 && weight->shape[0] == 3;
+            /* Keras 3 numbers weights: mean, variance, count. */
+            bool is_variance = strstr(weight->short_name, "variance") || strcmp(weight->short_name, "1") == 0;
+            bool fits = is_variance && weight->rank == 1 && weight->shape[0] == 3;
             found = fits && liana__weight_source_read(&source, weight, values, NULL) == LIANA_OK &&
                     is_near(values, deviations);
         }

@@ -1,5 +1,5 @@
 /* Reads the bytes and the object headers of classic HDF5 files. */
-#include "formats/hdf5_classic.h"
+#include "formats/hdf5/hdf5_classic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ bool liana__span_at(liana__span span, uint64_t offset, uint64_t size, liana__spa
     return true;
 }
 
-bool liana__classic_at(const liana__classic *file, uint64_t address, uint64_t size, liana__span *span)
+bool liana__classic_at(const liana__hdf5_tree *file, uint64_t address, uint64_t size, liana__span *span)
 {
     return liana__span_at(file->file, address, size, span);
 }
@@ -36,7 +36,7 @@ liana_status liana__classic_damaged(liana__error *error, const char *what)
 
 /* The blocks of one header: the first, and those that continuation messages add. */
 typedef struct header_walk {
-    const liana__classic *file;
+    const liana__hdf5_tree *file;
     liana__span blocks[MAX_BLOCKS];
     int num_blocks;
     unsigned left; /* messages */
@@ -105,7 +105,7 @@ static liana_status walk_blocks(header_walk *walk, uint64_t header)
     return LIANA_OK;
 }
 
-liana_status liana__classic_walk(const liana__classic *file, uint64_t header, liana__take_message take, void *user,
+liana_status liana__classic_walk(const liana__hdf5_tree *file, uint64_t header, liana__take_message take, void *user,
                                  liana__error *error)
 {
     header_walk *walk = malloc(sizeof *walk);
@@ -137,7 +137,7 @@ static liana_status match_message(void *user, int kind, liana__span body, bool *
     return LIANA_OK;
 }
 
-liana_status liana__classic_message(const liana__classic *file, uint64_t header, int kind, liana__span *body,
+liana_status liana__classic_message(const liana__hdf5_tree *file, uint64_t header, int kind, liana__span *body,
                                     bool *found, liana__error *error)
 {
     message_search search = {.kind = kind};
@@ -152,9 +152,15 @@ liana_status liana__classic_message(const liana__classic *file, uint64_t header,
     return LIANA_OK;
 }
 
+liana_status liana__classic_is_group(const liana__hdf5_tree *file, uint64_t header, bool *is_group, liana__error *error)
+{
+    liana__span body;
+    return liana__classic_message(file, header, LIANA__MESSAGE_TABLE, &body, is_group, error);
+}
+
 /* --- Shapes ------------------------------------------------------------------------------------------------------ */
 
-liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const uint64_t *dims, uint64_t file_size,
+liana_status liana__hdf5_set_shape(liana__hdf5_data *data, int rank, const uint64_t *dims, uint64_t file_size,
                                    liana__error *error)
 {
     enum { MAX_EXPANSION = 1032, SLACK = 4096 };
@@ -162,12 +168,12 @@ liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const u
         return liana__fail(error, LIANA_OUT_OF_RANGE, "has %d dimensions, at most %d are read", rank,
                            LIANA__HDF5_MAX_RANK);
     }
-    weight->rank = rank;
+    data->rank = rank;
     uint64_t elements = 1, limit = (file_size + SLACK) * MAX_EXPANSION;
     bool fits = true, empty = false;
     for (int axis = 0; axis < rank; axis++) {
         fits = fits && dims[axis] <= INT64_MAX;
-        weight->shape[axis] = (int64_t)dims[axis];
+        data->shape[axis] = (int64_t)dims[axis];
         empty |= dims[axis] == 0;
         if (!empty) fits = fits && !__builtin_mul_overflow(elements, dims[axis], &elements) && elements <= limit;
     }
@@ -175,6 +181,6 @@ liana_status liana__hdf5_set_shape(liana__hdf5_weight *weight, int rank, const u
         return liana__fail(error, LIANA_OUT_OF_RANGE, "claims more elements than a file of %llu bytes can hold",
                            (unsigned long long)file_size);
     }
-    weight->num_elements = empty ? 0 : (size_t)elements;
+    data->num_elements = empty ? 0 : (size_t)elements;
     return LIANA_OK;
 }

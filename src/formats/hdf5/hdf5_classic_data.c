@@ -1,5 +1,5 @@
 /* Reads the elements of datasets of classic HDF5 files. */
-#include "formats/hdf5_classic.h"
+#include "formats/hdf5/hdf5_classic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +31,13 @@ typedef struct filters {
 } filters;
 
 typedef struct dataset {
-    const liana__classic *file;
+    const liana__hdf5_tree *file;
     liana__classic_type type;
     liana__classic_shape shape;
     data_layout layout;
     filters filters;
-    float *values;
+    float *floats; /* where the elements go: one of the two */
+    int64_t *integers;
     uint64_t filled; /* elements read so far */
     liana__error *error;
 } dataset;
@@ -59,38 +60,55 @@ static float half_to_float(uint16_t half)
     return value;
 }
 
-static float convert_float(uint64_t bits, size_t size)
+static float convert_float(uint64_t bits, const liana__classic_type *type)
 {
-    if (size == 2) return half_to_float((uint16_t)bits);
-    if (size == 8) {
+    if (type->size == 2 && !type->is_bfloat16) return half_to_float((uint16_t)bits);
+    if (type->size == 8) {
         double value;
         memcpy(&value, &bits, sizeof value);
         return (float)value;
     }
-    uint32_t word = (uint32_t)bits;
+    uint32_t word = (uint32_t)bits << (type->is_bfloat16 ? 16 : 0);
     float value;
     memcpy(&value, &word, sizeof value);
     return value;
 }
 
-static float convert_integer(uint64_t bits, size_t size, bool is_signed)
+static int64_t extend_sign(uint64_t bits, const liana__classic_type *type)
 {
-    if (!is_signed) return (float)bits;
-    int shift = 64 - 8 * (int)size;
-    return (float)((int64_t)(bits << shift) >> shift);
+    int shift = type->is_signed ? 64 - 8 * (int)type->size : 0;
+    return (int64_t)(bits << shift) >> shift;
 }
 
-static void convert(const liana__classic_type *type, const uint8_t *bytes, float *values, uint64_t count)
+static float convert_integer(uint64_t bits, const liana__classic_type *type)
 {
+    return type->is_signed ? (float)extend_sign(bits, type) : (float)bits;
+}
+
+static uint64_t read_element(const liana__classic_type *type, const uint8_t *bytes)
+{
+    if (!type->big_endian) return liana__span_number(bytes, (int)type->size);
+    uint64_t bits = 0;
+    for (size_t k = 0; k < type->size; k++) bits = bits << 8 | bytes[k];
+    return bits;
+}
+
+/* Converts `count` elements into the places from `place`. */
+static void convert(const dataset *in, const uint8_t *bytes, uint64_t place, uint64_t count)
+{
+    const liana__classic_type *type = &in->type;
+    bool is_float = type->kind == LIANA__CLASSIC_FLOAT;
+    if (in->floats && is_float && type->size == sizeof(float) && !type->big_endian) {
+        memcpy(in->floats + place, bytes, count * sizeof(float));
+        return;
+    }
     for (uint64_t i = 0; i < count; i++, bytes += type->size) {
-        uint64_t bits = 0;
-        if (type->big_endian) {
-            for (size_t k = 0; k < type->size; k++) bits = bits << 8 | bytes[k];
+        uint64_t bits = read_element(type, bytes);
+        if (in->integers) {
+            in->integers[place + i] = extend_sign(bits, type);
         } else {
-            bits = liana__span_number(bytes, (int)type->size);
+            in->floats[place + i] = is_float ? convert_float(bits, type) : convert_integer(bits, type);
         }
-        values[i] = type->kind == LIANA__CLASSIC_FLOAT ? convert_float(bits, type->size)
-                                                       : convert_integer(bits, type->size, type->is_signed);
     }
 }
 
@@ -160,14 +178,46 @@ static liana_status read_filters(liana__span body, filters *list, liana__error *
     return good ? LIANA_OK : liana__classic_damaged(error, "its filters cannot be read");
 }
 
-static liana_status open_dataset(const liana__classic *file, uint64_t header, dataset *opened, liana__error *error)
+/* The text of an attribute that says what opaque elements are. */
+typedef struct said_type {
+    int count;
+    bool is_bfloat16;
+} said_type;
+
+static liana_status match_bfloat16(void *user, const char *text, size_t length, liana__error *error)
+{
+    said_type *said = user;
+    if (said->count++) return liana__fail(error, LIANA_INVALID_DATA, "has an attribute 'dtype' of several texts");
+    said->is_bfloat16 = length == 8 && memcmp(text, "bfloat16", 8) == 0;
+    return LIANA_OK;
+}
+
+static liana_status read_type(const liana__hdf5_tree *file, uint64_t header, liana__classic_type *type,
+                              liana__error *error)
+{
+    liana__span body;
+    bool found;
+    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_TYPE, &body, NULL, error));
+    LIANA_TRY(liana__classic_type_of(body, type, error));
+    if (type->kind == LIANA__CLASSIC_OPAQUE && type->size == 2) {
+        said_type said = {0};
+        LIANA_TRY(liana__hdf5_tree_texts(file, header, "dtype", match_bfloat16, &said, &found, error));
+        type->is_bfloat16 = said.is_bfloat16;
+        if (type->is_bfloat16) {
+            type->name = "bfloat16";
+            type->kind = LIANA__CLASSIC_FLOAT;
+            type->big_endian = false;
+        }
+    }
+    return type->name ? LIANA_OK : liana__fail(error, LIANA_INVALID_DATA, "is not made of numbers");
+}
+
+static liana_status open_dataset(const liana__hdf5_tree *file, uint64_t header, dataset *opened, liana__error *error)
 {
     liana__span body;
     bool found;
     *opened = (dataset){.file = file, .error = error};
-    LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_TYPE, &body, NULL, error));
-    LIANA_TRY(liana__classic_type_of(body, &opened->type, error));
-    if (!opened->type.name) return liana__fail(error, LIANA_INVALID_DATA, "is not made of numbers");
+    LIANA_TRY(read_type(file, header, &opened->type, error));
     LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_EXTERNAL, &body, &found, error));
     if (found) return liana__fail(error, LIANA_INVALID_DATA, "is stored outside of the file");
     LIANA_TRY(liana__classic_message(file, header, LIANA__MESSAGE_SPACE, &body, NULL, error));
@@ -178,15 +228,14 @@ static liana_status open_dataset(const liana__classic *file, uint64_t header, da
     return found ? read_filters(body, &opened->filters, error) : LIANA_OK;
 }
 
-liana_status liana__classic_describe(liana__hdf5_source *source, liana__hdf5_node node, liana__hdf5_weight *weight,
-                                     liana__error *error)
+liana_status liana__hdf5_tree_describe(const liana__hdf5_tree *file, liana__hdf5_node node, liana__hdf5_data *data,
+                                       liana__error *error)
 {
-    const liana__classic *file = (const liana__classic *)(const void *)source;
     dataset opened;
-    LIANA_TRY(open_dataset(file, (uint64_t)node, &opened, error));
-    weight->dtype = opened.type.name;
-    LIANA_TRY(liana__hdf5_set_shape(weight, opened.shape.rank, opened.shape.dims, file->file.size, error));
-    weight->num_elements = (size_t)opened.shape.count;
+    LIANA_TRY(open_dataset(file, node, &opened, error));
+    data->dtype = opened.type.name;
+    LIANA_TRY(liana__hdf5_set_shape(data, opened.shape.rank, opened.shape.dims, file->file.size, error));
+    data->num_elements = (size_t)opened.shape.count;
     return LIANA_OK;
 }
 
@@ -249,7 +298,7 @@ static void place_chunk(dataset *in, const uint8_t *bytes, const uint64_t *origi
             place = place * in->shape.dims[axis] + at;
         }
         if (inside) {
-            convert(&in->type, bytes, in->values + place, width);
+            convert(in, bytes, place, width);
             in->filled += width;
         }
         for (int axis = rank - 2; axis >= 0 && ++index[axis] == dims[axis]; axis--) index[axis] = 0;
@@ -323,28 +372,45 @@ static liana_status read_tree(dataset *in, uint64_t address, int expected)
 static liana_status read_chunks(dataset *in)
 {
     if (chunk_bytes(in) == 0) return liana__classic_damaged(in->error, "the shape of its chunks is impossible");
-    memset(in->values, 0, (size_t)in->shape.count * sizeof *in->values);
+    if (in->floats) memset(in->floats, 0, (size_t)in->shape.count * sizeof *in->floats);
+    if (in->integers) memset(in->integers, 0, (size_t)in->shape.count * sizeof *in->integers);
     LIANA_TRY(read_tree(in, in->layout.address, -1));
     if (in->filled == in->shape.count) return LIANA_OK;
     return liana__fail(in->error, LIANA_DATA_LOSS, "%llu of its %llu elements are missing",
                        (unsigned long long)(in->shape.count - in->filled), (unsigned long long)in->shape.count);
 }
 
-liana_status liana__classic_read(liana__hdf5_source *source, liana__hdf5_node node, const liana__hdf5_weight *weight,
-                                 float *values, liana__error *error)
+/* Reads the elements of a dataset into the one of its two arrays that is there. */
+static liana_status read_elements(dataset *in, const liana__hdf5_data *data)
 {
-    const liana__classic *file = (const liana__classic *)(const void *)source;
-    dataset in;
-    LIANA_TRY(open_dataset(file, (uint64_t)node, &in, error));
-    if (in.shape.count != weight->num_elements) return liana__classic_damaged(error, "its shape changed");
-    if (in.shape.count == 0) return LIANA_OK;
-    in.values = values;
-    if (in.layout.kind == LAYOUT_CHUNKED) return read_chunks(&in);
-    liana__span data = in.layout.compact;
-    uint64_t size = in.shape.count * in.type.size;
-    bool whole =
-        in.layout.kind == LAYOUT_COMPACT ? size <= data.size : liana__classic_at(file, in.layout.address, size, &data);
-    if (!whole) return liana__classic_damaged(error, "its elements lie outside");
-    convert(&in.type, data.data, values, in.shape.count);
+    if (in->shape.count != data->num_elements) return liana__classic_damaged(in->error, "its shape changed");
+    if (in->shape.count == 0) return LIANA_OK;
+    if (in->layout.kind == LAYOUT_CHUNKED) return read_chunks(in);
+    liana__span from = in->layout.compact;
+    uint64_t size = in->shape.count * in->type.size;
+    bool whole = in->layout.kind == LAYOUT_COMPACT ? size <= from.size
+                                                   : liana__classic_at(in->file, in->layout.address, size, &from);
+    if (!whole) return liana__classic_damaged(in->error, "its elements lie outside");
+    convert(in, from.data, 0, in->shape.count);
     return LIANA_OK;
+}
+
+liana_status liana__hdf5_tree_read_f32(const liana__hdf5_tree *file, liana__hdf5_node node,
+                                       const liana__hdf5_data *data, float *values, liana__error *error)
+{
+    dataset in;
+    LIANA_TRY(open_dataset(file, node, &in, error));
+    in.floats = values;
+    return read_elements(&in, data);
+}
+
+liana_status liana__hdf5_tree_read_s64(const liana__hdf5_tree *file, liana__hdf5_node node,
+                                       const liana__hdf5_data *data, int64_t *values, liana__error *error)
+{
+    dataset in;
+    LIANA_TRY(open_dataset(file, node, &in, error));
+    bool fits = in.type.kind == LIANA__CLASSIC_INTEGER && (in.type.is_signed || in.type.size < sizeof *values);
+    if (!fits) return liana__fail(error, LIANA_INVALID_DATA, "is made of %s, expected int64", in.type.name);
+    in.integers = values;
+    return read_elements(&in, data);
 }

@@ -1,5 +1,5 @@
 /* Reads shapes, types and attributes of classic HDF5 files. */
-#include "formats/hdf5_classic.h"
+#include "formats/hdf5/hdf5_classic.h"
 
 #include <string.h>
 
@@ -133,7 +133,7 @@ static liana_status match_attribute(void *user, int kind, liana__span body, bool
 }
 
 /* An object of a heap of texts (III.E). */
-static liana_status find_in_heap(const liana__classic *file, uint64_t address, uint64_t index, liana__span *object,
+static liana_status find_in_heap(const liana__hdf5_tree *file, uint64_t address, uint64_t index, liana__span *object,
                                  liana__error *error)
 {
     enum { HEAD = 16 };
@@ -150,7 +150,7 @@ static liana_status find_in_heap(const liana__classic *file, uint64_t address, u
     return liana__classic_damaged(error, "a text is missing");
 }
 
-static liana_status take_variable(const liana__classic *file, const attribute *from, liana__hdf5_take_text take,
+static liana_status take_variable(const liana__hdf5_tree *file, const attribute *from, liana__hdf5_take_text take,
                                   void *user, liana__error *error)
 {
     enum { ELEMENT = 16 };
@@ -188,13 +188,12 @@ static liana_status take_fixed(const attribute *from, liana__hdf5_take_text take
     return LIANA_OK;
 }
 
-liana_status liana__classic_texts(liana__hdf5_source *source, liana__hdf5_node node, const char *name,
-                                  liana__hdf5_take_text take, void *user, bool *found, liana__error *error)
+liana_status liana__hdf5_tree_texts(const liana__hdf5_tree *file, liana__hdf5_node node, const char *name,
+                                    liana__hdf5_take_text take, void *user, bool *found, liana__error *error)
 {
-    const liana__classic *file = (const liana__classic *)(const void *)source;
     attribute result = {0};
     attribute_search search = {.name = name, .result = &result};
-    LIANA_TRY(liana__classic_walk(file, (uint64_t)node, match_attribute, &search, error));
+    LIANA_TRY(liana__classic_walk(file, node, match_attribute, &search, error));
     *found = search.found;
     /* numpy gives an empty list whatever element type it likes, float64 as a rule. */
     if (!search.found || result.shape.count == 0) return LIANA_OK;

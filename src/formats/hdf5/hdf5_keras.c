@@ -1,24 +1,16 @@
-/* Keras weight files: layers and weights from the groups of an HDF5 file. */
+/* Keras's weight files: layers and weights by the names that an HDF5 file lists. */
 #include "formats/hdf5.h"
 
-#include "formats/hdf5_internal.h"
+#include "base/file.h"
+#include "formats/hdf5/hdf5_keras.h"
+#include "formats/json.h"
+#include "formats/zip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LAYERS = 100000, MAX_WEIGHTS = 1000000, MAX_PIECES = 10000 };
-enum { VERSION_OFFSET = 8, NEWEST_CLASSIC = 1 };
-static const char signature[] = "\x89HDF\r\n\x1a\n";
-
-struct liana__hdf5 {
-    char *path;
-    char *bytes; /* of a classic file: all of them, since others may write to the file while it is read */
-    liana__hdf5_source *source;
-    liana__hdf5_node weights; /* the group that has layer_names */
-    liana__hdf5_contents contents;
-    liana__arena arena;
-};
+enum { MAX_PIECES = 10000 };
 
 /* Names as they are read. */
 typedef struct names {
@@ -54,7 +46,7 @@ static liana_status read_texts(liana__hdf5 *file, liana__hdf5_node node, const c
                                names *list, bool *found, liana__error *error)
 {
     list->arena = &file->arena;
-    liana_status status = file->source->texts(file->source, node, attribute, take_name, list, found, error);
+    liana_status status = liana__hdf5_tree_texts(file->tree, node, attribute, take_name, list, found, error);
     if (status == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "'%s': attribute '%s' of '%s'", file->path, attribute, owner);
 }
@@ -93,12 +85,8 @@ static liana_status read_description(liana__hdf5 *file, liana__hdf5_node node, c
 static liana_status describe_weight(liana__hdf5 *file, liana__hdf5_node group, liana__hdf5_weight *weight,
                                     liana__error *error)
 {
-    liana__hdf5_node node;
-    liana_status status = file->source->find(file->source, group, weight->name, &node, error);
-    if (status == LIANA_OK) {
-        status = file->source->describe(file->source, node, weight, error);
-        file->source->release(file->source, node);
-    }
+    liana_status status = liana__hdf5_tree_find(file->tree, group, weight->name, &weight->node, error);
+    if (status == LIANA_OK) status = liana__hdf5_tree_describe(file->tree, weight->node, &weight->data, error);
     if (status == LIANA_OK) return LIANA_OK;
     /* The file exists, but names something that it does not contain. */
     if (status == LIANA_NOT_FOUND) error->status = LIANA_INVALID_DATA;
@@ -108,8 +96,9 @@ static liana_status describe_weight(liana__hdf5 *file, liana__hdf5_node group, l
 static liana_status add_weight(liana__hdf5 *file, liana__hdf5_node group, const char *layer, const char *name,
                                growing *lists, liana__error *error)
 {
-    if (lists->num_weights == MAX_WEIGHTS) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' names more than %d weights", file->path, MAX_WEIGHTS);
+    if (lists->num_weights == LIANA__HDF5_MAX_WEIGHTS) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' names more than %d weights", file->path,
+                           LIANA__HDF5_MAX_WEIGHTS);
     }
     if (!liana__grow(&lists->weights, lists->num_weights, &lists->weight_capacity, sizeof *lists->weights)) {
         return liana__fail_memory(error, file->path);
@@ -139,7 +128,7 @@ static liana_status add_weights(liana__hdf5 *file, liana__hdf5_node group, const
 static liana_status add_layer(liana__hdf5 *file, size_t index, const char *name, growing *lists, liana__error *error)
 {
     liana__hdf5_node group;
-    liana_status status = file->source->find(file->source, file->weights, name, &group, error);
+    liana_status status = liana__hdf5_tree_find(file->tree, file->weights, name, &group, error);
     if (status != LIANA_OK) {
         if (status == LIANA_NOT_FOUND) error->status = LIANA_INVALID_DATA;
         return liana__fail_within(error, "'%s': layer '%s'", file->path, name);
@@ -149,7 +138,6 @@ static liana_status add_layer(liana__hdf5 *file, size_t index, const char *name,
     status = add_weights(file, group, name, &list, lists, error);
     lists->layers[index] = (liana__hdf5_layer){.name = name, .num_weights = lists->num_weights - lists->firsts[index]};
     free(list.items);
-    file->source->release(file->source, group);
     return status;
 }
 
@@ -169,9 +157,9 @@ static liana_status add_layers(liana__hdf5 *file, const names *list, growing *li
 
 static liana_status read_layers(liana__hdf5 *file, const names *list, liana__error *error)
 {
-    if (list->count > MAX_LAYERS) {
+    if (list->count > LIANA__HDF5_MAX_LAYERS) {
         return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' names %zu layers, at most %d are read", file->path,
-                           list->count, MAX_LAYERS);
+                           list->count, LIANA__HDF5_MAX_LAYERS);
     }
     growing lists = {.layers = liana__arena_allocate(&file->arena, list->count * sizeof *lists.layers + 1),
                      .firsts = calloc(list->count + 1, sizeof *lists.firsts)};
@@ -187,21 +175,7 @@ static liana_status read_layers(liana__hdf5 *file, const names *list, liana__err
 static bool has_node(liana__hdf5 *file, const char *name)
 {
     liana__hdf5_node node;
-    if (file->source->find(file->source, file->source->root, name, &node, NULL) != LIANA_OK) return false;
-    file->source->release(file->source, node);
-    return true;
-}
-
-static liana_status fail_not_keras(liana__hdf5 *file, liana__error *error)
-{
-    if (has_node(file, "layers") || has_node(file, "_layer_checkpoint_dependencies")) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED,
-                           "'%s' is in Keras 3's own .weights.h5 layout, which liana does not read; save it from Keras "
-                           "as a whole model: model.save('name.h5')",
-                           file->path);
-    }
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' is an HDF5 file without the attribute 'layer_names': not a Keras weight file", file->path);
+    return liana__hdf5_tree_find(file->tree, liana__hdf5_tree_root(file->tree), name, &node, NULL) == LIANA_OK;
 }
 
 static liana_status read_group(liana__hdf5 *file, names *list, bool *found, liana__error *error)
@@ -215,52 +189,99 @@ static liana_status read_group(liana__hdf5 *file, names *list, bool *found, lian
 static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *error)
 {
     bool found;
-    file->weights = file->source->root;
+    file->weights = liana__hdf5_tree_root(file->tree);
     LIANA_TRY(read_description(file, file->weights, "model_config", &file->contents.model_config, error));
     LIANA_TRY(read_group(file, list, &found, error));
     if (!found && has_node(file, "model_weights")) {
-        liana__hdf5_node node;
-        if (file->source->find(file->source, file->source->root, "model_weights", &node, error) != LIANA_OK) {
+        if (liana__hdf5_tree_find(file->tree, file->weights, "model_weights", &file->weights, error) != LIANA_OK) {
             return liana__fail_within(error, "'%s': group 'model_weights'", file->path);
         }
-        file->weights = node;
         LIANA_TRY(read_group(file, list, &found, error));
     }
-    return found ? read_layers(file, list, error) : fail_not_keras(file, error);
+    if (found) return read_layers(file, list, error);
+    LIANA_TRY(liana__hdf5_read_keras3(file, error));
+    /* Older versions write nothing for layers without weights. */
+    file->contents.is_keras3 = file->contents.is_keras3 || file->is_archive;
+    if (file->contents.is_keras3) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' is an HDF5 file without the attribute 'layer_names' and without a group 'layers': not a "
+                       "Keras weight file",
+                       file->path);
 }
 
-/* Checks the first bytes, and chooses the source that reads the file. */
-static liana_status open_source(liana__hdf5 *file, liana__error *error)
+/* ---- the archive ---- */
+
+static liana_status find_version(liana__hdf5 *file, const char *metadata, liana__error *error)
 {
-    uint8_t head[VERSION_OFFSET + 1];
+    liana__value *value;
+    LIANA_TRY(liana__json_parse(metadata, strlen(metadata), file->path, &file->arena, &value, error));
+    const liana__value *version = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "keras_version") : NULL;
+    if (version && version->kind == LIANA__VALUE_STRING) file->contents.keras_version = version->string;
+    return LIANA_OK;
+}
+
+/* Reads a small entry of text into the arena; NULL: there is none of that name. */
+static liana_status read_text_entry(liana__hdf5 *file, const liana__zip *archive, const char *name, const char **text,
+                                    liana__error *error)
+{
+    enum { LARGEST = 64 << 20 };
+    *text = NULL;
+    const liana__zip_entry *entry = liana__zip_find(archive, name);
+    if (!entry) return LIANA_OK;
+    if (entry->size > LARGEST) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s': '%s' has %llu bytes, at most %d are read", file->path,
+                           name, (unsigned long long)entry->size, LARGEST);
+    }
+    char *bytes;
+    LIANA_TRY(liana__zip_read(archive, entry, &bytes, error));
+    *text = liana__arena_string(&file->arena, bytes);
+    free(bytes);
+    return *text ? LIANA_OK : liana__fail_memory(error, file->path);
+}
+
+static liana_status read_archive(liana__hdf5 *file, const liana__zip *archive, liana__error *error)
+{
+    static const char weights[] = "model.weights.h5";
+    const char *metadata;
+    LIANA_TRY(read_text_entry(file, archive, "config.json", &file->contents.model_config, error));
+    LIANA_TRY(read_text_entry(file, archive, "metadata.json", &metadata, error));
+    if (metadata) LIANA_TRY(find_version(file, metadata, error));
+    const liana__zip_entry *entry = liana__zip_find(archive, weights);
+    if (!entry) {
+        const bool is_npz = liana__zip_find(archive, "model.weights.npz");
+        return liana__fail(error, is_npz ? LIANA_UNIMPLEMENTED : LIANA_INVALID_DATA,
+                           "'%s' is a zip archive without '%s'%s", file->path, weights,
+                           is_npz ? ", but with weights for NumPy, which liana does not read; save it from Keras with "
+                                    "model.save('name.keras')"
+                                  : ": not a .keras file");
+    }
+    char *bytes;
+    LIANA_TRY(liana__zip_read(archive, entry, &bytes, error));
+    const char *name = liana__arena_format(&file->arena, "%s: %s", file->path, weights);
+    if (name) return liana__hdf5_tree_take(name, bytes, (size_t)entry->size, &file->tree, error);
+    free(bytes);
+    return liana__fail_memory(error, file->path);
+}
+
+static liana_status open_tree(liana__hdf5 *file, liana__error *error)
+{
+    char head[4];
     size_t size;
-    liana__file_version version;
+    liana__zip *archive;
     LIANA_TRY(liana__file_read_head(file->path, head, sizeof head, &size, error));
-    if (size >= 4 && memcmp(head, "PK\3\4", 4) == 0) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' is a zip archive (a .keras file?), expected an HDF5 weight file; save it from Keras "
-                           "with model.save('name.h5')",
-                           file->path);
+    if (size < sizeof head || memcmp(head, "PK\3\4", sizeof head) != 0) {
+        return liana__hdf5_tree_open(file->path, &file->tree, error);
     }
-    const bool is_there = liana__file_version_find(file->path, &version);
-    const uint64_t whole = is_there ? (uint64_t)version.size : size;
-    if (size <= VERSION_OFFSET || memcmp(head, signature, VERSION_OFFSET) != 0) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s' (%llu bytes) is not an HDF5 file", file->path,
-                           (unsigned long long)whole);
-    }
-    liana_status status;
-    if (head[VERSION_OFFSET] <= NEWEST_CLASSIC) {
-        LIANA_TRY(liana__file_read(file->path, SIZE_MAX / 2, &file->bytes, &size, error));
-        status = liana__hdf5_classic_open((const uint8_t *)file->bytes, size, &file->source, error);
-    } else {
-        status = liana__hdf5_library_open(file->path, whole, &file->source, error);
-    }
-    return status == LIANA_OK ? LIANA_OK : liana__fail_within(error, "'%s'", file->path);
+    LIANA_TRY(liana__zip_open(file->path, &archive, error));
+    file->is_archive = true;
+    liana_status status = read_archive(file, archive, error);
+    liana__zip_close(archive);
+    return status;
 }
 
 static liana_status open_file(liana__hdf5 *file, liana__error *error)
 {
-    LIANA_TRY(open_source(file, error));
+    LIANA_TRY(open_tree(file, error));
     names list = {0};
     liana_status status = read_contents(file, &list, error);
     free(list.items);
@@ -285,11 +306,7 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **out, liana__error 
 void liana__hdf5_close(liana__hdf5 *file)
 {
     if (!file) return;
-    if (file->source) {
-        file->source->release(file->source, file->weights);
-        file->source->close(file->source);
-    }
-    free(file->bytes);
+    liana__hdf5_tree_close(file->tree);
     liana__arena_free(&file->arena);
     free(file);
 }
@@ -299,27 +316,11 @@ const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file)
     return &file->contents;
 }
 
-static liana_status read_below(const liana__hdf5 *file, liana__hdf5_node group, const liana__hdf5_weight *weight,
-                               float *values, liana__error *error)
-{
-    liana__hdf5_node node;
-    LIANA_TRY(file->source->find(file->source, group, weight->name, &node, error));
-    liana_status status = file->source->read(file->source, node, weight, values, error);
-    file->source->release(file->source, node);
-    return status;
-}
-
 liana_status liana__hdf5_read(const liana__hdf5 *file, const liana__hdf5_weight *weight, float *values,
                               liana__error *error)
 {
     liana__error own;
     if (!error) error = &own;
-    liana__hdf5_node group;
-    liana_status status = file->source->find(file->source, file->weights, weight->layer, &group, error);
-    if (status == LIANA_OK) {
-        status = read_below(file, group, weight, values, error);
-        file->source->release(file->source, group);
-    }
-    if (status == LIANA_OK) return LIANA_OK;
+    if (liana__hdf5_tree_read_f32(file->tree, weight->node, &weight->data, values, error) == LIANA_OK) return LIANA_OK;
     return liana__fail_within(error, "'%s': layer '%s': weight '%s'", file->path, weight->layer, weight->name);
 }

@@ -37,6 +37,10 @@ static float widen_one(liana__number_kind kind, size_t size, uint64_t bits)
 
 void liana__widen(liana__number_kind kind, size_t size, const uint8_t *bytes, size_t count, float *values)
 {
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && kind == LIANA__NUMBER_FLOAT && size == sizeof *values) {
+        if (count) memcpy(values, bytes, count * sizeof *values);
+        return;
+    }
     for (size_t i = 0; i < count; i++, bytes += size) {
         uint64_t bits = 0;
         for (size_t k = size; k-- > 0;) bits = bits << 8 | bytes[k];

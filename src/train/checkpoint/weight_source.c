@@ -63,18 +63,42 @@ static bool add_to_layer(liana__weight_source *source, liana__source_layer *laye
     return true;
 }
 
+static size_t hash_text(size_t hash, const char *text)
+{
+    while (text && *text) hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;
+    return hash;
+}
+
+/* The number of the layer of that name, or 0 where it would be: files may have very many layers. */
+static size_t *find_place(const liana__weight_source *source, const liana__source_layer *wanted)
+{
+    size_t at = hash_text(hash_text(0xcbf29ce484222325u, wanted->model), wanted->name);
+    for (;; at++) {
+        size_t *place = &source->places[at & (source->num_places - 1)];
+        const liana__source_layer *layer = *place ? &source->layers[*place - 1] : NULL;
+        if (!layer || (strcmp(layer->name, wanted->name) == 0 && same_text(layer->model, wanted->model))) return place;
+    }
+}
+
 /* Adds a weight to the layer of that name, which is made if need be. */
 static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
                        const liana__source_weight *weight, size_t most)
 {
-    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
-    return add_to_layer(source, layer ? layer : add_layer(source, wanted), weight, most);
+    size_t *place = find_place(source, wanted);
+    if (!*place) {
+        add_layer(source, wanted);
+        *place = source->num_layers;
+    }
+    return add_to_layer(source, &source->layers[*place - 1], weight, most);
 }
 
 static liana_status make_room(liana__weight_source *source, size_t num_layers, liana__error *error)
 {
+    source->num_places = 2;
+    while (source->num_places < 2 * (num_layers + 1)) source->num_places *= 2;
+    source->places = liana__arena_allocate(&source->arena, source->num_places * sizeof *source->places);
     source->layers = liana__arena_allocate(&source->arena, (num_layers + 1) * sizeof *source->layers);
-    return source->layers ? LIANA_OK : liana__fail_memory(error, source->path);
+    return source->layers && source->places ? LIANA_OK : liana__fail_memory(error, source->path);
 }
 
 /* ---- Keras HDF5 ---- */
@@ -511,37 +535,13 @@ const char *liana__weight_source_note(const liana__weight_source *source)
     return source->network && !source->is_known ? source->network->note : NULL;
 }
 
-/* A tensor as f32, in its own layout. */
-static liana_status read_tensor(const liana__weight_source *source, const liana__safetensors_tensor *tensor,
-                                float *values, liana__error *error)
-{
-    static const liana__number_kind kinds[LIANA__SAFETENSORS_NUM_DTYPES] = {
-        [LIANA__SAFETENSORS_F64] = LIANA__NUMBER_FLOAT,
-        [LIANA__SAFETENSORS_F32] = LIANA__NUMBER_FLOAT,
-        [LIANA__SAFETENSORS_F16] = LIANA__NUMBER_FLOAT,
-        [LIANA__SAFETENSORS_BF16] = LIANA__NUMBER_BFLOAT,
-    };
-    if (tensor->dtype == LIANA__SAFETENSORS_F32) {
-        return liana__safetensors_read(&source->safetensors, tensor, values, error);
-    }
-    if (kinds[tensor->dtype] == LIANA__NUMBER_NONE) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32, F16, BF16 or F64",
-                           source->path, tensor->name, liana__safetensors_dtype_name(tensor->dtype));
-    }
-    LIANA__SCOPED_MEMORY void *bytes = NULL;
-    LIANA_TRY(liana__safetensors_take(&source->safetensors, tensor, &bytes, error));
-    const size_t size = liana__safetensors_dtype_size(tensor->dtype);
-    liana__widen(kinds[tensor->dtype], size, bytes, tensor->size / size, values);
-    return LIANA_OK;
-}
-
 static liana_status read_transposed(const liana__weight_source *source, const liana__safetensors_tensor *tensor,
                                     float *values, liana__error *error)
 {
     const size_t count = tensor->size / liana__safetensors_dtype_size(tensor->dtype);
     LIANA__SCOPED_MEMORY float *own = malloc((count + 1) * sizeof *own);
     if (!own) return liana__fail_memory(error, tensor->name);
-    LIANA_TRY(read_tensor(source, tensor, own, error));
+    LIANA_TRY(liana__safetensors_read_floats(&source->safetensors, tensor, own, error));
     liana__torch_transpose(tensor, own, values);
     return LIANA_OK;
 }
@@ -556,5 +556,6 @@ liana_status liana__weight_source_read(const liana__weight_source *source, const
     }
     if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
     if (source->has_scopes) return liana__tf_checkpoint_read(&source->tensorflow, weight->entry, values, error);
-    return (weight->is_transposed ? read_transposed : read_tensor)(source, weight->entry, values, error);
+    if (weight->is_transposed) return read_transposed(source, weight->entry, values, error);
+    return liana__safetensors_read_floats(&source->safetensors, weight->entry, values, error);
 }

@@ -36,6 +36,8 @@ typedef struct liana__weight_source {
     bool by_name; /* weights are matched by their names, not by their order */
     liana__source_layer *layers;
     size_t num_layers;
+    size_t *places; /* while layers are added: numbers of layers from 1, by the hashes of their names */
+    size_t num_places;
     bool has_scopes;  /* TensorFlow's names may begin with scopes, or with the model ("sequential/dense/kernel") */
     bool has_modules; /* PyTorch's names and layouts */
     const liana__torch_network *network; /* of torchvision or timm, or NULL */

@@ -92,18 +92,21 @@ static liana_status check_shape(const char *previous, const char *dtype, bool fi
 static liana_status read_earlier(const earlier_values *earlier, size_t index, const liana__variable *variable,
                                  void **values, liana__error *error)
 {
-    if (!earlier->is_tensorflow) {
-        const liana__safetensors_tensor *tensor = &earlier->file.contents.tensors[index];
-        LIANA_TRY(check_shape(tensor->name, liana__safetensors_dtype_name(tensor->dtype),
-                              tensor->dtype == LIANA__SAFETENSORS_F32, tensor->rank, tensor->shape, variable, error));
-        return liana__safetensors_take(&earlier->file, tensor, values, error);
+    const bool is_tensorflow = earlier->is_tensorflow;
+    const liana__safetensors_tensor *tensor = is_tensorflow ? NULL : &earlier->file.contents.tensors[index];
+    const liana__tf_variable *entry = is_tensorflow ? &earlier->checkpoint.variables[index] : NULL;
+    if (is_tensorflow) {
+        LIANA_TRY(check_shape(entry->name, entry->dtype, entry->kind != LIANA__NUMBER_NONE, entry->rank, entry->shape,
+                              variable, error));
+    } else {
+        const bool is_float = liana__safetensors_float_kind(tensor->dtype) != LIANA__NUMBER_NONE;
+        LIANA_TRY(check_shape(tensor->name, liana__safetensors_dtype_name(tensor->dtype), is_float, tensor->rank,
+                              tensor->shape, variable, error));
     }
-    const liana__tf_variable *from = &earlier->checkpoint.variables[index];
-    LIANA_TRY(check_shape(from->name, from->dtype, from->kind != LIANA__NUMBER_NONE, from->rank, from->shape, variable,
-                          error));
-    *values = liana__allocate_aligned(from->num_elements * sizeof(float));
-    return *values ? liana__tf_checkpoint_read(&earlier->checkpoint, from, *values, error)
-                   : liana__fail_memory(error, from->name);
+    *values = liana__allocate_aligned(variable->buffer->size);
+    if (!*values) return liana__fail_memory(error, variable->name);
+    return is_tensorflow ? liana__tf_checkpoint_read(&earlier->checkpoint, entry, *values, error)
+                         : liana__safetensors_read_floats(&earlier->file, tensor, *values, error);
 }
 
 static liana_status warm_variable(const earlier_values *earlier, const char *previous, liana_variables *set,

@@ -1,6 +1,7 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
+#include "formats/foreign_model.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
@@ -104,6 +105,7 @@ static liana_status read_file(liana__run *run, liana__error *error)
     const char *path;
     liana__value *architecture;
     LIANA_TRY(liana__remote_file(run->remote, run->config->model.file, &run->arena, &path, error));
+    LIANA_TRY(liana__refuse_foreign_model(path, error));
     LIANA_TRY(liana__json_read(path, &run->arena, &architecture, error));
     LIANA_TRY(liana_model_create(run->context, run->config->model.name, &run->model));
     LIANA_TRY(take_error(run, liana__model_from_keras(run->model, architecture), error));

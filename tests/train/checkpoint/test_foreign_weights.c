@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "harness/command_run.h"
 #include "harness/model_run.h"
 #include "models/models.h"
 #include "samples/tf_checkpoints.h"
@@ -286,6 +287,35 @@ static void test_pickles_are_never_read(void **state)
     }
 }
 
+/* Where a model is expected, weights are told from models. */
+static void test_weights_are_no_models(void **state)
+{
+    (void)state;
+    char saved[256], pickle[256], checkpoint[256];
+    snprintf(saved, sizeof saved, "%s", liana__test_path("saved"));
+    assert_ok(liana__folder_make(saved, &error), &error);
+    liana__test_write("saved/saved_model.pb", "\10\1", 2);
+    snprintf(pickle, sizeof pickle, "%s", liana__test_write("model.pt", "\x80\2}q\0.", 6));
+    WRITE_PAIR(flat);
+    snprintf(checkpoint, sizeof checkpoint, "%s", liana__test_path("flat"));
+    const struct {
+        const char *path, *said;
+    } cases[] = {{saved, "model.save('model.keras')"}, {pickle, "can run any program"}, {checkpoint, "no layers"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        liana_model *read = NULL;
+        assert_int_equal(liana_model_load(context, cases[i].path, &read), LIANA_UNIMPLEMENTED);
+        assert_says(liana_context_message(context), cases[i].path);
+        assert_says(liana_context_message(context), cases[i].said);
+        assert_int_equal(liana_model_load_architecture(context, cases[i].path, &read), LIANA_UNIMPLEMENTED);
+        assert_says(liana_context_message(context), cases[i].said);
+        liana__test_result said = liana__test_command("summary", cases[i].path);
+        assert_int_equal(said.code, 1);
+        assert_says(said.err, cases[i].said);
+        said = liana__test_command("evaluate", "--model", cases[i].path, "--data", "x.csv");
+        assert_says(said.err, cases[i].said);
+    }
+}
+
 /* ---- networks of torchvision and timm ---- */
 
 /* Runs a script of this folder by a peer's Python, and returns the folder that it has filled. */
@@ -443,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_order_behind_flatten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_half_precision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pickles_are_never_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_weights_are_no_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_networks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_checkpoints_of_tensorflow, set_up, tear_down),
     };

@@ -23,7 +23,7 @@ typedef struct liana__tf_variable {
     int rank;
     int64_t shape[LIANA__TF_MAX_RANK];
     size_t num_elements;
-    bool is_state; /* of an optimizer */
+    bool is_state; /* of an optimizer or a metric */
     bool is_copy;  /* an earlier variable has the same name and the same values */
     /* One of the two places: bytes of a file of data; or the slices that make the variable. */
     int file;

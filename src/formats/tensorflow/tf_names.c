@@ -25,11 +25,11 @@ static int compare_renamings(const void *a, const void *b)
     return strcmp(((const renaming *)a)->key, ((const renaming *)b)->key);
 }
 
-/* Values that an optimizer keeps. Keras 3 saves the variables of the model as the optimizer's. */
+/* Values of an optimizer or a metric. Keras 3 saves the variables of the model as the optimizer's. */
 static bool is_state(const char *key)
 {
     static const char own[] = "optimizer/_trainable_variables/", slots[] = "optimizer/";
-    if (strstr(key, slot_part)) return true;
+    if (strstr(key, slot_part) || liana__starts_with(key, "keras_api/metrics/")) return true;
     for (const char *at = strstr(key, slots); at; at = strstr(at + 1, slots)) {
         if ((at == key || at[-1] == '/') && !liana__starts_with(at, own)) return true;
     }

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/scoped.h"
 #include "base/text.h"
+#include "base/value_read.h"
 #include "formats/json.h"
 
 #include <stdio.h>
@@ -179,9 +180,10 @@ static const liana__torch_network networks[] = {
      .find_module = find_efficientnet,
      .note =
          "tf_efficientnet and efficientnet of timm have the same names, but efficientnet pads images in another way "
-         "than Keras's; the file does not say which it is, and is read as tf_efficientnet",
+         "than Keras's; the file does not say which it is, and is read as tf_efficientnet whose images are "
+         "normalised by ImageNet's mean and deviation",
      .family = "tf_efficientnet_b",
-     .has_imagenet = true},
+     .is_normalised = true},
     {.mark = "layer1.0.conv1.weight",
      .mark2 = "layer1.0.bn1.weight",
      .name = "ResNet of torchvision or timm",
@@ -219,23 +221,36 @@ const liana__torch_network *liana__torch_find_network(const liana__safetensors *
     return NULL;
 }
 
-liana_status liana__torch_check_variant(const liana__torch_network *network, const char *path, bool *is_known,
-                                        liana__error *error)
+/* Three numbers of a map, if it has them. */
+static void read_three(const liana__value *map, const char *key, float numbers[3])
+{
+    const liana__value *list = liana__value_list_of(map, key);
+    bool good = list && list->count == 3;
+    for (size_t i = 0; good && i < 3; i++) good = liana__value_is_number(list->items[i]) && list->items[i]->number > 0;
+    for (size_t i = 0; good && i < 3; i++) numbers[i] = (float)list->items[i]->number;
+}
+
+liana_status liana__torch_read_config(const liana__torch_network *network, const char *path,
+                                      liana__torch_config *config, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    *is_known = !network->family;
-    if (*is_known) return LIANA_OK;
+    *config = (liana__torch_config){!network->family, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
+    if (config->is_known) return LIANA_OK;
     const char *folder = liana__path_folder(&arena, path);
-    const char *config = folder ? liana__path_join(&arena, folder, "config.json") : NULL;
+    const char *file = folder ? liana__path_join(&arena, folder, "config.json") : NULL;
     liana__value *root = NULL;
-    if (!config || !liana__file_exists(config) || liana__json_read(config, &arena, &root, NULL) != LIANA_OK) {
-        return LIANA_OK;
+    if (!file || !liana__file_exists(file) || liana__json_read(file, &arena, &root, NULL) != LIANA_OK) return LIANA_OK;
+    const char *name = liana__value_text_of(root, "architecture", NULL);
+    if (!name) return LIANA_OK;
+    if (!liana__starts_with(name, network->family)) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "%s: config.json beside it says that it is '%.100s', which pads images in another way than "
+                           "Keras's EfficientNet; the weights of timm that agree are those of %s0 to 7",
+                           path, name, network->family);
     }
-    const liana__value *name = root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "architecture") : NULL;
-    *is_known = name && name->kind == LIANA__VALUE_STRING;
-    if (!*is_known || liana__starts_with(name->string, network->family)) return LIANA_OK;
-    return liana__fail(error, LIANA_UNIMPLEMENTED,
-                       "%s: config.json beside it says that it is '%.100s', which pads images in another way than "
-                       "Keras's EfficientNet; the weights of timm that agree are those of %s0 to 7",
-                       path, name->string, network->family);
+    const liana__value *images = root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "pretrained_cfg") : NULL;
+    config->is_known = true;
+    read_three(images, "mean", config->mean);
+    read_three(images, "std", config->deviation);
+    return LIANA_OK;
 }

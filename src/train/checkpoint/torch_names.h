@@ -36,15 +36,21 @@ typedef struct liana__torch_network {
     const char *difference; /* how it differs from Keras's, or NULL */
     const char *note;       /* what the file does not say, or NULL */
     const char *family;     /* how timm's names of the variants that agree begin, or NULL */
-    bool has_imagenet;      /* its images are normalised before it, by ImageNet's mean and deviation */
+    bool is_normalised;     /* its images are normalised before it, where Keras's network does that itself */
 } liana__torch_network;
 
 /* The network whose tensors the file has, or NULL. */
 const liana__torch_network *liana__torch_find_network(const liana__safetensors *file);
 
-/* timm's configuration beside a file ({"architecture": "tf_efficientnet_b0", ...}) says whether it is of the variant
- * that agrees with Keras's. Errors: UNIMPLEMENTED (it is not). */
-liana_status liana__torch_check_variant(const liana__torch_network *network, const char *path, bool *is_known,
-                                        liana__error *error) LIANA_MUST_USE;
+/* What timm's configuration beside a file says of it: config.json, as its hub has it. */
+typedef struct liana__torch_config {
+    bool is_known;      /* the file is of the variant that agrees with Keras's */
+    float mean[3];      /* by which images are normalised before the network: ImageNet's, if nothing is said */
+    float deviation[3]; /* the same */
+} liana__torch_config;
+
+/* Reads it. Errors: UNIMPLEMENTED (the file is of another variant). */
+liana_status liana__torch_read_config(const liana__torch_network *network, const char *path,
+                                      liana__torch_config *config, liana__error *error) LIANA_MUST_USE;
 
 #endif

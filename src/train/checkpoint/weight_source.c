@@ -287,16 +287,19 @@ static bool add_tensor(liana__weight_source *source, const liana__safetensors_te
 }
 
 /* The Normalization before a network that reads images which are normalised already. */
-static bool add_imagenet(liana__weight_source *source)
+static bool add_normalization(liana__weight_source *source, const liana__torch_config *config)
 {
     static const int64_t shape[] = {3};
-    static const float mean[] = {0.485f, 0.456f, 0.406f}, count[] = {0};
-    static const float variance[] = {0.229f * 0.229f, 0.224f * 0.224f, 0.225f * 0.225f};
+    static const float count[] = {0};
+    float variance[3];
+    for (int i = 0; i < 3; i++) variance[i] = config->deviation[i] * config->deviation[i];
+    const float *mean = liana__arena_copy(&source->arena, config->mean, sizeof config->mean);
+    const float *squares = liana__arena_copy(&source->arena, variance, sizeof variance);
     const liana__source_layer wanted = {.name = "normalization"};
     const liana__source_weight weights[] = {{.short_name = "mean", .rank = 1, .shape = shape, .values = mean},
-                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = variance},
+                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = squares},
                                             {.short_name = "count", .shape = shape, .values = count}};
-    bool good = true;
+    bool good = mean && squares;
     for (size_t i = 0; i < 3; i++) good = good && add_weight(source, &wanted, &weights[i], 3);
     return good;
 }
@@ -305,16 +308,16 @@ static liana_status list_modules(liana__weight_source *source, liana__error *err
 {
     const liana__safetensors_contents *contents = &source->safetensors.contents;
     const size_t most = LIANA__TORCH_MOST_WEIGHTS * contents->num_tensors;
+    liana__torch_config config;
     source->has_modules = true;
     source->network = liana__torch_find_network(&source->safetensors);
-    if (source->network) {
-        LIANA_TRY(liana__torch_check_variant(source->network, source->path, &source->is_known, error));
-    }
+    if (source->network) LIANA_TRY(liana__torch_read_config(source->network, source->path, &config, error));
+    source->is_known = source->network && config.is_known;
     LIANA_TRY(make_room(source, contents->num_tensors + 1, error));
     for (size_t i = 0; i < contents->num_tensors; i++) {
         if (!add_tensor(source, &contents->tensors[i], most)) return liana__fail_memory(error, source->path);
     }
-    if (!source->network || !source->network->has_imagenet || add_imagenet(source)) return LIANA_OK;
+    if (!source->network || !source->network->is_normalised || add_normalization(source, &config)) return LIANA_OK;
     return liana__fail_memory(error, source->path);
 }
 

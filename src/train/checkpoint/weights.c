@@ -166,10 +166,25 @@ static liana_status reorder_flattened(const liana_model *model, const liana__wei
     return LIANA_OK;
 }
 
+/* The mean and deviation of a network without its own are for a Normalization alone. */
+static liana_status check_scale(const liana__weight_source *source, const liana__source_weight *from,
+                                const liana_model *model, liana__error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; from->values && i < model->num_layers; i++) count += has_type(model, i, "Rescaling");
+    if (count < 2) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "%s: the model has a second Rescaling (imagenet_rescaling: yes), which is for Keras's own ImageNet "
+        "weights; for those of timm set imagenet_rescaling: no",
+        source->path);
+}
+
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
                                      const liana_model *model, const liana__weight *weight, float *values,
                                      liana__error *error)
 {
+    LIANA_TRY(check_scale(source, from, model, error));
     LIANA_TRY(liana__weight_source_read(source, from, values, error));
     if (source->has_modules) LIANA_TRY(reorder_flattened(model, weight, values, error));
     int64_t count = liana_shape_size(&weight->shape);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes checkpoints of one Keras model in all ways that TensorFlow has, with what it makes of two images:
+"""Writes checkpoints of one model of Keras 3 and Keras 2 in all ways that TensorFlow has, with what it makes of two images:
 tensorflow_checkpoints.py FOLDER. tests/train/checkpoint/test_foreign_weights.c reads them."""
 import os
 import re
@@ -10,6 +10,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 v1 = tf.compat.v1
 folder = sys.argv[1]
@@ -30,6 +31,14 @@ np.asarray(model(images, training=False), np.float32).tofile(f"{folder}/keras.ou
 tf.train.Checkpoint(model=model, optimizer=model.optimizer).save(f"{folder}/objects/ckpt")
 model.export(f"{folder}/exported", verbose=False)
 tf.saved_model.save(model, f"{folder}/saved")
+
+# Keras 2, with the state of an optimizer in slots.
+older = tf_keras.applications.MobileNet((64, 64, 3), alpha=0.25, weights=None, classes=10)
+older.compile(tf_keras.optimizers.legacy.Adam(), "categorical_crossentropy", metrics=["accuracy"])
+older.train_on_batch(images, np.eye(10, dtype=np.float32)[:2])
+older.set_weights([np.asarray(weight) for weight in model.weights])
+older.save_weights(f"{folder}/older/weights")
+older.save(f"{folder}/older_saved", save_format="tf")
 
 
 def slim_name(path):

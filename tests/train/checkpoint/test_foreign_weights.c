@@ -376,6 +376,22 @@ static void assert_network(const char *folder, const char *name, const char *arc
     liana__test_free_arrays(values, model->num_weights);
 }
 
+/* The second Rescaling is for Keras's own weights. */
+static void refuse_rescaling(const char *folder)
+{
+    char path[4096];
+    liana_model_destroy(model);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_efficientnet_b0(model, .classes = 10, .imagenet_rescaling = true);
+    done(liana_model_status(model));
+    snprintf(path, sizeof path, "%s/tf_efficientnet_b0.safetensors", folder);
+    float **values = liana__test_weights(model, 1);
+    error = (liana__error){0};
+    assert_fails(liana__weights_load(model, path, model->num_layers, values, &arena, &report, &error),
+                 LIANA_INVALID_CONFIG, &error, path, "imagenet_rescaling: no");
+    liana__test_free_arrays(values, model->num_weights);
+}
+
 static void refuse_network(const char *folder, const char *name, const char *architecture, const char *said)
 {
     char path[4096];
@@ -408,8 +424,11 @@ static void test_networks(void **state)
     assert_null(report.note);
     assert_network(folder, "tf_efficientnet_b0", "EfficientNetB0", 64);
     assert_says(report.note, "read as tf_efficientnet");
+    assert_network(folder, "hub/model", "EfficientNetB0", 64);
+    assert_null(report.note);
     assert_network(folder, "tf_efficientnet_b1_bf16", "EfficientNetB1", 75);
     assert_network(folder, "tf_efficientnet_b3", "EfficientNetB3", 48);
+    refuse_rescaling(folder);
     refuse_network(folder, "resnet50.safetensors", "ResNet50", "v1.5");
     refuse_network(folder, "resnet50_timm.safetensors", "ResNet50", "v1.5");
     refuse_network(folder, "resnetv2_50_timm.safetensors", "ResNet50V2", "strides in other blocks");
@@ -431,7 +450,14 @@ static void test_checkpoints_of_tensorflow(void **state)
     const char *folder = run_script(found, "", "tensorflow_checkpoints.py");
     liana_mobilenet(model, .input_shape = LIANA_INTS(64, 64, 3), .alpha = 0.25, .classes = 10);
     done(liana_model_status(model));
-    const char *const names[] = {"objects", "objects/ckpt-1", "exported", "saved", "saved/variables/variables.index"};
+    const char *const names[] = {"objects",
+                                 "objects/ckpt-1",
+                                 "exported",
+                                 "saved",
+                                 "saved/variables/variables.index",
+                                 "older",
+                                 "older/weights.data-00000-of-00001",
+                                 "older_saved"};
     char path[4096];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         float **values = liana__test_weights(model, 1);

@@ -49,7 +49,7 @@ def draw(network):
     return network.eval()
 
 
-def write(folder, name, network, size, dtype=None, old_names=False):
+def write(folder, name, network, size, dtype=None, old_names=False, mean=MEAN, deviation=DEVIATION):
     torch.manual_seed(1)
     network = draw(network)
     if dtype:
@@ -63,7 +63,7 @@ def write(folder, name, network, size, dtype=None, old_names=False):
             state = {k.replace(*pieces) if "denselayer" in k else k: v for k, v in state.items()}
     save(f"{folder}/{name}.safetensors", state)
     images = np.random.default_rng(3).integers(0, 256, (2, size, size, 3)).astype(np.float32)
-    normalised = ((images / 255 - MEAN) / DEVIATION).astype(np.float32)
+    normalised = ((images / 255 - mean) / deviation).astype(np.float32)
     with torch.no_grad():
         answers = torch.softmax(network(torch.from_numpy(normalised.transpose(0, 3, 1, 2).copy())), 1)
     (normalised if "densenet" in name else images).tofile(f"{folder}/{name}.input")
@@ -87,6 +87,12 @@ for name, network in (
     save(f"{folder}/{name}.safetensors", network(num_classes=CLASSES).state_dict())
 for name in "resnet50", "resnetv2_50", "mobilenetv2_100", "efficientnet_b0":
     save(f"{folder}/{name}_timm.safetensors", timm.create_model(name, num_classes=CLASSES).state_dict())
+# The folder of a hub: the configuration says how images are normalised.
+half = np.float32([0.5, 0.5, 0.5])
+os.mkdir(f"{folder}/hub")
+write(f"{folder}/hub", "model", timm.create_model("tf_efficientnet_b0", num_classes=CLASSES), 64, mean=half, deviation=half)
+with open(f"{folder}/hub/config.json", "w") as file:
+    json.dump({"architecture": "tf_efficientnet_b0", "pretrained_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}, file)
 os.mkdir(f"{folder}/other")
 os.link(f"{folder}/efficientnet_b0_timm.safetensors", f"{folder}/other/model.safetensors")
 with open(f"{folder}/other/config.json", "w") as file:

@@ -56,8 +56,8 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **file, liana__error
 void liana__hdf5_close(liana__hdf5 *file);
 
 const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file);
-/* Reads one array, row-major, converted to float32. `values` has room for weight->data.num_elements. Errors: DATA_LOSS, with
- * the file, the layer and the weight. */
+/* Reads one array, row-major, converted to float32. `values` has room for weight->data.num_elements. Errors: DATA_LOSS,
+ * with the file, the layer and the weight. */
 liana_status liana__hdf5_read(const liana__hdf5 *file, const liana__hdf5_weight *weight, float *values,
                               liana__error *error) LIANA_MUST_USE;
 
@@ -90,10 +90,10 @@ typedef struct liana__keras3_layer {
     size_t num_weights;
 } liana__keras3_layer;
 
-/* Makes a tree of weights as Keras 3 does: its bytes (liana__hdf5_new_bytes) are those of a `.weights.h5` file, or of the
- * entry `model.weights.h5` of a `.keras` archive. `model_name` is Keras's name of the model. The optimizer is a layer
- * too, with the path "optimizer". `path` is for messages, and outlives the tree. Errors: INVALID_ARGUMENT (two layers
- * with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
+/* Makes a tree of weights as Keras 3 does: its bytes (liana__hdf5_new_bytes) are those of a `.weights.h5` file, or of
+ * the entry `model.weights.h5` of a `.keras` archive. `model_name` is Keras's name of the model. The optimizer is a
+ * layer too, with the path "optimizer". `path` is for messages, and outlives the tree. Errors: INVALID_ARGUMENT (two
+ * layers with one path, a bad shape), OUT_OF_MEMORY, UNIMPLEMENTED. */
 liana_status liana__keras3_weights_make(const char *path, const char *model_name, const liana__keras3_layer *layers,
                                         size_t num_layers, liana__hdf5_new **weights, liana__error *error)
     LIANA_MUST_USE;

@@ -6,6 +6,7 @@
 #include "formats/zip_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,7 +76,8 @@ static liana_status check_count(const char *path, int descriptor, size_t size, l
 
 /* ---- entries ---- */
 
-/* Why a name would lead out of the folder into which the archive is unpacked, or could not be told; NULL: it is good. */
+/* Why a name is refused: it would lead out of the folder into which the archive is unpacked, or cannot be shown.
+ * NULL: it is good. */
 static const char *fault_of_name(const char *name)
 {
     size_t length = strlen(name);
@@ -317,7 +319,7 @@ typedef struct sink {
     liana__error *error; /* ... and ours */
 } sink;
 
-enum { BUFFER = 1 << 20 };
+enum { BUFFER = 1 << 18 };
 
 static bool flush(sink *own)
 {
@@ -327,6 +329,8 @@ static bool flush(sink *own)
         return false;
     }
     bool done = liana__file_write(&own->writer, own->buffer, own->filled, own->error) == LIANA_OK;
+    /* The disk writes while checksums are computed; the sync at the end then waits for less. */
+    if (done) sync_file_range(own->writer.descriptor, own->begin, (off_t)own->filled, SYNC_FILE_RANGE_WRITE);
     own->filled = 0;
     return done;
 }

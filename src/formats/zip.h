@@ -1,8 +1,9 @@
 /* zip.h - zip archives: entries are listed and read into memory; an archive of stored entries is written.
  *
- * An archive that could harm its reader is refused when it is opened: more than 10,000 entries; a name that is absolute,
- * goes up ('..') or stands there twice; a link; an encrypted entry; an entry that unpacks to more than 64 MiB and more
- * than 100 times its size in the file; entries that overlap. libzip does the rest; it is loaded when it is needed. */
+ * An archive that could harm its reader is refused when it is opened: more than 10,000 entries; a name that is
+ * absolute, goes up ('..') or stands there twice; a link; an encrypted entry; an entry that unpacks to more than 64 MiB
+ * and more than 100 times its size in the file; entries that overlap. libzip does the rest; it is loaded when it is
+ * needed. */
 #ifndef LIANA_FORMATS_ZIP_H
 #define LIANA_FORMATS_ZIP_H
 

@@ -448,8 +448,8 @@ liana__model_results liana__model_call_layer(const liana_model *model, size_t la
 /* The architecture in the form of Keras 2's model.to_json(). NULL: out of memory. */
 liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
 
-/* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer of
- * that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the
+/* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer
+ * of that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the
  * order of depth, which need not be the order in which the layers were added. A nested model is a layer of its own
  * class. The path of nested model k is paths[num_layers + k]. */
 liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)

@@ -19,8 +19,8 @@ typedef struct liana__span {
 struct liana__hdf5_tree {
     liana__hdf5_node root;
     liana__span file;
-    /* Links and nodes that may still be listed. A tree that goes round has no end, and links may make it as wide as they
-     * like. */
+    /* Links and nodes that may still be listed. A tree that goes round has no end, and links may make it as wide as
+     * they like. */
     size_t steps_left;
     char *bytes; /* the file's, malloc'ed: a copy, since others may write to the file while it is read */
 };

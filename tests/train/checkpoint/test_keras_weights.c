@@ -6,6 +6,7 @@
 #include "formats/hdf5.h"
 #include "formats/zip.h"
 #include "harness/peers.h"
+#include "models/models.h"
 #include "train/checkpoint/keras_weights.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/checkpoint/weights.h"
@@ -308,6 +309,33 @@ static void test_warm_starts_read_them(void **state)
     liana__remote_destroy(remote);
 }
 
+/* The paths that Keras 3.15 gives to layers of its own ResNet50: shortcuts (0) are made first and stand third. */
+static void test_places_follow_the_depth(void **state)
+{
+    (void)state;
+    static const char *const expected[][2] = {{"conv1_conv", "layers/conv2d"},
+                                              {"conv2_block1_0_conv", "layers/conv2d_3"},
+                                              {"conv2_block1_1_conv", "layers/conv2d_1"},
+                                              {"conv2_block1_2_conv", "layers/conv2d_2"},
+                                              {"conv2_block1_3_conv", "layers/conv2d_4"},
+                                              {"conv3_block1_0_conv", "layers/conv2d_13"},
+                                              {"conv3_block1_3_conv", "layers/conv2d_14"},
+                                              {"conv5_block1_0_bn", "layers/batch_normalization_45"},
+                                              {"conv5_block1_3_bn", "layers/batch_normalization_46"},
+                                              {"conv5_block3_3_conv", "layers/conv2d_52"},
+                                              {"predictions", "layers/dense"}};
+    const char **paths;
+    const liana__architecture *resnet = liana__architecture_find("ResNet50", NULL);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    assert_ok(liana__architecture_add(model, LIANA_HERE, resnet, NULL, "model"), &model->error);
+    assert_ok(liana__keras_paths(model, &arena, &paths, &error), &error);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        int layer = liana__model_find_layer(model, expected[i][0]);
+        assert_compare(layer, >=, 0, i);
+        assert_string_equal(paths[layer], expected[i][1]);
+    }
+}
+
 /* ---- archives that are none ---- */
 
 static void check_archive(const liana__zip_new_entry *entries, size_t count, liana_status status, const char *word)
@@ -439,6 +467,7 @@ int main(void)
         TEST(test_a_model_without_weights_needs_none),
         TEST(test_a_real_file_of_windows_is_read),
         TEST(test_warm_starts_read_them),
+        TEST(test_places_follow_the_depth),
         TEST(test_archives_without_weights_are_named),
 #ifdef LIANA_HAVE_HDF5
         TEST(test_written_weights_are_read_back),

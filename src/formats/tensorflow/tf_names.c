@@ -12,7 +12,7 @@
 const char liana__tf_graph_key[] = "_CHECKPOINTABLE_OBJECT_GRAPH";
 static const char value_end[] = "/.ATTRIBUTES/VARIABLE_VALUE", slot_part[] = "/.OPTIMIZER_SLOT/";
 
-enum { MOST_GRAPH = 1 << 26 };
+enum { MOST_GRAPH = 1 << 24 };
 
 /* A key of the index, and the name of its variable. */
 typedef struct renaming {

@@ -43,8 +43,8 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/training/test_tile_plan.c
 add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: they depend on no instruction set. `make test-levels` runs them once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 hdf5_keras3 hdf5_tree idx json
-    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tfrecord
-    tfrecord_blocks value yaml zip)
+    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tf_checkpoint
+    tfrecord tfrecord_blocks value yaml zip)
   set(LIANA_LABELS_test_${name} "files;")
   set(LIANA_LABELS_replay_${name} "files;")
 endforeach()

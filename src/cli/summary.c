@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/scoped.h"
 #include "cli/session.h"
+#include "formats/foreign_model.h"
 #include "formats/hdf5.h"
 #include "formats/json.h"
 #include "formats/sniff.h"
@@ -138,6 +139,7 @@ static liana_status run(liana__invocation *invocation)
     const char *path = invocation->operands[0], *kind = NULL;
     uint8_t head[512];
     size_t size;
+    LIANA_TRY(liana__refuse_foreign_model(path, &invocation->error));
     if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path, false);
     if (liana__file_exists(path)) {
         LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, &invocation->error));

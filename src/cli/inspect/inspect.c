@@ -8,6 +8,7 @@
 #include "formats/image.h"
 #include "formats/sniff.h"
 #include "formats/tar.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,16 +143,19 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
     liana__inspect kind = choose(path, head, size);
     const char *looks = liana__sniff(head, size);
+    LIANA_TRY(liana__refuse_pickle(looks, path, error));
     if (kind) return kind(path, report, arena, error);
     return liana__fail(
         error, LIANA_INVALID_DATA,
-        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, zip, safetensors, IDX, JPEG and "
-        "PNG files and checkpoint folders",
+        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, zip, safetensors, IDX, "
+        "JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
         path, looks);
 }
 
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
+    const char *index = liana__tf_checkpoint_find(path, arena);
+    if (index) return liana__inspect_tensorflow(index, report, arena, error);
     liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
     return kind(path, report, arena, error);
 }
@@ -202,6 +206,7 @@ const liana__command liana__subcommand_inspect = {
             "Keras HDF5 (.h5, .weights.h5) and .keras: layers and weights.\n"
             "zip: entries.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
+            "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
             "IDX, JPEG, PNG: shapes.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,

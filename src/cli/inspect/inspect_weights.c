@@ -3,6 +3,7 @@
 #include "cli/inspect/inspect.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "formats/zip.h"
 
 #include <stdio.h>
@@ -121,5 +122,38 @@ liana_status liana__inspect_safetensors(const char *path, liana__value *report, 
     uint32_t crc;
     LIANA_TRY(liana__safetensors_checksum(&file, &crc, error));
     describe_safetensors(&file, crc, report, arena);
+    return LIANA_OK;
+}
+
+static void describe_tensorflow(const liana__tf_checkpoint *file, liana__value *report, liana__arena *arena)
+{
+    liana__findings_text(arena, report, "kind", "TensorFlow checkpoint");
+    liana__findings_text(arena, report, "index", file->path);
+    liana__findings_int(arena, report, "data_files", (int64_t)file->num_files);
+    liana__value *rows = liana__value_list(arena);
+    int64_t parameters = 0;
+    for (size_t i = 0; i < file->num_variables; i++) {
+        const liana__tf_variable *variable = &file->variables[i];
+        liana__value *row = liana__value_map(arena);
+        liana__findings_text(arena, row, "variable", variable->name);
+        liana__findings_text(arena, row, "dtype", variable->dtype);
+        liana__findings_shape(arena, row, "shape", variable->shape, variable->rank);
+        liana__findings_text(arena, row, "key", variable->key);
+        liana__value_add(arena, rows, row);
+        const bool is_real = variable->kind == LIANA__NUMBER_FLOAT || variable->kind == LIANA__NUMBER_BFLOAT;
+        const bool is_weight = is_real && !variable->is_state && !variable->is_copy;
+        if (is_weight) parameters += (int64_t)variable->num_elements;
+    }
+    liana__findings_int(arena, report, "parameters", parameters);
+    liana__value_set(arena, report, "variables", rows);
+}
+
+liana_status liana__inspect_tensorflow(const char *index, liana__value *report, liana__arena *arena,
+                                       liana__error *error)
+{
+    liana__tf_checkpoint file;
+    LIANA_TRY(liana__tf_checkpoint_open(index, &file, error));
+    describe_tensorflow(&file, report, arena);
+    liana__tf_checkpoint_free(&file);
     return LIANA_OK;
 }

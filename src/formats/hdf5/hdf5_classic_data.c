@@ -1,5 +1,6 @@
 /* Reads the elements of datasets of classic HDF5 files. */
 #include "formats/hdf5/hdf5_classic.h"
+#include "formats/widen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,25 +45,9 @@ typedef struct dataset {
 
 /* --- Elements ---------------------------------------------------------------------------------------------------- */
 
-static float half_to_float(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, mantissa = half & 1023, bits;
-    float value;
-    if (exponent == 31) {
-        bits = sign | 0x7f800000 | mantissa << 13;
-    } else if (exponent == 0) {
-        value = (float)mantissa * 0x1p-24f;
-        return sign ? -value : value;
-    } else {
-        bits = sign | (exponent + 112) << 23 | mantissa << 13;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static float convert_float(uint64_t bits, const liana__classic_type *type)
 {
-    if (type->size == 2 && !type->is_bfloat16) return half_to_float((uint16_t)bits);
+    if (type->size == 2 && !type->is_bfloat16) return liana__half_to_float((uint16_t)bits);
     if (type->size == 8) {
         double value;
         memcpy(&value, &bits, sizeof value);

@@ -1,6 +1,7 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
+#include "formats/foreign_model.h"
 #include "formats/json.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
@@ -104,6 +105,7 @@ static liana_status read_file(liana__run *run, liana__error *error)
     const char *path;
     liana__value *architecture;
     LIANA_TRY(liana__remote_file(run->remote, run->config->model.file, &run->arena, &path, error));
+    LIANA_TRY(liana__refuse_foreign_model(path, error));
     LIANA_TRY(liana__json_read(path, &run->arena, &architecture, error));
     LIANA_TRY(liana_model_create(run->context, run->config->model.name, &run->model));
     LIANA_TRY(take_error(run, liana__model_from_keras(run->model, architecture), error));
@@ -329,6 +331,7 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
                         "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
                         report.missing.count);
+        if (report.note) liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, path), report.note);
     }
     return LIANA_OK;
 }
@@ -353,5 +356,9 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
         "warm_start.csv)",
         liana__path_shown(&run->arena, liana__remote_name(result.file)), result.num_matched, result.num_skipped,
         result.num_unused);
+    if (result.note) {
+        liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, liana__remote_name(result.file)),
+                        result.note);
+    }
     return LIANA_OK;
 }

@@ -39,8 +39,8 @@ typedef struct liana__torch_network {
     bool is_normalised;     /* its images are normalised before it, where Keras's network does that itself */
 } liana__torch_network;
 
-/* The network whose tensors the file has, or NULL. *prefix is before all their names: "", or of a program that wraps the
- * network ("module."). In the arena. */
+/* The network whose tensors the file has, or NULL. *prefix is before all their names: "", or of a program that wraps
+ * the network ("module."). In the arena. */
 const liana__torch_network *liana__torch_find_network(const liana__safetensors *file, liana__arena *arena,
                                                       const char **prefix);
 

@@ -126,19 +126,10 @@ static const char *trimmed(liana__arena *arena, const char *name)
     return cell.size == strlen(name) ? name : liana__arena_format(arena, "%.*s", (int)cell.size, cell.text);
 }
 
+/* The components `label` and `id` of a row are those that data.features names; another column of that name is none. */
 static bool is_taken(const liana__csv_request *request, const char *name)
 {
     return (request->has_label && strcmp(name, "label") == 0) || (request->has_id && strcmp(name, "id") == 0);
-}
-
-/* A second component of that name could not be reached. */
-static liana_status fail_taken(const liana__csv_request *request, const char *name, liana__error *error)
-{
-    if (!name) return liana__fail_memory(error, "a table");
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' has a column '%s', but the %s of its rows is another column; expected data.columns that "
-                       "leaves it out or gives it another name, or data.features.%s: %s",
-                       first_table(request)->path, name, name, name, name);
 }
 
 /* Each column is a component. */
@@ -150,7 +141,7 @@ static liana_status take_all(const liana__csv_request *request, liana__csv_colum
     if (!found->columns.items) return liana__fail_memory(error, "a table");
     for (size_t i = 0; i < rest.count; i++) {
         const char *name = trimmed(found->arena, rest.items[i]);
-        if (!name || is_taken(request, name)) return fail_taken(request, name, error);
+        if (name && is_taken(request, name)) continue;
         found->columns.items[found->columns.count++] =
             (liana__column){.name = name, .from = {1, &rest.items[i]}, .dtype = LIANA__DTYPE_DETECTED};
     }

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/waiting.h"
 #include "cli/remote_files.h"
-#include "formats/foreign_model.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 bool liana__session_stops(void *user)

@@ -2,10 +2,10 @@
 #include "base/file.h"
 #include "base/scoped.h"
 #include "cli/session.h"
-#include "formats/foreign_model.h"
 #include "formats/hdf5.h"
 #include "formats/json.h"
 #include "formats/sniff.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "layers/model.h"
 
 #include <string.h>

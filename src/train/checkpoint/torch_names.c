@@ -211,12 +211,30 @@ static const liana__torch_network networks[] = {
          "to variances, not 1e-3"},
 };
 
-const liana__torch_network *liana__torch_find_network(const liana__safetensors *file)
+/* The tensor of that name, or with a prefix as programs that wrap a network give it ("module.", "backbone."). */
+static const char *find_prefix(const liana__safetensors *file, const char *mark, liana__arena *arena)
+{
+    const size_t length = strlen(mark);
+    for (size_t i = 0; i < file->contents.num_tensors; i++) {
+        const char *name = file->contents.tensors[i].name;
+        const size_t whole = strlen(name);
+        if (whole < length || strcmp(name + whole - length, mark) != 0) continue;
+        if (whole == length || name[whole - length - 1] == '.') {
+            return liana__arena_format(arena, "%.*s", (int)(whole - length), name);
+        }
+    }
+    return NULL;
+}
+
+const liana__torch_network *liana__torch_find_network(const liana__safetensors *file, liana__arena *arena,
+                                                      const char **prefix)
 {
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         const liana__torch_network *one = &networks[i];
-        if (!liana__safetensors_find(file, one->mark)) continue;
-        if (!one->mark2 || liana__safetensors_find(file, one->mark2)) return one;
+        *prefix = find_prefix(file, one->mark, arena);
+        if (!*prefix) continue;
+        const char *other = one->mark2 ? liana__arena_format(arena, "%s%s", *prefix, one->mark2) : NULL;
+        if (!one->mark2 || (other && liana__safetensors_find(file, other))) return one;
     }
     return NULL;
 }

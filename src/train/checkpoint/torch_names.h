@@ -39,8 +39,10 @@ typedef struct liana__torch_network {
     bool is_normalised;     /* its images are normalised before it, where Keras's network does that itself */
 } liana__torch_network;
 
-/* The network whose tensors the file has, or NULL. */
-const liana__torch_network *liana__torch_find_network(const liana__safetensors *file);
+/* The network whose tensors the file has, or NULL. *prefix is before all their names: "", or of a program that wraps
+ * the network ("module."). In the arena. */
+const liana__torch_network *liana__torch_find_network(const liana__safetensors *file, liana__arena *arena,
+                                                      const char **prefix);
 
 /* What timm's configuration beside a file says of it: config.json, as its hub has it. */
 typedef struct liana__torch_config {

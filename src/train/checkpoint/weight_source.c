@@ -310,7 +310,7 @@ static liana_status list_modules(liana__weight_source *source, liana__error *err
     const size_t most = LIANA__TORCH_MOST_WEIGHTS * contents->num_tensors;
     liana__torch_config config;
     source->has_modules = true;
-    source->network = liana__torch_find_network(&source->safetensors);
+    source->network = liana__torch_find_network(&source->safetensors, &source->arena, &source->prefix);
     if (source->network) LIANA_TRY(liana__torch_read_config(source->network, source->path, &config, error));
     source->is_known = source->network && config.is_known;
     LIANA_TRY(make_room(source, contents->num_tensors + 1, error));
@@ -506,10 +506,11 @@ static const liana__source_layer *find_in_scopes(const liana__weight_source *sou
 
 static const liana__source_layer *find_in_network(const liana__weight_source *source, const char *name)
 {
-    char module[128];
+    char module[128], whole[256];
     const liana__torch_network *network = source->network;
     if (!network || !network->find_module || !network->find_module(name, module, sizeof module)) return NULL;
-    return find_layer(source, NULL, module);
+    liana__format(whole, sizeof whole, "%s%s", source->prefix, module);
+    return find_layer(source, NULL, whole);
 }
 
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)

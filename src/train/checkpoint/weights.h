@@ -41,6 +41,7 @@ typedef struct liana__weight_source {
     bool has_scopes;  /* TensorFlow's names may begin with scopes, or with the model ("sequential/dense/kernel") */
     bool has_modules; /* PyTorch's names and layouts */
     const liana__torch_network *network; /* of torchvision or timm, or NULL */
+    const char *prefix;                  /* before the names of its tensors */
     bool is_known;                       /* the network is that and no other */
     /* One of them. */
     liana__hdf5 *hdf5;

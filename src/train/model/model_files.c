@@ -1,7 +1,7 @@
 /* A model in a folder, and weights from files. */
 #include "base/scoped.h"
-#include "formats/foreign_model.h"
 #include "formats/json.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"

@@ -1,8 +1,8 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "formats/foreign_model.h"
 #include "formats/json.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/weights.h"

@@ -49,7 +49,7 @@ def draw(network):
     return network.eval()
 
 
-def write(folder, name, network, size, dtype=None, old_names=False, mean=MEAN, deviation=DEVIATION):
+def write(folder, name, network, size, dtype=None, old_names=False, mean=MEAN, deviation=DEVIATION, prefix=""):
     torch.manual_seed(1)
     network = draw(network)
     if dtype:
@@ -57,6 +57,8 @@ def write(folder, name, network, size, dtype=None, old_names=False, mean=MEAN, d
     state = network.state_dict()
     if dtype:
         state = {k: v.to(dtype) if v.is_floating_point() else v for k, v in state.items()}
+    if prefix:
+        state = {prefix + k: v for k, v in state.items()}
     if old_names:
         for kind in "norm1", "norm2", "conv1", "conv2":
             pieces = (f".{kind}.", f".{kind[:4]}.{kind[4]}.")
@@ -74,7 +76,7 @@ folder = sys.argv[1]
 vision = torchvision.models
 write(folder, "densenet121", vision.densenet121(num_classes=CLASSES), 64)
 write(folder, "densenet121_old", vision.densenet121(num_classes=CLASSES), 64, old_names=True)
-write(folder, "densenet169_timm", timm.create_model("densenet169", num_classes=CLASSES), 64)
+write(folder, "densenet169_timm", timm.create_model("densenet169", num_classes=CLASSES), 64, prefix="module.")
 write(folder, "densenet201_f16", vision.densenet201(num_classes=CLASSES), 33, torch.float16)
 write(folder, "tf_efficientnet_b0", timm.create_model("tf_efficientnet_b0", num_classes=CLASSES), 64)
 write(folder, "tf_efficientnet_b1_bf16", timm.create_model("tf_efficientnet_b1", num_classes=CLASSES), 75, torch.bfloat16)

@@ -1,5 +1,5 @@
 /* Refuses models of other programs that have no layers. */
-#include "formats/foreign_model.h"
+#include "formats/tensorflow/foreign_model.h"
 
 #include "base/scoped.h"
 #include "formats/sniff.h"

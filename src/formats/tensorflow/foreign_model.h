@@ -1,6 +1,6 @@
 /* foreign_model.h - models of other programs that are named where an architecture is expected. */
-#ifndef LIANA_FORMATS_FOREIGN_MODEL_H
-#define LIANA_FORMATS_FOREIGN_MODEL_H
+#ifndef LIANA_FORMATS_TENSORFLOW_FOREIGN_MODEL_H
+#define LIANA_FORMATS_TENSORFLOW_FOREIGN_MODEL_H
 
 #include "base/error.h"
 

@@ -42,9 +42,9 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/training/test_tile_plan.c
   APPEND PROPERTY COMPILE_DEFINITIONS LIANA_AHEAD_PLUGIN="$<TARGET_FILE:liana_ahead_plugin>")
 add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: they depend on no instruction set. `make test-levels` runs them once.
-foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 idx json
-    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tfrecord
-    tfrecord_blocks value yaml)
+foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 hdf5_keras3 hdf5_tree idx json
+    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tf_checkpoint
+    tfrecord tfrecord_blocks value yaml zip)
   set(LIANA_LABELS_test_${name} "files;")
   set(LIANA_LABELS_replay_${name} "files;")
 endforeach()
@@ -74,7 +74,7 @@ foreach(source ${LIANA_TEST_SOURCES})
 endforeach()
 if(LIANA_HDF5)
   # They write files of their own with it.
-  foreach(name test_hdf5 test_model_zoo)
+  foreach(name test_hdf5 test_hdf5_keras3 test_hdf5_tree test_model_zoo)
     target_link_libraries(${name} PRIVATE PkgConfig::HDF5)
   endforeach()
 endif()

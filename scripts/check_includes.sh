@@ -93,7 +93,8 @@ function reach(room, neighbours,    names, count, i, below) {
 function library_place(header) {
     if (header ~ /dnnl/) return "src/kernels/onednn."
     # Loaded when they are needed: their functions are called through these.
-    if (header ~ /^(hdf5|H5)/) return "src/formats/hdf5_calls."
+    if (header ~ /^(hdf5|H5)/) return "src/formats/hdf5/hdf5_calls."
+    if (header ~ /^zip\.h/) return "src/formats/zip_calls."
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
     if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."

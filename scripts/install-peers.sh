@@ -2,9 +2,11 @@
 # Installs the peers that liana is compared with, in fixed versions (tests/peers/): make check-peers and make bench use
 # them.
 #
-#   scripts/install-peers.sh [PEER...]    of: torch jax tensorflow plugin tfjs; default: all. What is there costs nothing.
+#   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow plugin tfjs; default: all. What is there is
+#                                         not fetched again.
 #
 #   torch        PyTorch 2, its CPU build: a virtual environment
+#   networks     torchvision and timm, for the Python of torch: folders
 #   jax          JAX with jaxlib, which brings StableHLO's interpreter: another one
 #   tensorflow   TensorFlow for CPUs with Keras: another one
 #   plugin       Google's PJRT plugin for CPUs
@@ -22,7 +24,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 lists=$source/tests/peers
 folder=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 python=${PYTHON:-python3}
-known="torch jax tensorflow plugin tfjs"
+known="torch networks jax tensorflow plugin tfjs"
 
 for peer in "$@"; do
     case " $known " in
@@ -67,7 +69,7 @@ install() { # PEER HOME
     case $1 in
     tensorflow) in_environment "$2" keras ;;
     torch | jax) in_environment "$2" "$1" ;;
-    plugin) "$python" -m venv "$work/venv" && fetch "$work/venv/bin/python" --target "$2" -r "$work/list" ;;
+    plugin | networks) "$python" -m venv "$work/venv" && fetch "$work/venv/bin/python" --target "$2" -r "$work/list" ;;
     tfjs)
         mkdir -p "$2" && cp "$lists/package.json" "$lists/package-lock.json" "$2" &&
             (cd "$2" && npm ci --silent --no-audit --no-fund --ignore-scripts --fetch-retries 2) &&

@@ -360,9 +360,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, c
 LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset,
                                                         const char *component);
 
-/* Loads weights by layer name, from a Keras HDF5 or a safetensors file. A layer that is missing in the file is an
- * error; with `partial` it keeps its weights (a new head). A layer of another shape is always an error. Both are
- * INVALID_DATA. */
+/* Loads weights by layer name, from a Keras HDF5 or a safetensors file or a TensorFlow checkpoint. A layer that is
+ * missing in the file is an error; with `partial` it keeps its weights (a new head). A layer of another shape is always
+ * an error. Both are INVALID_DATA. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
 enum { LIANA_MAX_WARM_NAMES = 32 };
@@ -378,7 +378,7 @@ typedef struct liana_warm_name {
 /* The source of a model's first weights. Zeros are the defaults. */
 typedef struct liana_warm_start_options {
     /* A run folder or a folder of checkpoints (its best checkpoint, if it keeps one, else its newest), a checkpoint, a
-     * folder of liana_model_save, or a Keras HDF5 or safetensors file; or a URL. */
+     * folder of liana_model_save, a Keras HDF5 or safetensors file, or a TensorFlow checkpoint; or a URL. */
     const char *from;
     liana_warm_name map[LIANA_MAX_WARM_NAMES]; /* the last pattern that matches counts; ended by one without pattern */
     const char *skip[LIANA_MAX_WARM_NAMES];    /* patterns of weights that keep their values; ended by NULL */

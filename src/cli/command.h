@@ -43,7 +43,7 @@ static inline const char *liana__option_dashes(const char *name)
     "log-every", "N", "print a line after every N updates, counted from the beginning of the training"
 #define LIANA__OPTION_MODEL \
     "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it"
-#define LIANA__OPTION_WEIGHTS "weights", "FILE", "with --model: the weights, a Keras HDF5 or safetensors file"
+#define LIANA__OPTION_WEIGHTS "weights", "FILE", "with --model: the weights: Keras HDF5, .keras or safetensors"
 #define LIANA__OPTION_PLUGINS \
     "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
 #define LIANA__OPTION_THRESHOLD \

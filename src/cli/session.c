@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/waiting.h"
 #include "cli/remote_files.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 bool liana__session_stops(void *user)
@@ -89,6 +90,7 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
     liana__arena *arena = &invocation->arena;
     *weights = liana__invocation_text(invocation, "weights");
     *architecture = model;
+    LIANA_TRY(liana__refuse_foreign_model(model, &invocation->error));
     if (liana__folder_exists(model)) {
         *architecture = liana__path_join(arena, model, "model.json");
         if (!*weights) *weights = liana__path_join(arena, model, "weights.safetensors");

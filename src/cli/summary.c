@@ -5,6 +5,7 @@
 #include "formats/hdf5.h"
 #include "formats/json.h"
 #include "formats/sniff.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "layers/model.h"
 
 #include <string.h>
@@ -126,12 +127,11 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
  * architecture. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {
-    bool keras = liana__ends_with(path, ".keras");
     return liana__fail(
         &invocation->error, LIANA_INVALID_CONFIG,
         "summary: '%s' is %s, expected a configuration (.yaml), a run folder, an architecture (.json) or "
-        "a whole-model HDF5 file%s",
-        path, keras ? "a Keras 3 model, a zip archive" : kind, keras ? "; unzip it and name its config.json" : "");
+        "a whole model of Keras (.keras, .h5)",
+        path, kind);
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -139,12 +139,15 @@ static liana_status run(liana__invocation *invocation)
     const char *path = invocation->operands[0], *kind = NULL;
     uint8_t head[512];
     size_t size;
+    LIANA_TRY(liana__refuse_foreign_model(path, &invocation->error));
     if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path, false);
     if (liana__file_exists(path)) {
         LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, &invocation->error));
         kind = liana__sniff(head, size);
     }
-    if (kind && strcmp(kind, "an HDF5 file") == 0) return summarise_architecture(invocation, path, true);
+    if (kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0)) {
+        return summarise_architecture(invocation, path, true);
+    }
     if (kind && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
         return refuse(invocation, path, kind);
     }
@@ -156,7 +159,7 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_summary = {
     .name = "summary",
-    .operands = "CONFIG.yaml | RUN | model.json | model.h5 [key=value ...]",
+    .operands = "CONFIG.yaml | RUN | model.json | model.h5 | model.keras [key=value ...]",
     .summary = "Print a model as a table of layers",
     .help = "Prints layers, output shapes and numbers of parameters, as Keras does. The data are opened only if\n"
             "the configuration does not say the shape of the images or the number of classes.\n",

@@ -1,6 +1,7 @@
 /* Reads and writes safetensors files. */
 #include "formats/safetensors.h"
 
+#include "base/scoped.h"
 #include "formats/json.h"
 
 #include <inttypes.h>
@@ -362,6 +363,33 @@ liana_status liana__safetensors_take(const liana__safetensors *file, const liana
     free(*data);
     *data = NULL;
     return status;
+}
+
+liana__number_kind liana__safetensors_float_kind(liana__safetensors_dtype dtype)
+{
+    static const liana__number_kind kinds[LIANA__SAFETENSORS_NUM_DTYPES] = {
+        [LIANA__SAFETENSORS_F64] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_F32] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_F16] = LIANA__NUMBER_FLOAT,
+        [LIANA__SAFETENSORS_BF16] = LIANA__NUMBER_BFLOAT,
+    };
+    return kinds[dtype];
+}
+
+liana_status liana__safetensors_read_floats(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
+                                            float *values, liana__error *error)
+{
+    const liana__number_kind kind = liana__safetensors_float_kind(tensor->dtype);
+    const size_t size = dtypes[tensor->dtype].size;
+    if (tensor->dtype == LIANA__SAFETENSORS_F32) return liana__safetensors_read(file, tensor, values, error);
+    if (kind == LIANA__NUMBER_NONE) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32, F16, BF16 or F64",
+                           file->path, tensor->name, dtypes[tensor->dtype].name);
+    }
+    LIANA__SCOPED_MEMORY void *bytes = NULL;
+    LIANA_TRY(liana__safetensors_take(file, tensor, &bytes, error));
+    liana__widen(kind, size, bytes, tensor->size / size, values);
+    return LIANA_OK;
 }
 
 liana_status liana__safetensors_checksum(const liana__safetensors *file, uint32_t *checksum, liana__error *error)

@@ -8,6 +8,7 @@
 #define LIANA_FORMATS_SAFETENSORS_H
 
 #include "base/file.h"
+#include "formats/widen.h"
 
 /* The dtypes of the format that liana reads, with their sizes in bytes. */
 #define LIANA__SAFETENSORS_DTYPES(X) \
@@ -91,6 +92,12 @@ liana_status liana__safetensors_read(const liana__safetensors *file, const liana
 /* The same into new memory, aligned for a device; free it with free. Errors: also OUT_OF_MEMORY. */
 liana_status liana__safetensors_take(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
                                      void **data, liana__error *error) LIANA_MUST_USE;
+/* The kind of F64, F32, F16 and BF16; else LIANA__NUMBER_NONE. */
+liana__number_kind liana__safetensors_float_kind(liana__safetensors_dtype dtype);
+/* Reads a tensor of one of these dtypes as float32, rounded to the nearest. Errors: also UNIMPLEMENTED (another
+ * dtype). */
+liana_status liana__safetensors_read_floats(const liana__safetensors *file, const liana__safetensors_tensor *tensor,
+                                            float *values, liana__error *error) LIANA_MUST_USE;
 /* CRC-32 of the whole file with its header, equal to Python's zlib.crc32. Errors: those of reading. */
 liana_status liana__safetensors_checksum(const liana__safetensors *file, uint32_t *checksum, liana__error *error)
     LIANA_MUST_USE;

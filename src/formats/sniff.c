@@ -35,6 +35,7 @@ static const signature signatures[] = {
     SIGNATURE(0, "\0\0\1\0", "an icon"),
     SIGNATURE(0, "\x89HDF\r\n\x1a\n", "an HDF5 file"),
     SIGNATURE(0, "\x1f\x8b", "a gzip file"),
+    SIGNATURE(0, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9", LIANA__SNIFF_TORCH),
     SIGNATURE(0, "PK\x03\x04", "a zip archive"),
     SIGNATURE(0,
               "\xfd"
@@ -53,6 +54,25 @@ static const signature signatures[] = {
 static bool looks_like_safetensors(const uint8_t *bytes, size_t size)
 {
     return size > 9 && bytes[5] == 0 && bytes[6] == 0 && bytes[7] == 0 && bytes[8] == '{' && bytes[9] == '"';
+}
+
+/* PyTorch's files are zip archives whose first member is the pickle of the others. */
+static bool looks_like_torch_zip(const uint8_t *bytes, size_t size)
+{
+    enum { NAME_SIZE = 26, NAME = 30 };
+    static const char magic[4] = {'P', 'K', 3, 4}, pickle[] = "/data.pkl";
+    const size_t length = sizeof pickle - 1;
+    if (size < NAME || memcmp(bytes, magic, sizeof magic) != 0) return false;
+    const size_t name = bytes[NAME_SIZE] | (size_t)bytes[NAME_SIZE + 1] << 8;
+    return name >= length && name <= size - NAME && memcmp(bytes + NAME + name - length, pickle, length) == 0;
+}
+
+/* Python's pickles of protocols 2 to 5 begin with the number of the protocol, and end with '.'; what follows the number
+ * is a frame, or begins a list, a map, a tuple or a class. */
+static bool looks_like_pickle(const uint8_t *bytes, size_t size)
+{
+    return size > 2 && bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] &&
+           strchr("\x95]}(c\x8c", bytes[2]);
 }
 
 static bool looks_like_zlib(const uint8_t *bytes, size_t size)
@@ -88,13 +108,29 @@ static const char *sniff_text(const uint8_t *bytes, size_t size)
 const char *liana__sniff(const uint8_t *bytes, size_t size)
 {
     if (size == 0) return NULL;
+    if (looks_like_torch_zip(bytes, size)) return LIANA__SNIFF_TORCH;
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
         const signature *candidate = &signatures[i];
         if (size < candidate->offset + candidate->length) continue;
         if (memcmp(bytes + candidate->offset, candidate->bytes, candidate->length) == 0) return candidate->what;
     }
+    if (looks_like_pickle(bytes, size)) return LIANA__SNIFF_PICKLE;
     if (looks_like_safetensors(bytes, size)) return "a safetensors file";
     const char *text = sniff_text(bytes, size);
     if (text) return text;
     return looks_like_zlib(bytes, size) ? "a zlib stream" : NULL;
+}
+
+liana_status liana__refuse_pickle(const char *looks, const char *path, liana__error *error)
+{
+    if (!looks || (strcmp(looks, LIANA__SNIFF_TORCH) != 0 && strcmp(looks, LIANA__SNIFF_PICKLE) != 0)) return LIANA_OK;
+    const char *dot = strrchr(path, '.');
+    const int stem = (int)(dot && !strchr(dot, '/') ? (size_t)(dot - path) : strlen(path));
+    return liana__fail(
+        error, LIANA_UNIMPLEMENTED,
+        "'%s' is %s, which can run any program when it is read, so it is not read; save it as "
+        "safetensors, in Python: import torch, safetensors.torch; state = torch.load('%s', "
+        "map_location='cpu', weights_only=True); safetensors.torch.save_file({k: v.contiguous().clone() for k, "
+        "v in state.items()}, '%.*s.safetensors')",
+        path, looks, path, stem, path);
 }

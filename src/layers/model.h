@@ -203,6 +203,8 @@ liana_status liana__model_check_name(const liana_model *model, const char *name,
  * OUT_OF_MEMORY. */
 liana_status liana__model_name_layer(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                      liana__error *error) LIANA_MUST_USE;
+/* MaxPooling2D -> max_pooling2d: Keras puts '_' before a capital that begins a word. */
+void liana__snake_case(const char *class_name, char *snake, size_t size);
 /* stem, stem_1, ...: the first name that is free. Inputs are counted from 1. NULL: out of memory. */
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input);
 
@@ -334,6 +336,8 @@ size_t liana__scope_outputs(const liana_model *model, size_t scope,
                             liana__scope_result outputs[LIANA_MAX_MODEL_OUTPUTS]);
 size_t liana__scope_own_inputs(const liana_model *model, size_t scope,
                                liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS]);
+/* The node of a result, in the scope's first use. */
+const liana__layer_node *liana__scope_result_node(const liana_model *model, const liana__scope_result *result);
 /* Whether it was said of the item itself that it computes as in inference. */
 bool liana__scope_item_infers(const liana_model *model, liana__scope_item item);
 /* Whether a Keras Sequential could say the same. */
@@ -443,11 +447,32 @@ liana__model_results liana__model_call_layer(const liana_model *model, size_t la
 
 /* ---- Keras JSON ---- */
 
-/* The architecture in the form of Keras 2's model.to_json(). NULL: out of memory. */
-liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena);
+/* The form of model.to_json(): that of Keras 3 is liana's own as well, that of Keras 2 is for TensorFlow.js. */
+typedef enum liana__keras_form {
+    LIANA__KERAS3,
+    LIANA__KERAS2,
+} liana__keras_form;
+
+/* The architecture. Parts that a form cannot say are written so that liana reads them back; see
+ * liana__model_check_keras. NULL: out of memory. */
+liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form form, liana__arena *arena);
+
+/* Lists the parts that Keras would not read in that form, or would compute otherwise: layers and other parts of a
+ * program's own, the other version's hard_sigmoid, training: false, names. Called before a file for Keras is written.
+ * Errors: UNIMPLEMENTED, with all layers. */
+liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer
+ * of that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the
+ * order of depth, which need not be the order in which the layers were added. A nested model is a layer of its own
+ * class. The path of nested model k is paths[num_layers + k]. */
+liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
- * last). The error is the model's; it names file, line and layer. */
+ * last). A "keras_version" beside the architecture decides the meaning of names, else its form does: a reader of files
+ * that keep the version elsewhere sets the key first. The error is the model's; it names file, line and layer. */
 liana_status liana__model_from_keras(liana_model *model, const liana__value *architecture) LIANA_MUST_USE;
 
 #endif

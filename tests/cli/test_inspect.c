@@ -409,7 +409,8 @@ static void test_real_files(void **state)
                   "features (2)");
     assert_prints(run("inspect", liana__test_data("jpeg_odd/hopper.jpg")), 0, "kind: JPEG", "height: 128");
     assert_prints(run("inspect", liana__test_data("jpeg_odd/truncated_jpeg.jpg")), 1, "truncated_jpeg.jpg");
-    assert_prints(run("inspect", liana__test_data("keras_files/fashion_mnist_mit.keras")), 1, "zip");
+    assert_prints(run("inspect", liana__test_data("keras_files/fashion_mnist_mit.keras")), 0, "kind: Keras archive",
+                  "keras_version: 2.14.0", "parameters: 101770", "layers/sequential/layers/dense_1", "[784, 128]");
 }
 
 int main(void)

@@ -59,10 +59,10 @@ static void test_real_files_read_as_h5py_reads_them(void **state)
             const liana__hdf5_layer *layer = &contents->layers[l];
             for (size_t w = 0; w < layer->num_weights; w++) {
                 const liana__hdf5_weight *weight = &layer->weights[w];
-                float *values = malloc(weight->num_elements * sizeof *values);
+                float *values = malloc(weight->data.num_elements * sizeof *values);
                 assert_ok(liana__hdf5_read(file, weight, values, &error), &error);
-                crc = crc32_z(crc, (const Bytef *)values, weight->num_elements * sizeof *values);
-                num_elements += weight->num_elements;
+                crc = crc32_z(crc, (const Bytef *)values, weight->data.num_elements * sizeof *values);
+                num_elements += weight->data.num_elements;
                 free(values);
             }
         }
@@ -81,10 +81,10 @@ static void test_names_and_shapes_of_real_files(void **state)
     assert_int_equal(layer->num_weights, 2);
     assert_string_equal(layer->weights[0].name, "conv_preds/kernel:0");
     assert_string_equal(layer->weights[0].layer, "conv_preds");
-    assert_string_equal(layer->weights[0].dtype, "float32");
-    assert_int_equal(layer->weights[0].rank, 4);
-    assert_int_equal(layer->weights[0].shape[2], 256);
-    assert_int_equal(layer->weights[0].shape[3], 1000);
+    assert_string_equal(layer->weights[0].data.dtype, "float32");
+    assert_int_equal(layer->weights[0].data.rank, 4);
+    assert_int_equal(layer->weights[0].data.shape[2], 256);
+    assert_int_equal(layer->weights[0].data.shape[3], 1000);
     assert_string_equal(layer->weights[1].name, "conv_preds/bias:0");
     assert_null(liana__test_find_layer(file, "conv"));
     liana__hdf5_close(file);
@@ -92,8 +92,8 @@ static void test_names_and_shapes_of_real_files(void **state)
     file = open_file(liana__test_data(keras1));
     layer = liana__test_find_layer(file, "dense_2");
     assert_string_equal(layer->weights[0].name, "dense_2_W");
-    assert_int_equal(layer->weights[0].shape[0], 6);
-    assert_int_equal(layer->weights[1].shape[0], 10);
+    assert_int_equal(layer->weights[0].data.shape[0], 6);
+    assert_int_equal(layer->weights[1].data.shape[0], 10);
     assert_int_equal(liana__test_find_layer(file, "activation_1")->num_weights, 0);
     liana__hdf5_close(file);
 }
@@ -125,7 +125,7 @@ static void check_written(const char *path, const char *model_config)
     const liana__hdf5_layer *norm = liana__test_find_layer(file, "block/norm");
     assert_ok(liana__hdf5_read(file, &norm->weights[0], values, &error), &error);
     assert_compare(values[0], ==, 5);
-    assert_int_equal(norm->weights[1].num_elements, 0);
+    assert_int_equal(norm->weights[1].data.num_elements, 0);
     assert_ok(liana__hdf5_read(file, &norm->weights[1], values, &error), &error);
     liana__hdf5_close(file);
 }
@@ -200,7 +200,7 @@ static void test_writer_refuses_bad_contents(void **state)
     assert_fails(liana__hdf5_write(path, unnamed, 1, NULL, &error), LIANA_INVALID_ARGUMENT, &error, "empty");
     const liana__hdf5_new_weight negative = {"w:0", 1, {-1}, bias};
     const liana__hdf5_new_layer layer = {"dense", &negative, 1};
-    assert_fails(liana__hdf5_write(path, &layer, 1, NULL, &error), LIANA_INVALID_ARGUMENT, &error, "'dense'", "'w:0'");
+    assert_fails(liana__hdf5_write(path, &layer, 1, NULL, &error), LIANA_INVALID_ARGUMENT, &error, "'dense/w:0'");
     assert_false(liana__file_exists(path));
     assert_fails(liana__hdf5_write(liana__test_path("no/such.h5"), layers, 3, NULL, &error), LIANA_NOT_FOUND, &error,
                  "no/such.h5");
@@ -249,7 +249,7 @@ static void check_variant(const char *path, const char *dtype)
     liana__error error = {0};
     liana__hdf5 *file = open_file(path);
     const liana__hdf5_layer *layer = liana__test_find_layer(file, "dense");
-    assert_string_equal(layer->weights[0].dtype, dtype);
+    assert_string_equal(layer->weights[0].data.dtype, dtype);
     float values[8];
     assert_ok(liana__hdf5_read(file, &layer->weights[0], values, &error), &error);
     for (int i = 0; i < 8; i++) assert_compare(values[i], ==, (float)(i * 3 - 5), i);
@@ -323,7 +323,7 @@ static void check_outside(bool newest)
     assert_compare(H5Pset_external(properties, secret, 0, 64), >=, 0);
     make_variant(path, newest, "/", H5T_NATIVE_DOUBLE, properties, NULL);
     H5Pclose(properties);
-    assert_fails(liana__hdf5_open(path, &file, &error), LIANA_INVALID_DATA, &error, "outside.h5", "'dense'", "'w'",
+    assert_fails(liana__hdf5_open(path, &file, &error), LIANA_INVALID_DATA, &error, "outside.h5", "dense", "w'",
                  "outside of the file");
     const char *other = liana__test_path("other.h5");
     make_variant(other, newest, "/", H5T_NATIVE_FLOAT, H5P_DEFAULT, NULL);
@@ -357,19 +357,14 @@ static void test_bad_files_are_named(void **state)
     assert_fails(liana__hdf5_open(liana__test_path("none.h5"), &file, &error), LIANA_NOT_FOUND, &error, "none.h5");
     assert_fails(liana__hdf5_open(liana__test_write("a.h5", "", 0), &file, &error), LIANA_INVALID_DATA, &error, "a.h5",
                  "not an HDF5 file");
-    assert_fails(liana__hdf5_open(liana__test_write("a.h5", "PK\3\4....", 8), &file, &error), LIANA_INVALID_DATA,
-                 &error, "zip", ".keras");
+    assert_fails(liana__hdf5_open(liana__test_write("a.h5", "PK\3\4....", 8), &file, &error), LIANA_DATA_LOSS, &error,
+                 "a.h5", "zip archive is cut");
     const char *path = liana__test_path("b.h5");
     hid_t raw = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(raw);
     assert_fails(liana__hdf5_open(path, &file, &error), LIANA_INVALID_DATA, &error, "b.h5", "layer_names");
     raw = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    hid_t root = H5Gcreate2(raw, "layers", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Gclose(root);
-    H5Fclose(raw);
-    assert_fails(liana__hdf5_open(path, &file, &error), LIANA_UNIMPLEMENTED, &error, "Keras 3");
-    raw = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    root = H5Gopen2(raw, "/", H5P_DEFAULT);
+    hid_t root = H5Gopen2(raw, "/", H5P_DEFAULT);
     put_names(root, "layer_names", (const char *const[]){"dense_7"}, 1);
     H5Gclose(root);
     H5Fclose(raw);

@@ -347,7 +347,7 @@ static void test_unread_nested_models(void **state)
 static const char *to_json(const liana_model *from)
 {
     liana__text text = {0};
-    liana__value *value = liana__model_to_keras(from, &arena);
+    liana__value *value = liana__model_to_keras(from, LIANA__KERAS3, &arena);
     assert_non_null(value);
     liana__value_write_json(value, 1, &text);
     const char *copy = liana__arena_string(&arena, text.data);

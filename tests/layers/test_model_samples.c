@@ -152,7 +152,7 @@ static void test_models_of_keras_give_keras_results(void **state)
         liana_model *model = read_json(json.data);
         assert_string_equal(liana__model_name(model), sample->name);
         assert_outputs(model, sample);
-        liana__value *value = liana__model_to_keras(model, &arena);
+        liana__value *value = liana__model_to_keras(model, LIANA__KERAS3, &arena);
         assert_non_null(value);
         liana__value_write_json(value, 1, &again);
         liana_model *copy = read_json(again.data);

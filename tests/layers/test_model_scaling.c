@@ -260,7 +260,7 @@ static void test_rescaling_by_channel(void **state)
     read_json(by_channel);
     check_by_channel();
     /* And as liana writes it. */
-    const liana__value *written = liana__model_to_keras(model, &arena);
+    const liana__value *written = liana__model_to_keras(model, LIANA__KERAS3, &arena);
     liana__text text = {0};
     liana__value_write_json(written, 0, &text);
     assert_says(text.data, "\"scale\": [0.5, 2.0, -1.0]");
@@ -313,19 +313,24 @@ static void test_efficientnets_second_rescaling(void **state)
 
 /* ---- names of Keras's generations ---- */
 
-/* `head` and `tail` are the text of each Keras around the layers. */
-static void read_activation(const char *head, const char *activation, const char *tail)
+/* `head` and `tail` are the text of each Keras around the layers, `shape` its key of an InputLayer. */
+static void read_activation_of(const char *shape, const char *head, const char *activation, const char *tail)
 {
     liana__text text = {0};
     liana__text_add(&text,
                     "{%s\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["
-                    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_input_shape\": [null, 3], \"name\": \"i\"}},"
+                    "{\"class_name\": \"InputLayer\", \"config\": {\"%s\": [null, 3], \"name\": \"i\"}},"
                     "{\"class_name\": \"Activation\", \"config\": {\"name\": \"a\", \"activation\": %s}}]}%s}",
-                    head, activation, tail);
+                    head, shape, activation, tail);
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
     read_json(text.data);
     liana__text_free(&text);
+}
+
+static void read_activation(const char *head, const char *activation, const char *tail)
+{
+    read_activation_of(strstr(head, "module") ? "batch_shape" : "batch_input_shape", head, activation, tail);
 }
 
 static void check_activation(bool keras3)
@@ -340,19 +345,26 @@ static void check_activation(bool keras3)
     liana__test_free_arrays(results, model->num_layers);
 }
 
+static void write_and_read(liana__keras_form form, const char *expected)
+{
+    liana__text text = {0};
+    liana__value_write_json(liana__model_to_keras(model, form, &arena), 0, &text);
+    assert_says(text.data, expected);
+    liana_model_destroy(model);
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    read_json(text.data);
+    liana__text_free(&text);
+}
+
 /* liana's own JSON has the same meaning when it is read again. */
 static void check_both(bool keras3)
 {
     check_activation(keras3);
-    liana__text text = {0};
-    liana__value_write_json(liana__model_to_keras(model, &arena), 0, &text);
-    assert_says(text.data, keras3 ? "\"keras_version\": \"3." : "\"keras_version\": \"2.");
-    assert_says(text.data, "\"hard_sigmoid\"");
-    liana_model_destroy(model);
-    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
-    read_json(text.data);
+    write_and_read(LIANA__KERAS3, keras3 ? "\"hard_sigmoid\"" : "\"hard_sigmoid_keras2\"");
     check_activation(keras3);
-    liana__text_free(&text);
+    if (keras3) return;
+    write_and_read(LIANA__KERAS2, "\"hard_sigmoid\"");
+    check_activation(keras3);
 }
 
 static void test_hard_sigmoid_of_each_keras(void **state)
@@ -370,6 +382,15 @@ static void test_hard_sigmoid_of_each_keras(void **state)
                     "{\"module\": \"builtins\", \"class_name\": \"function\", \"config\": \"hard_sigmoid\"}",
                     ", \"registered_name\": null");
     check_both(true);
+    /* tf_keras's .keras files have modules too, and keep their version beside. */
+    read_activation_of("batch_input_shape", "\"module\": \"keras\", ", "\"hard_sigmoid\"", "");
+    check_both(false);
+    read_activation_of("batch_input_shape", "\"module\": \"keras\", ", "\"hard_sigmoid\"",
+                       ", \"keras_version\": \"2.15.0\"");
+    check_both(false);
+    /* The attribute of Keras 3's HDF5 files has neither modules nor a version. */
+    read_activation_of("batch_shape", "", "\"hard_sigmoid\"", "");
+    check_both(true);
     /* One's own layers are Keras 3's. */
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
@@ -386,7 +407,7 @@ static void test_both_hard_sigmoids(void **state)
     check_activation(false);
     liana_activation(model, .activation = "hard_sigmoid");
     liana__text text = {0};
-    liana__value_write_json(liana__model_to_keras(model, &arena), 0, &text);
+    liana__value_write_json(liana__model_to_keras(model, LIANA__KERAS3, &arena), 0, &text);
     liana_model_destroy(model);
     assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
     read_json(text.data);

@@ -203,7 +203,7 @@ static void test_keras_files_are_written_again(void **state)
         liana__arena own = {0};
         assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
         liana_model *model = read_model(context, models->keys[i], models->items[i]);
-        const liana__value *written = liana__model_to_keras(model, &own);
+        const liana__value *written = liana__model_to_keras(model, LIANA__KERAS3, &own);
         const liana__value *theirs = liana__value_get(liana__value_get(models->items[i], "config"), "layers");
         const liana__value *ours = liana__value_get(liana__value_get(written, "config"), "layers");
         assert_int_equal(ours->count, theirs->count);

@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static liana_context *context;
 static liana_model *model;
@@ -109,7 +107,7 @@ static const char *write_folder(const char *name, float *const *weights, const f
     liana__value_set(&arena, manifest, "weights", weight_list);
     liana__value_set(&arena, manifest, "layers", layer_list);
     write_json(folder, "manifest.json", manifest);
-    write_json(folder, "model.json", liana__model_to_keras(model, &arena));
+    write_json(folder, "model.json", liana__model_to_keras(model, LIANA__KERAS2, &arena));
     write_file(folder, "data.bin", data.data.data, data.data.length);
     liana__text_free(&data.data);
     liana__test_free_arrays(results, model->num_layers);
@@ -122,16 +120,7 @@ static void assert_tfjs_agrees(const char *tolerance, const char *const *folders
     const char *arguments[64] = {"node", LIANA_SOURCE_DIR "/tests/layers/tfjs_compare.js", tolerance};
     assert_compare(count + 4, <, sizeof arguments / sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[3 + i] = folders[i];
-    fflush(NULL);
-    pid_t child = fork();
-    assert_compare(child, >=, 0);
-    if (child == 0) {
-        execvp("node", (char *const *)(uintptr_t)arguments);
-        _exit(127);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("TensorFlow.js disagrees; see above");
+    liana__test_run_program(arguments);
 }
 
 static void draw(float *values, int64_t count, uint32_t salt, double low, double high)

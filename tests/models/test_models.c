@@ -315,9 +315,9 @@ static void assert_every_weight_is_in(const char *file_name)
             char name[128];
             snprintf(name, sizeof name, "%s:0", weight->name);
             assert_string_equal(found->weights[k].name, name);
-            assert_int_equal(found->weights[k].rank, weight->shape.rank);
+            assert_int_equal(found->weights[k].data.rank, weight->shape.rank);
             for (int d = 0; d < weight->shape.rank; d++) {
-                assert_compare(found->weights[k].shape[d], ==, weight->shape.dims[d], k, d);
+                assert_compare(found->weights[k].data.shape[d], ==, weight->shape.dims[d], k, d);
             }
             in_model++;
         }

@@ -3,6 +3,7 @@
 #include "harness/tiny_fit.h"
 
 #include "base/file.h"
+#include "samples/tf_checkpoints.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,12 +122,58 @@ static void test_damage_is_found(void **state)
     liana_context_destroy(context);
 }
 
+/* A checkpoint of TensorFlow: its index, its name, and a SavedModel; with the files of data. */
+static void test_checkpoints_of_tensorflow(void **state)
+{
+    (void)state;
+    char index[256], data[256];
+    snprintf(index, sizeof index, "%s", liana__test_write("here.index", flat_index, sizeof flat_index));
+    snprintf(data, sizeof data, "%s", liana__test_write("here.data", flat_data, sizeof flat_data));
+    static const char *const places[] = {"ckpt", "saved/variables/variables"};
+    char name[128];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s.index", places[i]);
+        liana__test_serve_file(name, index);
+        snprintf(name, sizeof name, "%s.data-00000-of-00001", places[i]);
+        liana__test_serve_file(name, data);
+    }
+    liana__test_serve_file("alone.index", index);
+    liana_context *context;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    const struct {
+        liana_context *context;
+    } own = {context};
+    char web[256];
+    snprintf(web, sizeof web, "%s", liana__test_server_url("/web/ckpt.index"));
+    const char *const names[] = {"gs://bucket/ckpt.index", "gs://bucket/ckpt", "s3://bucket/saved", web};
+    liana_warm_start_options options = {.map = {{"*/kernel", "Net/*/weights"}, {"*/bias", "Net/*/biases"}}};
+    liana_model *model;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        liana_array array;
+        done(liana_model_create(context, NULL, &model));
+        liana_input(model, .shape = LIANA_INTS(4));
+        liana_dense(model, .units = 3, .name = "fc");
+        options.from = names[i];
+        done(liana_model_warm_start(model, &options, NULL));
+        done(liana_model_get_weights(model, "fc/kernel", &array));
+        for (int k = 0; k < 12; k++) assert_compare(((const float *)array.data)[k], ==, 1 + (float)k / 8, k);
+        if (i == 0) {
+            options.from = "gs://bucket/alone";
+            refused(liana_model_warm_start(model, &options, NULL), LIANA_NOT_FOUND, "alone.data-00000-of-00001");
+        }
+        liana_model_destroy(model);
+    }
+    liana_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_kind_of_place, liana__test_server_set_up,
                                         liana__test_server_tear_down),
         cmocka_unit_test_setup_teardown(test_damage_is_found, liana__test_server_set_up, liana__test_server_tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpoints_of_tensorflow, liana__test_server_set_up,
+                                        liana__test_server_tear_down),
     };
     return cmocka_run_group_tests_name("remote_warm", tests, NULL, NULL);
 }

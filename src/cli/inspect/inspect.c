@@ -8,6 +8,7 @@
 #include "formats/image.h"
 #include "formats/sniff.h"
 #include "formats/tar.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size
     if (liana__csv_file_is_named(path)) return liana__inspect_csv;
     if (liana__is_tar(bytes, size)) return liana__inspect_tar;
     if (size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
+    if (size >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) return liana__inspect_zip;
     if (liana__image_sniff(bytes, size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
     if (liana__ends_with(path, ".safetensors")) return liana__inspect_safetensors;
     if (liana__ends_with(path, ".h5") || liana__ends_with(path, ".hdf5")) return liana__inspect_hdf5;
@@ -141,15 +143,19 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
     liana__inspect kind = choose(path, head, size);
     const char *looks = liana__sniff(head, size);
+    LIANA_TRY(liana__refuse_pickle(looks, path, error));
     if (kind) return kind(path, report, arena, error);
-    return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, safetensors, IDX, JPEG and "
-                       "PNG files and checkpoint folders",
-                       path, looks);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, zip, safetensors, IDX, "
+        "JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
+        path, looks);
 }
 
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
+    const char *index = liana__tf_checkpoint_find(path, arena);
+    if (index) return liana__inspect_tensorflow(index, report, arena, error);
     liana__inspect kind = liana__folder_exists(path) ? liana__inspect_folder : inspect_file;
     return kind(path, report, arena, error);
 }
@@ -197,8 +203,10 @@ const liana__command liana__subcommand_inspect = {
     .help = "TFRecord: records, checksums, features, images, labels.\n"
             "tar (WebDataset): members and examples.\n"
             "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
-            "Keras HDF5 (.h5): layers and weights.\n"
+            "Keras HDF5 (.h5, .weights.h5) and .keras: layers and weights.\n"
+            "zip: entries.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
+            "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
             "IDX, JPEG, PNG: shapes.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,

@@ -16,8 +16,13 @@ liana_status liana__inspect_tfrecord(const char *path, liana__value *report, lia
     LIANA_MUST_USE;
 liana_status liana__inspect_hdf5(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
+liana_status liana__inspect_zip(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
+/* A TensorFlow checkpoint by its index. */
+liana_status liana__inspect_tensorflow(const char *index, liana__value *report, liana__arena *arena,
+                                       liana__error *error) LIANA_MUST_USE;
 /* For a cut archive, the members before the cut. */
 liana_status liana__inspect_tar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;

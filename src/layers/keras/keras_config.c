@@ -1,10 +1,8 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
-#include "layers/activations.h"
-#include "layers/initializers.h"
-#include "layers/rules/constraints.h"
-#include "layers/rules/regularizers.h"
+#include "layers/keras/keras_file.h"
+#include "layers/keras/keras_form.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +13,12 @@ static const char *const class_aliases[][2] = {
     {"SeparableConvolution2D", "SeparableConv2D"},
     {"MaxPool2D", "MaxPooling2D"},
     {"AvgPool2D", "AveragePooling2D"},
+    {"LeakyReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
 };
 
-/* Keras 1's names of options. */
+/* Names of options in Keras 1; that of LeakyReLU's slope also in Keras 2. */
 static const char *const option_aliases[][2] = {
     {"nb_filter", "filters"},
     {"border_mode", "padding"},
@@ -33,15 +32,41 @@ static const char *const option_aliases[][2] = {
     {"beta_init", "beta_initializer"},
     {"gamma_init", "gamma_initializer"},
     {"p", "rate"},
+    {"alpha", "negative_slope"},
+    {"W_regularizer", "kernel_regularizer"},
+    {"b_regularizer", "bias_regularizer"},
+    {"W_constraint", "kernel_constraint"},
+    {"b_constraint", "bias_constraint"},
 };
 
 /* Keys that say nothing about the result, or that are read elsewhere. */
 static const char *const neutral[] = {
-    "name",        "trainable",   "dtype",           "input_dtype",  "batch_input_shape",
-    "batch_shape", "input_shape", "input_dim",       "sparse",       "ragged",
-    "optional",    "seed",        "synchronized",    "fused",        "renorm",
-    "batch_size",  "axis",        "data_format",     "dim_ordering", "nb_row",
-    "nb_col",      "noise_shape", "renorm_momentum", "invert",       "input_length",
+    "name",
+    "trainable",
+    "dtype",
+    "input_dtype",
+    "batch_input_shape",
+    "batch_shape",
+    "input_shape",
+    "input_dim",
+    "sparse",
+    "ragged",
+    "optional",
+    "seed",
+    "synchronized",
+    "fused",
+    "renorm",
+    "batch_size",
+    "axis",
+    "data_format",
+    "dim_ordering",
+    "nb_row",
+    "nb_col",
+    "noise_shape",
+    "renorm_momentum",
+    "invert",
+    "input_length",
+    "renorm_clipping",
     NULL,
 };
 
@@ -128,10 +153,11 @@ static bool is_last_axis(const liana__value *value, int rank)
     return value->kind == LIANA__VALUE_INT && (value->integer == -1 || value->integer == rank - 1);
 }
 
-/* Keras 2 writes "groups" for each kind of convolution, also where the layer does not use it. */
-static bool has_unused_groups(const liana_layer_type *type, const char *key)
+/* Keras 2 writes these for each kind of convolution, also where the layer does not use them. */
+static bool is_unused(const liana_layer_type *type, const char *key)
 {
-    return strcmp(key, "groups") == 0 && liana__fields_find(&type->part.options, "kernel_size") &&
+    const bool written = strcmp(key, "groups") == 0 || strcmp(key, "kernel_initializer") == 0;
+    return written && liana__fields_find(&type->part.options, "kernel_size") &&
            !liana__fields_find(&type->part.options, key);
 }
 
@@ -153,69 +179,88 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
         return refuse(value, where, key, "the last axis", error);
     }
+    bool of_data = type == &liana__layer_normalization && (strcmp(key, "mean") == 0 || strcmp(key, "variance") == 0);
+    if (of_data) return refuse(value, where, key, "null: in liana it is a weight", error);
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
-    if (has_unused_groups(type, key) && !is_one) return refuse(value, where, key, "1", error);
+    if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
     bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;
     if (switches && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
 
-/* The name of an activation, also where Keras 3 wraps it: {"class_name": "function", "config": "relu"}. */
-static liana__value *read_activation(liana__arena *arena, const liana__value *value, bool keras3)
+/* The name of an activation, also where Keras 3 wraps it: {"class_name": "function", "config": "relu"}. NULL: it is
+ * none that has a name alone. */
+static const liana__value *activation_name(const liana__value *value)
 {
-    if (value->kind == LIANA__VALUE_MAP) {
-        const liana__value *name = liana__value_get(value, "config");
-        if (!name || name->kind != LIANA__VALUE_STRING) name = liana__value_get(value, "class_name");
-        if (name && name->kind == LIANA__VALUE_STRING) value = name;
-    }
-    bool is_old = !keras3 && is_text(value, "hard_sigmoid");
-    liana__value *copy =
-        is_old ? liana__value_string(arena, LIANA__HARD_SIGMOID_KERAS2) : liana__value_copy(arena, value);
-    if (copy) copy->place = value->place;
-    return copy;
+    if (value->kind != LIANA__VALUE_MAP) return value;
+    const liana__value *name = liana__value_get(value, "config"), *class_name = liana__value_get(value, "class_name");
+    if (name && name->kind == LIANA__VALUE_STRING) return name;
+    const bool has_options = name && (name->kind != LIANA__VALUE_MAP || name->count);
+    return !has_options && class_name && class_name->kind == LIANA__VALUE_STRING ? class_name : NULL;
 }
 
-/* The text that the tables keep for an initialiser, regulariser or constraint. *expected: the kind of the option, or
- * NULL: none of these. */
-static const char *text_from_keras(const liana_context *context, liana__arena *arena, const char *key,
-                                   const liana__value *value, const char **expected)
+/* The text that the tables keep for an initialiser, regulariser or constraint. NULL: liana has none of that name. */
+static const char *text_from_keras(const liana_context *context, liana__arena *arena, const liana__kind *kind,
+                                   const liana__value *value)
 {
-    if (liana__ends_with(key, "_initializer")) {
-        *expected = "an initialiser of liana";
-        return liana__initializer_from_keras(context, arena, value);
-    }
-    if (liana__ends_with(key, "_regularizer")) {
-        *expected = "a regulariser of liana";
-        return liana__call_text_from_keras(arena, value, &liana__regularizer_kind, context);
-    }
-    bool constrains = liana__ends_with(key, "_constraint");
-    *expected = constrains ? "a constraint of liana" : NULL;
-    return constrains ? liana__call_text_from_keras(arena, value, &liana__constraint_kind, context) : NULL;
+    const char *text = kind == &liana__initializer_kind ? liana__initializer_from_keras(context, arena, value)
+                                                        : liana__call_text_from_keras(arena, value, kind, context);
+    const bool of_package = value->kind == LIANA__VALUE_MAP && liana__keras_is_of_package(value);
+    return text && of_package && !liana__keras_is_own(kind, text) ? NULL : text;
 }
 
-/* By the name of its class, if it has one. */
+/* By the name of its class, if it has one, and of its package. */
 static liana_status refuse_class(const liana__value *value, const char *where, const char *key, const char *expected,
                                  liana__error *error)
 {
     const liana__value *name = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "class_name") : NULL;
     if (!name || name->kind != LIANA__VALUE_STRING) return refuse(value, where, key, expected, error);
-    liana__fail_at(error, &name->place, where, "%s: found '%.60s', expected %s, or one of a plugin that is loaded", key,
-                   name->string, expected);
+    const bool of_package = liana__keras_is_of_package(value), is_code = strcmp(name->string, "__lambda__") == 0;
+    if (of_package) name = liana__value_get(value, "registered_name");
+    liana__fail_at(error, &name->place, where, "%s: found '%.60s'%s, expected %s, or one of a plugin that is loaded",
+                   key, name->string, is_code ? ", Python code, which liana never runs" : "", expected);
     if (error) error->status = LIANA_UNIMPLEMENTED;
     return LIANA_UNIMPLEMENTED;
 }
 
-/* *item becomes the text, if the option is one that the tables keep as text. */
-static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
-                              liana__value **item, liana__error *error)
+static liana__value *read_activation(const liana_context *context, liana__arena *arena, const liana__value *value,
+                                     bool keras3)
 {
-    const liana__value *value = *item;
-    const char *expected, *name = text_from_keras(context, arena, key, value, &expected);
-    if (!expected) return LIANA_OK;
-    if (!name) return refuse_class(value, where, key, expected, error);
-    *item = liana__value_string(arena, name);
-    if (*item) (*item)->place = value->place;
+    const liana__value *name = activation_name(value);
+    if (!name) return NULL;
+    if (!keras3 && is_text(name, "hard_sigmoid")) return liana__value_string(arena, LIANA__HARD_SIGMOID_KERAS2);
+    const bool of_package = value->kind == LIANA__VALUE_MAP && liana__keras_is_of_package(value);
+    const bool known = liana__part_find(context, &liana__activation_kind, name->string ? name->string : "", NULL);
+    if (of_package && known && !liana__keras_is_own(&liana__activation_kind, name->string)) return NULL;
+    return liana__value_copy(arena, name);
+}
+
+/* *item becomes the text of a part, if the option names one. */
+static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
+                              bool keras3, liana__value **item, liana__error *error)
+{
+    liana__value *value = *item, *made = NULL;
+    const liana__keras_kind *kind = liana__keras_kind_of(key);
+    const bool activates = kind && kind->kind == &liana__activation_kind;
+    if (!kind || (activates && strcmp(key, "activation") != 0)) return LIANA_OK;
+    if (activates) {
+        made = read_activation(context, arena, value, keras3);
+    } else {
+        const char *name = text_from_keras(context, arena, kind->kind, value);
+        made = name ? liana__value_string(arena, name) : NULL;
+    }
+    if (arena->failed) return liana__fail_memory(error, key);
+    if (!made) return refuse_class(value, where, key, kind->said, error);
+    made->place = value->place;
+    *item = made;
     return LIANA_OK;
+}
+
+/* A LeakyReLU is a ReLU with another default. */
+static void complete_slope(const char *class_name, liana__arena *arena, liana__value *options)
+{
+    if (strcmp(class_name, "LeakyReLU") != 0 || liana__value_get(options, "negative_slope")) return;
+    liana__value_set(arena, options, "negative_slope", liana__value_float(arena, 0.3));
 }
 
 /* Keras 1's nb_row and nb_col. */
@@ -230,9 +275,10 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
-liana_status liana__keras_read_config(const liana_context *context, const liana_layer_type *type,
-                                      const liana__value *config, const char *where, int rank, bool keras3,
-                                      liana__arena *arena, liana__value **result, liana__error *error)
+liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
+                                      const liana_layer_type *type, const liana__value *config, const char *where,
+                                      int rank, bool keras3, liana__arena *arena, liana__value **result,
+                                      liana__error *error)
 {
     liana__value *options = liana__value_map(arena);
     if (!options) return liana__fail_memory(error, "a layer's options");
@@ -244,12 +290,12 @@ liana_status liana__keras_read_config(const liana_context *context, const liana_
         LIANA_TRY(check_key(type, key, item, where, rank, error));
         bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
         is_option = is_option && liana__fields_find(&type->part.options, key);
-        if ((is_neutral(key) && !is_option) || has_unused_groups(type, key)) continue;
-        LIANA_TRY(read_text(context, arena, where, key, &item, error));
-        if (strcmp(key, "activation") == 0) item = read_activation(arena, item, keras3);
+        if ((is_neutral(key) && !is_option) || is_unused(type, key)) continue;
+        LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);
+    complete_slope(class_name, arena, options);
     if (type->from_keras) type->from_keras(arena, config, options);
     *result = options;
     return arena->failed ? liana__fail_memory(error, "a layer's options") : LIANA_OK;

@@ -10,12 +10,14 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
                                                 const char **nearest);
 
 /* Writes the options into *options. Old names become new ones. Options that do not change the result are left out.
- * Options that would change it are refused: channels first, regularisers, constraints, an axis other than the last
- * (`rank` is the input's; 0: there is none). `keras3`: the file is Keras 3's, so names have their meaning there. Values
- * keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place and key. */
-liana_status liana__keras_read_config(const liana_context *context, const liana_layer_type *type,
-                                      const liana__value *config, const char *where, int rank, bool keras3,
-                                      liana__arena *arena, liana__value **options, liana__error *error) LIANA_MUST_USE;
+ * Options that would change it are refused: channels first, an axis other than the last (`rank` is the input's; 0:
+ * there is none), parts that liana does not have. `class_name` is that of the file, whose type is `type`. `keras3`:
+ * names have the meaning of Keras 3. Values keep their places. Errors: UNIMPLEMENTED and INVALID_CONFIG, with place and
+ * key. */
+liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
+                                      const liana_layer_type *type, const liana__value *config, const char *where,
+                                      int rank, bool keras3, liana__arena *arena, liana__value **options,
+                                      liana__error *error) LIANA_MUST_USE;
 
 /* The precision of a dtype, or of a dtype policy: float32 or mixed_bfloat16; NULL (not given) is float32. An InputLayer
  * may have an integer dtype, as images do. Errors: UNIMPLEMENTED for a dtype in which liana does not compute. */

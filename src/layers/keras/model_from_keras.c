@@ -1,17 +1,37 @@
 /* liana__model_from_keras: architecture files. */
 #include "base/scoped.h"
 #include "layers/keras/keras_config.h"
-#include "layers/model.h"
+#include "layers/keras/keras_file.h"
+#include "layers/keras/keras_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* An entry of the list of layers. */
+typedef struct entry {
+    const liana__value *layer;
+    const liana__value *calls; /* a list with an item for each call, or NULL */
+    size_t num_calls;
+    size_t num_added;
+    liana_model *inner;         /* of an entry that is a model, once it is read */
+    bool is_new;                /* its calls are in the form of Keras 3 */
+    bool inference;             /* its calls say training=False */
+    bool is_mask_op;            /* an operation, which is passed over: liana computes masks by itself */
+    struct entry *next_renamed; /* of an entry with two names */
+    /* Of an entry that is a model. */
+    struct entry *next_model;
+    int64_t first_call; /* the number of its first call in references, before Keras 3 */
+    bool is_referred;
+} entry;
+
 typedef struct reader {
     liana_model *model;
+    entry *models, *renamed;           /* of the entries of a Functional: the models, and those with two names */
     const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
-    bool keras3;                       /* the file is of Keras 3 */
+    bool keras3;                       /* names have the meaning of Keras 3 */
+    bool is_new;                       /* calls are written as Keras 3 does */
     liana__arena arena;
     liana__error error;
 } reader;
@@ -34,10 +54,17 @@ static const char *text_of(const liana__value *map, const char *key)
     return value && value->kind == LIANA__VALUE_STRING ? value->string : NULL;
 }
 
-static const char *layer_name(const liana__value *layer)
+/* The name in references. */
+static const char *file_name(const liana__value *layer)
 {
     const char *name = text_of(layer, "name");
     return name ? name : text_of(liana__value_get(layer, "config"), "name");
+}
+
+static const char *layer_name(const liana__value *layer)
+{
+    const char *own = text_of(layer, LIANA__KERAS_NAME);
+    return own ? own : file_name(layer);
 }
 
 static liana_status expect(reader *r, const liana__value *parent, const char *key, liana__value_kind kind,
@@ -64,6 +91,13 @@ static liana_status read_dtype(reader *r, const liana__value *config, bool is_in
     return LIANA_OK;
 }
 
+/* liana's own key. */
+static bool says_inference(const liana__value *layer)
+{
+    const liana__value *training = liana__value_get(layer, LIANA__KERAS_TRAINING);
+    return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
+}
+
 /* Adds one layer; `inputs` NULL means the node before. */
 static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs,
                               bool inference)
@@ -71,7 +105,8 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     const liana__value *class_value, *config;
     LIANA_TRY(expect(r, layer, "class_name", LIANA__VALUE_STRING, &class_value));
     LIANA_TRY(expect(r, layer, "config", LIANA__VALUE_MAP, &config));
-    const char *name = text_of(config, "name"), *nearest = NULL;
+    const char *name = text_of(layer, LIANA__KERAS_NAME), *nearest = NULL;
+    if (!name) name = text_of(config, "name");
     if (!name) name = text_of(layer, "name");
     liana__layer_request request = {
         .here = place_of(layer),
@@ -82,23 +117,16 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     };
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
-    if (!request.type) {
-        liana__fail_at(
-            &r->error, &class_value->place, where,
-            "liana has no layer class '%.60s'%s%s%s; if it is one of your own, register it first, or load its plugin",
-            class_value->string, nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
-        r->error.status = LIANA_UNIMPLEMENTED;
-        return LIANA_UNIMPLEMENTED;
-    }
+    LIANA_TRY(liana__keras_check_class(layer, request.type, where, nearest, &r->error));
     LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
     size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
-    LIANA_TRY(liana__keras_read_config(r->model->context, request.type, config, where, rank, r->keras3, &r->arena,
-                                       &options, &r->error));
+    LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
+                                       r->keras3, &r->arena, &options, &r->error));
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
-    request.inference = inference;
+    request.inference = inference || says_inference(layer);
     request.options = options;
     request.where = where;
     return liana__model_add(r->model, &request).id ? LIANA_OK : r->model->error.status;
@@ -146,7 +174,7 @@ static liana_status nest(reader *r, const liana__value *layer, const liana_model
     liana__nest_request request = {.here = place_of(layer),
                                    .inner = inner,
                                    .name = layer_name(layer),
-                                   .inference = inference,
+                                   .inference = inference || says_inference(layer),
                                    .inputs = inputs,
                                    .num_inputs = num_inputs};
     return liana__model_nest(r->model, &request).id ? LIANA_OK : r->model->error.status;
@@ -175,17 +203,34 @@ static liana__value *list_dims(reader *r, const liana_shape *shape)
     return dims;
 }
 
-/* A first layer that gives the shape of examples itself gets an InputLayer before it. */
-static liana_status add_input(reader *r, const liana__value *layer, const liana__value *config)
+/* The shape of a batch that a first layer gives itself, or that the model was built with; NULL: none. */
+static const liana__value *batch_shape(const liana__value *model, const liana__value *layer)
 {
-    const liana__value *shape = liana__value_get(config, "batch_input_shape");
-    if (!shape) shape = liana__value_get(config, "batch_shape");
-    if (r->examples && (!shape || shape->kind != LIANA__VALUE_LIST)) {
+    const liana__value *config = liana__value_get(layer, "config");
+    const liana__value *const places[] = {
+        liana__value_get(config, "batch_input_shape"),
+        liana__value_get(config, "batch_shape"),
+        liana__value_get(model, "build_input_shape"),
+        liana__value_get(liana__value_get(layer, "build_config"), "input_shape"),
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i] && places[i]->kind == LIANA__VALUE_LIST) return places[i];
+    }
+    return NULL;
+}
+
+/* A first layer that is no InputLayer gets one before it. */
+static liana_status add_input(reader *r, const liana__value *model, const liana__value *layer)
+{
+    const liana__value *config = liana__value_get(layer, "config"), *shape = batch_shape(model, layer);
+    if (r->examples && !shape) {
         return add_input_of(r, place_of(config), list_dims(r, &r->examples->shape), NULL,
                             r->examples->dtype == LIANA_S32);
     }
-    if (!shape || shape->kind != LIANA__VALUE_LIST) {
-        return refuse(r, config, NULL, "the first layer has no batch_input_shape, so the shape of examples is unknown");
+    if (!shape) {
+        return refuse(r, config, NULL,
+                      "the first layer has no batch_input_shape, and the model no build_input_shape, so the shape of "
+                      "examples is unknown; begin it with an InputLayer");
     }
     const char *class_name = text_of(layer, "class_name");
     const liana_layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
@@ -227,7 +272,7 @@ static liana_status read_sequential(reader *r, const liana__value *config)
             LIANA_TRY(add_nested_in_sequence(r, layer));
             continue;
         }
-        if (!is_input && !r->model->num_nodes && inner) LIANA_TRY(add_input(r, layer, inner));
+        if (!is_input && !r->model->num_nodes && inner) LIANA_TRY(add_input(r, config, layer));
         LIANA_TRY(add_layer(r, layer, NULL, 0, false));
     }
     return LIANA_OK;
@@ -235,57 +280,51 @@ static liana_status read_sequential(reader *r, const liana__value *config)
 
 /* ---- Functional ---- */
 
-/* A layer's call of the file: [name, call, output, ...]. */
-typedef struct reference {
-    const char *name;
-    int64_t number;
-    int64_t output;
-} reference;
-
-typedef struct references {
-    reference items[LIANA_MAX_LAYER_INPUTS];
-    size_t count;
-    bool too_many;
-} references;
-
-static bool is_reference(const liana__value *value)
+static entry *find_entry(const reader *r, const char *name)
 {
-    return value->kind == LIANA__VALUE_LIST && value->count >= 3 && value->items[0]->kind == LIANA__VALUE_STRING &&
-           value->items[1]->kind == LIANA__VALUE_INT && value->items[2]->kind == LIANA__VALUE_INT;
+    for (entry *own = r->models; own; own = own->next_model) {
+        const char *known = file_name(own->layer);
+        if (known && strcmp(known, name) == 0) return own;
+    }
+    return NULL;
 }
 
-/* Finds references in Keras 1 and 2's nested lists, and in Keras 3's objects with "keras_history". */
-static void collect_references(const liana__value *value, references *found, int depth)
+/* liana's name of a layer that is called so in references. */
+static const char *own_name(const reader *r, const char *name)
 {
-    if (!value || depth > 8) return;
-    if (is_reference(value)) {
-        if (found->count < LIANA_MAX_LAYER_INPUTS) {
-            found->items[found->count++] =
-                (reference){value->items[0]->string, value->items[1]->integer, value->items[2]->integer};
-        } else {
-            found->too_many = true;
-        }
-    } else if (value->kind == LIANA__VALUE_LIST) {
-        for (size_t i = 0; i < value->count; i++) collect_references(value->items[i], found, depth + 1);
-    } else if (value->kind == LIANA__VALUE_MAP) {
-        collect_references(liana__value_get(value, "args"), found, depth + 1);
-        collect_references(liana__value_get(value, "config"), found, depth + 1);
-        collect_references(liana__value_get(value, "keras_history"), found, depth + 1);
+    for (const entry *own = r->renamed; own; own = own->next_renamed) {
+        const char *known = file_name(own->layer);
+        if (known && strcmp(known, name) == 0) return layer_name(own->layer);
     }
+    return name;
+}
+
+/* The number of a call of a nested model, from 0. In its outputs Keras 3 counts a Functional's from 1 (`of_model`). */
+static int64_t call_number(const reader *r, const liana__keras_reference *wanted, bool of_model)
+{
+    const entry *own = find_entry(r, wanted->name);
+    if (!own) return wanted->number;
+    const char *class_name = text_of(own->layer, "class_name");
+    const bool shifted =
+        own->is_new && of_model && wanted->number > 0 && class_name && strcmp(class_name, "Sequential") != 0;
+    return wanted->number - own->first_call - shifted;
 }
 
 /* The node that a reference means. LIANA__NONE: it has not been added. */
-static size_t find_result(const liana_model *model, const reference *wanted)
+static size_t find_result(const reader *r, const liana__keras_reference *wanted, bool of_model)
 {
-    int layer = liana__model_find_layer(model, wanted->name), nested = liana__model_find_nested(model, wanted->name);
+    const liana_model *model = r->model;
+    const char *name = own_name(r, wanted->name);
+    int layer = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
     for (size_t i = 0; layer >= 0 && i < model->num_nodes; i++) {
         bool same = model->nodes[i].layer == (size_t)layer && model->nodes[i].number == (size_t)wanted->number;
         if (same && wanted->output == 0) return i;
     }
+    const int64_t number = nested >= 0 ? call_number(r, wanted, of_model) : 0;
     for (size_t i = 0; nested >= 0 && i < model->num_uses; i++) {
         const liana__nested_use *use = &model->uses[i];
         const liana__nested *of = &model->nested[nested];
-        bool same = use->nested == (size_t)nested && use->number == (size_t)wanted->number;
+        bool same = use->nested == (size_t)nested && use->number == (size_t)number;
         bool known = wanted->output >= 0 && (size_t)wanted->output < of->num_outputs;
         if (same && known) return use->first_node + of->outputs[wanted->output];
     }
@@ -297,46 +336,75 @@ static size_t find_result(const liana_model *model, const reference *wanted)
  * the word says nothing. Errors: UNIMPLEMENTED for a call that says training=True. */
 static liana_status read_training(reader *r, const liana__value *call, const char *name, bool *inference)
 {
-    while (call && call->kind == LIANA__VALUE_LIST && call->count && !is_reference(call)) call = call->items[0];
-    const bool has_arguments = call && is_reference(call) && call->count > 3;
+    while (call && call->kind == LIANA__VALUE_LIST && call->count && !liana__keras_is_reference(call))
+        call = call->items[0];
+    const bool has_arguments = call && liana__keras_is_reference(call) && call->count > 3;
     const liana__value *training = has_arguments ? liana__value_get(call->items[3], "training") : NULL;
     *inference = training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
     if (!training || training->kind != LIANA__VALUE_BOOL || !training->boolean) return LIANA_OK;
     return refuse(r, training, name, "its call has training=True: it would compute as in training always");
 }
 
-/* An entry of the list of layers. */
-typedef struct entry {
-    const liana__value *layer;
-    const liana__value *calls; /* a list with an item for each call, or NULL */
-    size_t num_calls;
-    size_t num_added;
-    liana_model *inner; /* of an entry that is a model, once it is read */
-    bool inference;     /* its calls say training=False */
-    bool is_mask_op;    /* Keras 3 writes the computation of masks as ops; liana computes them by itself */
-} entry;
+/* Keras 3 writes the computation of masks as operations. Its HDF5 files do not say the module. */
+static bool is_mask_op(const liana__value *layer)
+{
+    static const char *const names[] = {"NotEqual",   "Any",        "All",       "LogicalOr",
+                                        "LogicalAnd", "LogicalNot", "ExpandDims"};
+    const char *module = text_of(layer, "module"), *class_name = text_of(layer, "class_name");
+    if (module) return strstr(module, ".ops") != NULL;
+    for (size_t i = 0; class_name && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(class_name, names[i]) == 0) return true;
+    }
+    return false;
+}
 
 static void open_entry(const liana__value *layer, entry *own)
 {
     const liana__value *nodes = liana__value_get(layer, "inbound_nodes");
-    const char *module = text_of(layer, "module");
-    *own = (entry){.layer = layer, .num_calls = 1};
-    own->is_mask_op = module && strstr(module, ".ops");
+    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = is_mask_op(layer)};
     if (!nodes || nodes->kind != LIANA__VALUE_LIST || nodes->count == 0) return;
-    if (is_reference(nodes->items[0])) {
+    if (liana__keras_is_reference(nodes->items[0])) {
         own->calls = nodes; /* one call without a list of its own */
         return;
     }
     own->calls = nodes;
     own->num_calls = nodes->count;
+    own->is_new = nodes->items[0]->kind == LIANA__VALUE_MAP;
 }
 
-static void references_of_call(const entry *own, size_t call, references *found)
+static void references_of_call(const entry *own, size_t call, liana__keras_references *found)
 {
-    *found = (references){.count = 0};
+    *found = (liana__keras_references){.count = 0};
     if (!own->calls) return;
-    bool bare = is_reference(own->calls->items[0]);
-    collect_references(bare ? own->calls : own->calls->items[call], found, 0);
+    bool bare = liana__keras_is_reference(own->calls->items[0]);
+    liana__keras_collect(bare ? own->calls : own->calls->items[call], found);
+}
+
+/* Before Keras 3 a model's call on its own InputLayers is number 0, and its first call in the file 1. liana once wrote
+ * 0. Every call is referred to, so the least number is that of the first. */
+static void count_from(const reader *r, const liana__keras_references *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        entry *own = find_entry(r, found->items[i].name);
+        if (!own || own->is_new) continue;
+        const int64_t number = found->items[i].number;
+        if (!own->is_referred || number < own->first_call) own->first_call = number;
+        own->is_referred = true;
+    }
+}
+
+static void count_calls(const reader *r, const liana__value *config, const entry *entries, size_t count)
+{
+    liana__keras_references found = {.count = 0};
+    for (size_t i = 0; r->models && i < count; i++) {
+        for (size_t call = 0; entries[i].calls && call < entries[i].num_calls; call++) {
+            references_of_call(&entries[i], call, &found);
+            count_from(r, &found);
+        }
+    }
+    found.count = 0;
+    liana__keras_collect(liana__value_get(config, "output_layers"), &found);
+    count_from(r, &found);
 }
 
 static liana_status call_again(reader *r, const entry *own, const size_t *nodes, size_t count)
@@ -352,7 +420,7 @@ static liana_status read_mode(reader *r, entry *own)
 {
     bool inference = false;
     if (own->calls) {
-        const bool bare = is_reference(own->calls->items[0]);
+        const bool bare = liana__keras_is_reference(own->calls->items[0]);
         const liana__value *call = bare ? own->calls : own->calls->items[own->num_added];
         LIANA_TRY(read_training(r, call, layer_name(own->layer), &inference));
     }
@@ -376,12 +444,12 @@ static liana_status add_call(reader *r, entry *own, const size_t *nodes, size_t 
 static liana_status try_entry(reader *r, entry *own)
 {
     while (own->num_added < own->num_calls && !own->is_mask_op) {
-        references found;
+        liana__keras_references found;
         references_of_call(own, own->num_added, &found);
         if (found.too_many) return refuse(r, own->calls, layer_name(own->layer), "too many inputs");
         size_t nodes[LIANA_MAX_LAYER_INPUTS];
         for (size_t i = 0; i < found.count; i++) {
-            nodes[i] = find_result(r->model, &found.items[i]);
+            nodes[i] = find_result(r, &found.items[i], false);
             if (nodes[i] == LIANA__NONE) return LIANA_OK;
         }
         LIANA_TRY(add_call(r, own, nodes, found.count));
@@ -393,14 +461,15 @@ static liana_status try_entry(reader *r, entry *own)
 /* Why an entry could not be added: an input that is an op, or that is not there. */
 static liana_status fail_entry(reader *r, const entry *entries, size_t count, const entry *stuck)
 {
-    references found;
+    liana__keras_references found;
     references_of_call(stuck, stuck->num_added, &found);
     for (size_t i = 0; i < found.count; i++) {
         for (size_t k = 0; k < count; k++) {
-            const char *name = layer_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
+            const char *name = file_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
             if (!entries[k].is_mask_op || !name || strcmp(name, found.items[i].name) != 0) continue;
             char message[160];
-            snprintf(message, sizeof message, "liana has no layer class '%.60s'", class_name ? class_name : "?");
+            snprintf(message, sizeof message, "liana has no layer for the operation '%.60s' (keras.ops)",
+                     class_name ? class_name : "?");
             return refuse(r, entries[k].layer, name, message);
         }
     }
@@ -424,21 +493,17 @@ static liana_status add_in_order(reader *r, entry *entries, size_t count)
     }
 }
 
-/* The inputs in the order of the file. */
+/* The inputs in the order of the file; of a map, in that of the keys, as calls have them. */
 static liana_status order_inputs(reader *r, const liana__value *config)
 {
     const liana__value *inputs = liana__value_get(config, "input_layers");
-    references found = {.count = 0};
-    if (inputs && inputs->kind == LIANA__VALUE_MAP) {
-        for (size_t i = 0; i < inputs->count; i++) collect_references(inputs->items[i], &found, 0);
-    } else {
-        collect_references(inputs, &found, 0);
-    }
+    liana__keras_references found = {.count = 0};
+    liana__keras_collect(inputs, &found);
     if (found.count == 0) return LIANA_OK;
     liana_model *model = r->model;
     size_t nodes[LIANA_MAX_LAYER_INPUTS];
     for (size_t i = 0; i < found.count; i++) {
-        nodes[i] = find_result(model, &found.items[i]);
+        nodes[i] = find_result(r, &found.items[i], true);
         bool is_input = nodes[i] != LIANA__NONE && model->nodes[nodes[i]].num_inputs == 0;
         bool again = false;
         for (size_t k = 0; k < i; k++) again = again || nodes[k] == nodes[i];
@@ -454,29 +519,41 @@ static liana_status order_inputs(reader *r, const liana__value *config)
     return LIANA_OK;
 }
 
+/* Keras numbers the outputs of a nested model by their names, if they have any; a whole model's stay in the file's
+ * order. */
+static void collect_outputs(const reader *r, const liana__value *outputs, liana__keras_references *found,
+                            const char *names[LIANA_MAX_LAYER_INPUTS])
+{
+    const bool is_map = outputs && outputs->kind == LIANA__VALUE_MAP && !liana__value_get(outputs, "keras_history");
+    const bool is_sorted = r->depth && r->is_new;
+    if (!is_map) {
+        liana__keras_collect(outputs, found);
+        return;
+    }
+    const char *last = NULL;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const size_t key = is_sorted ? liana__keras_next_key(outputs, last) : i;
+        const size_t before = found->count;
+        last = outputs->keys[key];
+        liana__keras_collect(outputs->items[key], found);
+        if (found->count == before + 1) names[before] = last;
+    }
+}
+
 /* The outputs; a single one that is the last node anyway is not fixed, so that layers can be added after it. */
 static liana_status choose_outputs(reader *r, const liana__value *config)
 {
     const liana__value *outputs = liana__value_get(config, "output_layers");
-    bool is_map = outputs && outputs->kind == LIANA__VALUE_MAP;
-    references found = {.count = 0};
+    liana__keras_references found = {.count = 0};
     const char *names[LIANA_MAX_LAYER_INPUTS] = {NULL};
-    if (is_map && !liana__value_get(outputs, "keras_history")) {
-        for (size_t i = 0; i < outputs->count; i++) {
-            size_t before = found.count;
-            collect_references(outputs->items[i], &found, 0);
-            if (found.count == before + 1) names[before] = outputs->keys[i];
-        }
-    } else {
-        collect_references(outputs, &found, 0);
-    }
+    collect_outputs(r, outputs, &found, names);
     if (found.count == 0 || found.too_many) {
         return refuse(r, outputs ? outputs : config, "output_layers",
                       found.too_many ? "more than 16 outputs" : "no output is named");
     }
     size_t nodes[LIANA_MAX_LAYER_INPUTS];
     for (size_t i = 0; i < found.count; i++) {
-        nodes[i] = find_result(r->model, &found.items[i]);
+        nodes[i] = find_result(r, &found.items[i], true);
         if (nodes[i] != LIANA__NONE) continue;
         return liana__fail_at(&r->error, &outputs->place, "output_layers",
                               "'%.60s' (call %lld, output %lld) is not there", found.items[i].name,
@@ -493,30 +570,40 @@ static liana_status read_functional(reader *r, const liana__value *config)
     LIANA_TRY(read_dtype(r, config, false, "the model"));
     LIANA__SCOPED_MEMORY entry *entries = calloc(layers->count + 1, sizeof *entries);
     if (!entries) return liana__fail_memory(&r->error, "a model");
-    for (size_t i = 0; i < layers->count; i++) open_entry(layers->items[i], &entries[i]);
+    r->models = r->renamed = NULL;
+    for (size_t i = 0; i < layers->count; i++) {
+        open_entry(layers->items[i], &entries[i]);
+        if (text_of(layers->items[i], LIANA__KERAS_NAME)) {
+            entries[i].next_renamed = r->renamed;
+            r->renamed = &entries[i];
+        }
+        r->is_new = r->is_new || entries[i].is_new;
+        if (!is_model_class(text_of(layers->items[i], "class_name"))) continue;
+        entries[i].next_model = r->models;
+        r->models = &entries[i];
+    }
+    count_calls(r, config, entries, layers->count);
     liana_status status = add_in_order(r, entries, layers->count);
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
     if (status == LIANA_OK) status = order_inputs(r, config);
-    return status == LIANA_OK ? choose_outputs(r, config) : status;
+    if (status == LIANA_OK) status = choose_outputs(r, config);
+    r->models = r->renamed = NULL;
+    return status;
 }
 
 static liana_status read_model(reader *r, const char *class_name, const liana__value *config)
 {
-    if (strcmp(class_name, "Sequential") == 0) return read_sequential(r, config);
-    r->model->functional = true;
-    return read_functional(r, config);
+    const bool functional = strcmp(class_name, "Sequential") != 0;
+    if (functional) r->model->functional = true;
+    LIANA_TRY(functional ? read_functional(r, config) : read_sequential(r, config));
+    const liana__value *trainable = liana__value_get(config, "trainable");
+    if (trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean) {
+        liana__model_set_trainable(r->model, 0, r->model->num_layers, false);
+    }
+    return LIANA_OK;
 }
 
 /* ---- the file ---- */
-
-/* Whether an architecture is Keras 3's. Keras 2 says its version. Keras 3 says none, but the module of each class. */
-static bool is_of_keras3(const liana__value *wrapper, const liana__value *root)
-{
-    const char *version = text_of(root, "keras_version");
-    if (!version) version = text_of(wrapper, "keras_version");
-    if (version) return atoi(version) >= 3;
-    return liana__value_get(root, "module") || liana__value_get(root, "registered_name");
-}
 
 static liana_status read_architecture(reader *r, const liana__value *root)
 {
@@ -526,7 +613,8 @@ static liana_status read_architecture(reader *r, const liana__value *root)
     const liana__value *wrapper = root;
     inner = liana__value_get(root, "model_config");
     if (inner) root = inner;
-    r->keras3 = is_of_keras3(wrapper, root);
+    LIANA_TRY(liana__keras_find_generation(wrapper, root, &r->keras3, &r->error));
+    LIANA_TRY(liana__keras_check_sharing(root, &r->error));
     const liana__value *class_value, *config = liana__value_get(root, "config");
     LIANA_TRY(expect(r, root, "class_name", LIANA__VALUE_STRING, &class_value));
     if (!config) return liana__fail_at(&r->error, &root->place, NULL, "the key 'config' is missing");
@@ -536,7 +624,12 @@ static liana_status read_architecture(reader *r, const liana__value *root)
         if (!r->model->name) return liana__fail_memory(&r->error, "a model");
     }
     if (!is_model_class(class_value->string)) {
-        return refuse(r, class_value, NULL, "expected a Sequential or a Functional model");
+        liana__fail_at(&r->error, &class_value->place, NULL,
+                       "found a model of the class '%.60s', expected Sequential or Functional; a class of its own is "
+                       "Python code, which an architecture file does not hold",
+                       class_value->string);
+        r->error.status = LIANA_UNIMPLEMENTED;
+        return LIANA_UNIMPLEMENTED;
     }
     return read_model(r, class_value->string, config);
 }

@@ -1,216 +1,316 @@
-/* liana__model_to_keras: the architecture in the form of Keras 2's model.to_json(). */
-#include "layers/activations.h"
+/* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
+#include "layers/keras/keras_file.h"
+#include "layers/keras/keras_form.h"
 #include "layers/model.h"
 
 #include <string.h>
 
-static liana__value *list_of(liana__arena *arena, liana__value *item)
+typedef struct writer {
+    const liana_model *model;
+    liana__keras_form form;
+    liana__arena *arena;
+} writer;
+
+static void set_text(const writer *w, liana__value *map, const char *key, const char *text)
 {
-    liana__value *list = liana__value_list(arena);
-    if (list) liana__value_add(arena, list, item);
+    liana__value_set(w->arena, map, key, text ? liana__value_string(w->arena, text) : liana__value_null(w->arena));
+}
+
+/* {module, class_name, config, registered_name}; Keras 2 has class_name and config. `module` NULL: the class is a
+ * program's own, which Keras finds by its registered name. */
+static liana__value *write_object(const writer *w, const char *module, const char *class_name, const char *registered,
+                                  liana__value *config)
+{
+    liana__value *map = liana__value_map(w->arena);
+    if (!map) return NULL;
+    if (w->form == LIANA__KERAS3) set_text(w, map, "module", module);
+    set_text(w, map, "class_name", class_name);
+    liana__value_set(w->arena, map, "config", config);
+    if (w->form == LIANA__KERAS3) set_text(w, map, "registered_name", registered);
+    return map;
+}
+
+/* ---- results ---- */
+
+/* Keras 3 numbers the outputs of a nested model in the order of their names, if they have any. */
+static size_t output_number(const writer *w, const liana__scope_result *result)
+{
+    if (w->form == LIANA__KERAS2 || !result->item.is_nested) return result->output;
+    const liana__nested *nested = &w->model->nested[result->item.index];
+    if (!liana__keras_names_outputs(w->model, result->item.index)) return result->output;
+    size_t before = 0;
+    for (size_t i = 0; i < nested->num_outputs; i++) {
+        before += strcmp(nested->output_names[i], nested->output_names[result->output]) < 0;
+    }
+    return before;
+}
+
+static size_t scope_of(const writer *w, liana__scope_item item)
+{
+    return item.is_nested ? w->model->nested[item.index].within : w->model->layers[item.index].within;
+}
+
+/* [name, call, output]. For Keras 2 a nested model has a call 0 of its own, on its InputLayers. Keras 3 counts so only
+ * in its list of outputs (`of_model`), and only for a Functional. */
+static liana__value *write_reference(const writer *w, const liana__scope_result *result, bool of_model)
+{
+    const liana__scope_item item = result->item;
+    bool shifted =
+        item.is_nested && (w->form == LIANA__KERAS2 || (of_model && liana__keras_is_functional(w->model, item.index)));
+    liana__value *list = liana__value_list(w->arena);
+    if (!list) return NULL;
+    const char *name = liana__keras_item_name(w->model, scope_of(w, item), item, w->form, w->arena);
+    liana__value_add(w->arena, list, name ? liana__value_string(w->arena, name) : NULL);
+    liana__value_add(w->arena, list, liana__value_int(w->arena, (int64_t)result->number + shifted));
+    liana__value_add(w->arena, list, liana__value_int(w->arena, (int64_t)output_number(w, result)));
     return list;
 }
 
-/* [name, call, output]. */
-static liana__value *write_reference(liana__arena *arena, const liana_model *model, const liana__scope_result *result)
+static liana__value *list_results(const writer *w, const liana__scope_result *results, size_t count)
 {
-    liana__value *list = list_of(arena, liana__value_string(arena, liana__scope_item_name(model, result->item)));
-    if (!list) return NULL;
-    liana__value_add(arena, list, liana__value_int(arena, (int64_t)result->number));
-    liana__value_add(arena, list, liana__value_int(arena, (int64_t)result->output));
+    liana__value *list = liana__value_list(w->arena);
+    for (size_t i = 0; list && i < count; i++) liana__value_add(w->arena, list, write_reference(w, &results[i], true));
     return list;
 }
+
+/* In the order in which Keras 3 numbers the outputs of a nested model. */
+static liana__value *sort_map(const writer *w, const liana__value *map)
+{
+    liana__value *sorted = liana__value_map(w->arena);
+    const char *last = NULL;
+    for (size_t i = 0; sorted && i < map->count; i++) {
+        const size_t key = liana__keras_next_key(map, last);
+        last = map->keys[key];
+        liana__value_set(w->arena, sorted, last, map->items[key]);
+    }
+    return sorted;
+}
+
+/* Keras names outputs as their layers. Names of the user's own make a map of them. */
+static liana__value *write_outputs(const writer *w, size_t scope)
+{
+    liana__scope_result results[LIANA_MAX_MODEL_OUTPUTS];
+    size_t count = liana__scope_outputs(w->model, scope, results);
+    liana__value *list = list_results(w, results, count), *map = liana__value_map(w->arena);
+    if (!list || !map || !liana__keras_names_outputs(w->model, scope)) return list;
+    for (size_t i = 0; i < list->count; i++) {
+        liana__value_set(w->arena, map, liana__keras_output_name(w->model, scope, i), list->items[i]);
+    }
+    return w->form == LIANA__KERAS3 && scope != LIANA__NONE ? sort_map(w, map) : map;
+}
+
+/* ---- a layer's config ---- */
 
 /* The object of an initialiser, regulariser or constraint; NULL: the option is of another kind, or out of memory. */
-static liana__value *write_text(const liana_context *context, liana__arena *arena, const char *key, const char *text)
+static liana__value *write_text(const writer *w, const char *key, const char *text)
 {
-    if (liana__ends_with(key, "_initializer")) return liana__initializer_to_keras(context, arena, text);
-    if (liana__ends_with(key, "_regularizer"))
-        return liana__call_text_to_keras(arena, text, &liana__regularizer_kind, context);
-    return liana__ends_with(key, "_constraint")
-               ? liana__call_text_to_keras(arena, text, &liana__constraint_kind, context)
-               : NULL;
+    const liana_context *context = w->model->context;
+    const liana__keras_kind *kind = liana__keras_kind_of(key);
+    if (!kind || kind->kind == &liana__activation_kind) return NULL;
+    liana__value *map = kind->kind == &liana__initializer_kind
+                            ? liana__initializer_to_keras(context, w->arena, text)
+                            : liana__call_text_to_keras(w->arena, text, kind->kind, context);
+    if (!map) return NULL;
+    const char *class_name = map->items[0]->string;
+    bool own = liana__keras_is_own(kind->kind, text);
+    return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* Whether a layer has the hard_sigmoid of this name. */
-static bool has_activation(const liana__layer *layer, const char *name)
+/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
+static const char *activation_name(const writer *w, const liana__value *item)
 {
-    const char *own = liana__layer_option_text(layer, "activation");
-    return own && strcmp(own, name) == 0;
+    if (item->kind != LIANA__VALUE_STRING) return "linear";
+    bool old = w->form == LIANA__KERAS2 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
+    return old ? "hard_sigmoid" : item->string;
 }
 
-/* Whether names must have their meaning of Keras 3: only hard_sigmoid differs. */
-static bool needs_keras3(const liana_model *model)
-{
-    for (size_t i = 0; i < model->num_layers; i++) {
-        if (has_activation(&model->layers[i], "hard_sigmoid")) return true;
-    }
-    return false;
-}
-
-/* Options that the tables keep as text become objects; no activation becomes "linear". */
-static void write_texts(const liana_context *context, liana__arena *arena, liana__value *config)
+/* Options that the tables keep as text become objects. */
+static void write_texts(const writer *w, liana__value *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
-        liana__value *made =
-            item->kind == LIANA__VALUE_STRING ? write_text(context, arena, config->keys[i], item->string) : NULL;
-        if (made) {
-            liana__value_set(arena, config, config->keys[i], made);
-        } else if (strcmp(config->keys[i], "activation") == 0 && item->kind == LIANA__VALUE_NULL) {
-            liana__value_set(arena, config, config->keys[i], liana__value_string(arena, "linear"));
+        if (strcmp(config->keys[i], "activation") == 0) {
+            set_text(w, config, config->keys[i], activation_name(w, item));
+            continue;
         }
+        liana__value *made = item->kind == LIANA__VALUE_STRING ? write_text(w, config->keys[i], item->string) : NULL;
+        if (made) liana__value_set(w->arena, config, config->keys[i], made);
     }
 }
 
-static liana__value *layer_config(liana__arena *arena, const liana_model *model, const liana__layer *layer,
-                                  const char *name)
+static liana__value *write_dtype(const writer *w)
 {
-    liana__value *config = liana__value_map(arena);
-    liana__value *options = liana__fields_write(&layer->type->part.options, arena, layer->options);
+    static const char *const names[] = {[LIANA_FLOAT32] = "float32", [LIANA_MIXED_BFLOAT16] = "mixed_bfloat16"};
+    bool known = w->model->precision == LIANA_MIXED_BFLOAT16;
+    const char *name = names[known ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32];
+    if (w->form == LIANA__KERAS2) return liana__value_string(w->arena, "float32");
+    liana__value *config = liana__value_map(w->arena);
+    if (config) set_text(w, config, "name", name);
+    return write_object(w, "keras", "DTypePolicy", NULL, config);
+}
+
+/* Keras 2's config of an InputLayer as Keras 3 has it. */
+static void rename_input_shape(const writer *w, liana__value *config)
+{
+    const liana__value *shape = liana__value_get(config, "batch_input_shape");
+    if (w->form == LIANA__KERAS2 || !shape) return;
+    liana__value_set(w->arena, config, "batch_shape", liana__value_copy(w->arena, shape));
+    liana__value_remove(config, "batch_input_shape");
+    liana__value_remove(config, "ragged");
+}
+
+static liana__value *layer_config(const writer *w, const liana__layer *layer, const char *name)
+{
+    liana__value *config = liana__value_map(w->arena);
+    liana__value *options = liana__fields_write(&layer->type->part.options, w->arena, layer->options);
     if (!config || !options) return NULL;
-    liana__value_set(arena, config, "name", liana__value_string(arena, name));
-    liana__value_set(arena, config, "trainable", liana__value_bool(arena, layer->trainable));
-    liana__value_set(arena, config, "dtype", liana__value_string(arena, "float32"));
+    set_text(w, config, "name", name);
+    liana__value_set(w->arena, config, "trainable", liana__value_bool(w->arena, layer->trainable));
+    liana__value_set(w->arena, config, "dtype", write_dtype(w));
     for (size_t i = 0; i < options->count; i++) {
-        liana__value_set(arena, config, options->keys[i], options->items[i]); /* an InputLayer has a dtype of its own */
+        liana__value_set(w->arena, config, options->keys[i], options->items[i]); /* an InputLayer has its own dtype */
     }
-    if (layer->type->has_data_format) {
-        liana__value_set(arena, config, "data_format", liana__value_string(arena, "channels_last"));
-    }
-    write_texts(model->context, arena, config);
-    if (has_activation(layer, LIANA__HARD_SIGMOID_KERAS2) && !needs_keras3(model)) {
-        liana__value_set(arena, config, "activation", liana__value_string(arena, "hard_sigmoid"));
-    }
-    if (layer->type->to_keras) layer->type->to_keras(arena, layer->options, config);
+    if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
+    write_texts(w, config);
+    if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
+    if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
 }
 
-/* The arguments of a call without its inputs. */
-static liana__value *call_arguments(liana__arena *arena, const liana_model *model, liana__scope_item item)
+/* ---- calls ---- */
+
+/* {"class_name": "__keras_tensor__", "config": {shape, dtype, keras_history}}. */
+static liana__value *write_tensor(const writer *w, const liana__scope_result *result)
 {
-    liana__value *arguments = liana__value_map(arena);
-    if (arguments && liana__scope_item_infers(model, item)) {
-        liana__value_set(arena, arguments, "training", liana__value_bool(arena, false));
+    const liana__layer_node *node = liana__scope_result_node(w->model, result);
+    liana__value *map = liana__value_map(w->arena), *config = liana__value_map(w->arena);
+    liana__value *shape = liana__value_list(w->arena);
+    if (!map || !config || !shape) return NULL;
+    liana__value_add(w->arena, shape, liana__value_null(w->arena));
+    for (int i = 1; i < node->shape.rank; i++) {
+        liana__value_add(w->arena, shape, liana__value_int(w->arena, node->shape.dims[i]));
     }
-    return arguments;
+    bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
+    const char *dtype = node->dtype == LIANA_S32 ? "int32" : mixed ? "bfloat16" : "float32";
+    liana__value_set(w->arena, config, "shape", shape);
+    set_text(w, config, "dtype", dtype);
+    liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));
+    set_text(w, map, "class_name", "__keras_tensor__");
+    liana__value_set(w->arena, map, "config", config);
+    return map;
 }
 
-/* [[[name, 0, 0, {}], ...], ...]: for each call, its inputs; the first one has the call's arguments. */
-static liana__value *inbound_nodes(liana__arena *arena, const liana_model *model, size_t scope, liana__scope_item item)
+/* {"args": [tensor], "kwargs": {}}; a layer of several inputs is called on a list of them. */
+static liana__value *write_call(const writer *w, const liana__scope_result *inputs, size_t count, bool joins)
 {
-    liana__value *nodes = liana__value_list(arena);
-    size_t calls = liana__scope_num_calls(model, scope, item);
+    liana__value *call = liana__value_map(w->arena), *arguments = liana__value_list(w->arena);
+    liana__value *tensors = joins ? liana__value_list(w->arena) : arguments;
+    if (!call || !arguments || !tensors) return NULL;
+    for (size_t i = 0; i < count; i++) liana__value_add(w->arena, tensors, write_tensor(w, &inputs[i]));
+    if (joins) liana__value_add(w->arena, arguments, tensors);
+    liana__value_set(w->arena, call, "args", arguments);
+    liana__value_set(w->arena, call, "kwargs", liana__value_map(w->arena));
+    return call;
+}
+
+/* Keras 2: [[name, 0, 0, {}], ...]; the first input has the call's arguments. */
+static liana__value *write_old_call(const writer *w, const liana__scope_result *inputs, size_t count, bool infers)
+{
+    liana__value *call = liana__value_list(w->arena);
+    for (size_t i = 0; call && i < count; i++) {
+        liana__value *reference = write_reference(w, &inputs[i], false), *arguments = liana__value_map(w->arena);
+        if (!reference || !arguments) return NULL;
+        if (infers && i == 0) liana__value_set(w->arena, arguments, "training", liana__value_bool(w->arena, false));
+        liana__value_add(w->arena, reference, arguments);
+        liana__value_add(w->arena, call, reference);
+    }
+    return call;
+}
+
+/* For each call, its inputs. */
+static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_item item)
+{
+    liana__value *nodes = liana__value_list(w->arena);
+    const bool infers = liana__scope_item_infers(w->model, item);
+    const size_t calls = liana__scope_num_calls(w->model, scope, item);
     for (size_t call = 0; nodes && call < calls; call++) {
         liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS];
-        size_t count = liana__scope_inputs(model, scope, item, call, inputs);
-        liana__value *node = liana__value_list(arena);
-        if (!node) return NULL;
-        for (size_t i = 0; i < count; i++) {
-            liana__value *reference = write_reference(arena, model, &inputs[i]);
-            if (!reference) return NULL;
-            liana__value_add(arena, reference, i ? liana__value_map(arena) : call_arguments(arena, model, item));
-            liana__value_add(arena, node, reference);
-        }
-        if (count) liana__value_add(arena, nodes, node);
+        size_t count = liana__scope_inputs(w->model, scope, item, call, inputs);
+        if (!count) continue;
+        bool joins = item.is_nested ? count > 1 : w->model->layers[item.index].type->max_inputs > 1;
+        liana__value_add(w->arena, nodes,
+                         w->form == LIANA__KERAS3 ? write_call(w, inputs, count, joins)
+                                                  : write_old_call(w, inputs, count, infers));
     }
     return nodes;
 }
 
-static liana__value *list_results(liana__arena *arena, const liana_model *model, const liana__scope_result *results,
-                                  size_t count)
+/* ---- models ---- */
+
+static liana__value *write_scope(const writer *w, size_t scope, const char *name);
+
+static liana__value *write_model(const writer *w, size_t scope, const char *name)
 {
-    liana__value *list = liana__value_list(arena);
-    for (size_t i = 0; list && i < count; i++) {
-        liana__value_add(arena, list, write_reference(arena, model, &results[i]));
-    }
-    return list;
+    liana__value *config = write_scope(w, scope, name);
+    return liana__keras_is_functional(w->model, scope)
+               ? write_object(w, "keras.src.models.functional", "Functional", "Functional", config)
+               : write_object(w, "keras", "Sequential", NULL, config);
 }
 
-/* Keras names outputs as their layers. Names of the user's own make a map of them. */
-static liana__value *write_outputs(liana__arena *arena, const liana_model *model, size_t scope)
+static liana__value *write_layer(const writer *w, const liana__layer *layer, const char *name)
 {
-    liana__scope_result results[LIANA_MAX_MODEL_OUTPUTS];
-    size_t count = liana__scope_outputs(model, scope, results);
-    liana__value *list = list_results(arena, model, results, count), *map = liana__value_map(arena);
-    bool has_names = false;
-    for (size_t i = 0; map && list && i < count; i++) {
-        const char *name =
-            scope == LIANA__NONE ? liana__model_output(model, i).name : model->nested[scope].output_names[i];
-        const char *layer = liana__scope_item_name(model, results[i].item);
-        size_t length = strlen(layer);
-        /* "dense", or "dense_1" where a layer has several outputs. */
-        bool usual = strncmp(name, layer, length) == 0 &&
-                     (!name[length] ||
-                      (name[length] == '_' && strspn(name + length + 1, "0123456789") == strlen(name + length + 1)));
-        has_names = has_names || !usual;
-        liana__value_set(arena, map, name, list->items[i]);
-    }
-    return has_names ? map : list;
+    const char *class_name = layer->type->part.name;
+    bool own = liana__keras_is_own(&liana__layer_kind, class_name);
+    return write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL,
+                        layer_config(w, layer, name));
 }
 
-static liana__value *write_scope(liana__arena *arena, const liana_model *model, size_t scope, const char *name);
-
-static bool scope_is_functional(const liana_model *model, size_t scope)
+static liana__value *write_item(const writer *w, size_t scope, liana__scope_item item)
 {
-    bool said = scope == LIANA__NONE ? model->functional : model->nested[scope].functional;
-    return said || !liana__scope_is_sequential(model, scope);
-}
-
-static liana__value *write_item(liana__arena *arena, const liana_model *model, size_t scope, liana__scope_item item,
-                                bool functional)
-{
-    liana__value *map = liana__value_map(arena);
-    if (!map) return NULL;
-    const char *name = liana__scope_item_name(model, item), *class_name;
-    liana__value *config;
-    if (item.is_nested) {
-        class_name = scope_is_functional(model, item.index) ? "Functional" : "Sequential";
-        config = write_scope(arena, model, item.index, name);
-    } else {
-        class_name = model->layers[item.index].type->part.name;
-        config = layer_config(arena, model, &model->layers[item.index], name);
+    const char *own = liana__scope_item_name(w->model, item);
+    const char *name = liana__keras_item_name(w->model, scope, item, w->form, w->arena);
+    if (!name) return NULL;
+    liana__value *map =
+        item.is_nested ? write_model(w, item.index, name) : write_layer(w, &w->model->layers[item.index], name);
+    if (map && strcmp(own, name) != 0) set_text(w, map, LIANA__KERAS_NAME, own);
+    if (!map || !liana__keras_is_functional(w->model, scope)) return map;
+    set_text(w, map, "name", name);
+    liana__value_set(w->arena, map, "inbound_nodes", inbound_nodes(w, scope, item));
+    /* Keras 3 has no such thing, and passes over it: a fit calls every layer as in training. */
+    if (w->form == LIANA__KERAS3 && liana__scope_item_infers(w->model, item)) {
+        liana__value_set(w->arena, map, LIANA__KERAS_TRAINING, liana__value_bool(w->arena, false));
     }
-    liana__value_set(arena, map, "class_name", liana__value_string(arena, class_name));
-    liana__value_set(arena, map, "config", config);
-    if (!functional) return map;
-    liana__value_set(arena, map, "name", liana__value_string(arena, name));
-    liana__value_set(arena, map, "inbound_nodes", inbound_nodes(arena, model, scope, item));
     return map;
 }
 
 /* The config of a Sequential or Functional model. */
-static liana__value *write_scope(liana__arena *arena, const liana_model *model, size_t scope, const char *name)
+static liana__value *write_scope(const writer *w, size_t scope, const char *name)
 {
-    bool functional = scope_is_functional(model, scope);
-    liana__value *config = liana__value_map(arena), *layers = liana__value_list(arena);
+    liana__value *config = liana__value_map(w->arena), *layers = liana__value_list(w->arena);
     if (!config || !layers) return NULL;
     liana__scope_item item;
-    for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
-        liana__value_add(arena, layers, write_item(arena, model, scope, item, functional));
+    for (size_t next = 0; liana__scope_next(w->model, scope, &next, &item);) {
+        liana__value_add(w->arena, layers, write_item(w, scope, item));
     }
-    liana__value_set(arena, config, "name", liana__value_string(arena, name));
-    liana__value_set(arena, config, "layers", layers);
-    if (functional && model->num_nodes) {
+    set_text(w, config, "name", name);
+    if (w->form == LIANA__KERAS3) liana__value_set(w->arena, config, "trainable", liana__value_bool(w->arena, true));
+    liana__value_set(w->arena, config, "layers", layers);
+    if (liana__keras_is_functional(w->model, scope) && w->model->num_nodes) {
         liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS];
-        size_t count = liana__scope_own_inputs(model, scope, inputs);
-        liana__value_set(arena, config, "input_layers", list_results(arena, model, inputs, count));
-        liana__value_set(arena, config, "output_layers", write_outputs(arena, model, scope));
+        size_t count = liana__scope_own_inputs(w->model, scope, inputs);
+        liana__value_set(w->arena, config, "input_layers", list_results(w, inputs, count));
+        liana__value_set(w->arena, config, "output_layers", write_outputs(w, scope));
     }
     return config;
 }
 
-liana__value *liana__model_to_keras(const liana_model *model, liana__arena *arena)
+liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form form, liana__arena *arena)
 {
-    bool functional = scope_is_functional(model, LIANA__NONE);
-    liana__value *root = liana__value_map(arena);
-    if (!root) return NULL;
-    liana__value_set(arena, root, "class_name", liana__value_string(arena, functional ? "Functional" : "Sequential"));
-    liana__value_set(arena, root, "config", write_scope(arena, model, LIANA__NONE, liana__model_name(model)));
-    /* The version whose form this is, or whose names: Keras 3 reads the form of Keras 2 too. Where both kinds of
-     * hard_sigmoid are there, that of Keras 2 keeps liana's name for it, which Keras refuses. */
-    const char *version = needs_keras3(model) ? "3.0.0" : "2.15.0";
-    liana__value_set(arena, root, "keras_version", liana__value_string(arena, version));
-    liana__value_set(arena, root, "backend", liana__value_string(arena, "tensorflow"));
+    const writer w = {model, form, arena};
+    liana__value *root = write_model(&w, LIANA__NONE, liana__model_name(model));
+    if (root && form == LIANA__KERAS2) {
+        set_text(&w, root, "keras_version", "2.15.0");
+        set_text(&w, root, "backend", "tensorflow");
+    }
     return arena->failed ? NULL : root;
 }

@@ -6,8 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* MaxPooling2D -> max_pooling2d: Keras puts '_' before a capital that begins a word. */
-static void snake_case(const char *class_name, char *snake, size_t size)
+void liana__snake_case(const char *class_name, char *snake, size_t size)
 {
     size_t length = 0;
     for (size_t i = 0; class_name[i] && length + 2 < size; i++) {
@@ -60,7 +59,7 @@ liana_status liana__model_name_layer(liana_model *model, const liana__layer_requ
                                      liana__error *error)
 {
     char stem[64];
-    snake_case(request->type->part.name, stem, sizeof stem);
+    liana__snake_case(request->type->part.name, stem, sizeof stem);
     layer->name = request->name ? liana__arena_string(&model->arena, request->name)
                                 : liana__model_free_name(model, stem, request->type->max_inputs == 0);
     if (!layer->name) return liana__fail_memory(error, "a model");

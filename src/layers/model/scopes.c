@@ -70,6 +70,22 @@ static const liana__layer_node *find_node(const liana_model *model, size_t layer
     return &model->nodes[node];
 }
 
+/* The use of a nested model by number. */
+static const liana__nested_use *find_use(const liana_model *model, size_t nested, size_t number)
+{
+    size_t use = 0;
+    while (model->uses[use].nested != nested || model->uses[use].number != number) use++;
+    return &model->uses[use];
+}
+
+const liana__layer_node *liana__scope_result_node(const liana_model *model, const liana__scope_result *result)
+{
+    const size_t index = result->item.index;
+    if (!result->item.is_nested) return find_node(model, index, result->number);
+    return &model->nodes[find_use(model, index, result->number)->first_node +
+                         model->nested[index].outputs[result->output]];
+}
+
 size_t liana__scope_inputs(const liana_model *model, size_t scope, liana__scope_item item, size_t number,
                            liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS])
 {
@@ -83,10 +99,9 @@ size_t liana__scope_inputs(const liana_model *model, size_t scope, liana__scope_
         return is_scope_input ? 0 : node->num_inputs;
     }
     const liana__nested *nested = &model->nested[item.index];
-    size_t inner = 0;
-    while (model->uses[inner].nested != item.index || model->uses[inner].number != number) inner++;
+    const size_t first_node = find_use(model, item.index, number)->first_node;
     for (size_t i = 0; i < nested->num_inputs; i++) {
-        const liana__layer_node *input = &model->nodes[model->uses[inner].first_node + nested->inputs[i]];
+        const liana__layer_node *input = &model->nodes[first_node + nested->inputs[i]];
         inputs[i] = result_of(model, use, input->inputs[0]);
     }
     return nested->num_inputs;

@@ -1,6 +1,7 @@
 /* Finds the file of weights in the beginning of a warm start. */
 #include "train/checkpoint/warm_start.h"
 
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "train/checkpoint/remote_checkpoints.h"
 
 #include <string.h>
@@ -19,6 +20,8 @@ static liana_status check_weights(const char *file, liana__arena *arena, liana__
 
 static liana_status find_file(const char *from, liana__arena *arena, const char **file, liana__error *error)
 {
+    *file = liana__tf_checkpoint_find(from, arena);
+    if (*file) return LIANA_OK;
     *file = from;
     if (!liana__folder_exists(from)) return LIANA_OK;
     const char *const names[] = {MODEL_WEIGHTS, liana__checkpoint_variables};
@@ -69,23 +72,53 @@ static liana_status fetch_run(liana__remote *remote, const char *from, liana__ar
     return liana__warm_source_find(folder, arena, file, error);
 }
 
+/* A TensorFlow checkpoint in a bucket: its index says how many files of data there are. */
+static liana_status fetch_tensorflow(liana__remote *remote, const char *index, liana__arena *arena, const char **file,
+                                     liana__error *error)
+{
+    const char *data;
+    size_t count;
+    LIANA_TRY(liana__remote_file(remote, index, arena, file, error));
+    LIANA_TRY(liana__tf_checkpoint_count_files(*file, &count, error));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = liana__tf_checkpoint_file(index, i, count, arena);
+        if (!name) return liana__fail_memory(error, index);
+        LIANA_TRY(liana__remote_file(remote, name, arena, &data, error));
+    }
+    return LIANA_OK;
+}
+
+/* The places of weights in a folder of a bucket, and of those of a checkpoint that is named as TensorFlow names it. */
+typedef enum place { SAVED_MODEL, CHECKPOINT, TENSORFLOW, TENSORFLOW_SAVED_MODEL, NUM_PLACES } place;
+
+static const char *name_place(place kind, const char *from, liana__arena *arena)
+{
+    switch (kind) {
+    case SAVED_MODEL: return liana__path_join(arena, from, MODEL_WEIGHTS);
+    case CHECKPOINT: return liana__path_join(arena, from, liana__checkpoint_variables);
+    case TENSORFLOW: return liana__arena_format(arena, "%s.index", from);
+    default: return liana__path_join(arena, from, "variables/variables.index");
+    }
+}
+
 liana_status liana__warm_source_fetch(liana__remote *remote, const char *from, liana__arena *arena, const char **file,
                                       liana__error *error)
 {
     if (!liana__path_is_remote(from)) return liana__warm_source_find(from, arena, file, error);
+    if (liana__ends_with(from, ".index")) return fetch_tensorflow(remote, from, arena, file, error);
     bool is_file = liana__starts_with(from, "http") || liana__ends_with(from, ".safetensors") ||
                    liana__ends_with(from, ".h5") || liana__ends_with(from, ".hdf5") || liana__ends_with(from, ".keras");
     if (is_file) return liana__remote_file(remote, from, arena, file, error);
-    const char *const names[] = {MODEL_WEIGHTS, liana__checkpoint_variables};
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = liana__path_join(arena, from, names[i]);
+    for (place kind = 0; kind < NUM_PLACES; kind++) {
+        const char *name = name_place(kind, from, arena);
         if (!name) return liana__fail_memory(error, from);
         liana__error missing = {0};
         liana_status status = liana__remote_file(remote, name, arena, file, &missing);
-        if (status == LIANA_OK) return i == 0 ? LIANA_OK : check_fetched(remote, from, *file, arena, error);
         if (status == LIANA_NOT_FOUND) continue;
-        *error = missing;
-        return status;
+        if (status != LIANA_OK) *error = missing;
+        if (status != LIANA_OK || kind == SAVED_MODEL) return status;
+        if (kind == CHECKPOINT) return check_fetched(remote, from, *file, arena, error);
+        return fetch_tensorflow(remote, name, arena, file, error);
     }
     return fetch_run(remote, from, arena, file, error);
 }

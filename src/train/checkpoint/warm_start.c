@@ -16,7 +16,8 @@ enum { MOST_NAMED = 4 }; /* weights that one message names */
 static const liana__field items[] = {
     LIANA__FIELD_ROW(liana__warm_start, from, PATH,
                      .doc = "what training begins from: a run folder (its best checkpoint, else its newest), a "
-                            "checkpoint, a folder of liana_model_save, a Keras HDF5 or safetensors file"),
+                            "checkpoint, a folder of liana_model_save, a file of Keras (.h5, .keras) or safetensors, a "
+                            "TensorFlow checkpoint"),
     LIANA__FIELD_ROW(liana__warm_start, map, VALUE,
                      .doc = "{pattern of names in the model: name in the file}, where names differ; each * of the name "
                             "is what that of the pattern stood for"),
@@ -287,8 +288,9 @@ static liana_status check_pairs(const warm_run *own)
         status = liana__fail(
             own->error, LIANA_INVALID_DATA,
             "%s: %zu of the %zu weights of the model '%s' are not in the file: %s; say in map what they are "
-            "called there, or let them keep their initial values with skip",
-            own->source->path, num_missing, own->model->num_weights, liana__model_name(own->model), missing.data);
+            "called there, or let them keep their initial values with skip%s",
+            own->source->path, num_missing, own->model->num_weights, liana__model_name(own->model), missing.data,
+            liana__weight_source_difference(own->source).text);
     } else if (num_different) {
         status = liana__fail(own->error, LIANA_INVALID_DATA,
                              "%s: %s; let weights of another shape keep their initial values with skip",
@@ -305,7 +307,8 @@ static liana_status read_values(const warm_run *own, float *const *values, liana
         const pairing *pair = &own->pairs[i];
         result->num_skipped += pair->skipped;
         if (pair->skipped) continue;
-        LIANA_TRY(liana__weights_read_one(own->source, pair->weight, &own->model->weights[i], values[i], own->error));
+        LIANA_TRY(liana__weights_read_one(own->source, pair->weight, own->model, &own->model->weights[i], values[i],
+                                          own->error));
         result->num_matched++;
     }
     if (result->num_matched || !own->model->num_weights) return LIANA_OK;
@@ -313,12 +316,21 @@ static liana_status read_values(const warm_run *own, float *const *values, liana
                        "%s: skip leaves no weight to read; leave the warm start out, or skip less", own->source->path);
 }
 
+/* One entry of a file may be several weights, of which at most one is used. */
 static bool is_used(const warm_run *own, const liana__source_weight *weight)
 {
     for (size_t i = 0; i < own->model->num_weights; i++) {
-        if (own->pairs[i].weight == weight) return true;
+        const liana__source_weight *used = own->pairs[i].weight;
+        if (used && used->entry == weight->entry) return true;
     }
     return false;
+}
+
+/* The name that was found: a file may have more before it, or another one for a layer. */
+static const char *found_name(const warm_run *own, const pairing *pair)
+{
+    if (!own->source->by_name) return pair->wanted;
+    return liana__arena_format(own->arena, "%s/%s", pair->layer->name, pair->weight->short_name);
 }
 
 /* RFC 4180: names may have commas and quotes. */
@@ -346,8 +358,10 @@ static void list_pairs(const warm_run *own, liana__text *text)
     liana__text_add(text, "what,weight,in_file,shape\n");
     for (size_t i = 0; i < own->model->num_weights; i++) {
         const pairing *pair = &own->pairs[i];
-        add_row(text, pair->skipped ? "skipped" : "matched", own->model->weights[i].name,
-                pair->skipped ? "" : pair->wanted, &own->model->weights[i].shape);
+        const char *in_file = pair->skipped ? "" : found_name(own, pair);
+        if (!in_file) return;
+        add_row(text, pair->skipped ? "skipped" : "matched", own->model->weights[i].name, in_file,
+                &own->model->weights[i].shape);
     }
 }
 
@@ -357,7 +371,7 @@ static void list_unused(const warm_run *own, liana__text *text, liana__warm_resu
         const liana__source_layer *layer = &own->source->layers[i];
         for (size_t k = 0; !is_state(layer) && k < layer->num_weights; k++) {
             const liana__source_weight *weight = &layer->weights[k];
-            if (is_used(own, weight)) continue;
+            if (!weight->entry || is_used(own, weight) || (k && weight[-1].entry == weight->entry)) continue;
             const char *name = liana__arena_format(own->arena, "%s%s%s/%s", layer->model ? layer->model : "",
                                                    layer->model ? "/" : "", layer->name, weight->short_name);
             liana_shape shape = shape_of(weight);
@@ -384,6 +398,7 @@ static liana_status read_source(const warm_run *own, const liana__warm_start *wa
     LIANA_TRY(pair_weights(own, warm));
     LIANA_TRY(check_pairs(own));
     LIANA_TRY(read_values(own, values, result));
+    result->note = liana__weight_source_note(own->source);
     return tell(own, result);
 }
 
@@ -401,7 +416,9 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     if (!pairs) return liana__fail_memory(error, "a warm start");
     LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     own.source = &source;
-    LIANA_TRY(liana__weight_source_open(result->file, &source, error));
+    /* A map speaks of the file's own names. */
+    const bool has_map = warm->map && warm->map->count;
+    LIANA_TRY(liana__weight_source_open(result->file, has_map ? NULL : model, model->num_layers, &source, error));
     return read_source(&own, warm, values, result);
 }
 

@@ -21,6 +21,7 @@ typedef struct liana__warm_result {
     size_t num_skipped;
     size_t num_unused;   /* weights of the file, without an optimizer's slots */
     const char *file;    /* the local file that was read; in the arena, as is the listing */
+    const char *note;    /* what the file leaves open, in a sentence; else NULL */
     const char *listing; /* CSV: what,weight,in_file,shape; the first is "matched", "skipped" or "unused" */
 } liana__warm_result;
 
@@ -43,9 +44,9 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
 
 /* The file of weights that a warm start's `from` means. */
 
-/* `from` is a file; a folder of liana_model_save; a checkpoint; a run folder or a folder of checkpoints: then it is the
- * best checkpoint, if the run keeps one (checkpoint.best), else the newest. *file is in the arena. Errors: NOT_FOUND
- * with the name that was looked for. */
+/* `from` is a file; a TensorFlow checkpoint as liana__tf_checkpoint_find takes it; a folder of liana_model_save; a
+ * checkpoint; a run folder or a folder of checkpoints: then it is the best checkpoint, if the run keeps one
+ * (checkpoint.best), else the newest. *file is in the arena. Errors: NOT_FOUND with the name that was looked for. */
 liana_status liana__warm_source_find(const char *from, liana__arena *arena, const char **file, liana__error *error)
     LIANA_MUST_USE;
 

@@ -2,8 +2,12 @@
 #include "train/checkpoint/weights.h"
 
 #include "base/file.h"
+#include "base/format.h"
+#include "base/scoped.h"
+#include "base/text.h"
 #include "formats/sniff.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The part of a weight's name before its last '/': the layer that the weight belongs to, with the name of the model
@@ -35,15 +39,17 @@ static liana__source_layer *find_layer(const liana__weight_source *source, const
     return NULL;
 }
 
-/* Adds a weight to the layer of that name, which is made if need be. `most` is the number of weights in the file. */
-static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
-                       const liana__source_weight *weight, size_t most)
+static liana__source_layer *add_layer(liana__weight_source *source, const liana__source_layer *wanted)
 {
-    liana__source_layer *layer = find_layer(source, wanted->model, wanted->name);
-    if (!layer) {
-        layer = &source->layers[source->num_layers++];
-        *layer = *wanted;
-    }
+    liana__source_layer *layer = &source->layers[source->num_layers++];
+    *layer = *wanted;
+    return layer;
+}
+
+/* `most` is the number of weights in the file. */
+static bool add_to_layer(liana__weight_source *source, liana__source_layer *layer, const liana__source_weight *weight,
+                         size_t most)
+{
     /* Layers have few weights: room is doubled when the count is a power of two. */
     if ((layer->num_weights & (layer->num_weights - 1)) == 0) {
         size_t room = layer->num_weights ? 2 * layer->num_weights : 1;
@@ -57,10 +63,42 @@ static bool add_weight(liana__weight_source *source, const liana__source_layer *
     return true;
 }
 
+static size_t hash_text(size_t hash, const char *text)
+{
+    while (text && *text) hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;
+    return hash;
+}
+
+/* The number of the layer of that name, or 0 where it would be: files may have very many layers. */
+static size_t *find_place(const liana__weight_source *source, const liana__source_layer *wanted)
+{
+    size_t at = hash_text(hash_text(0xcbf29ce484222325u, wanted->model), wanted->name);
+    for (;; at++) {
+        size_t *place = &source->places[at & (source->num_places - 1)];
+        const liana__source_layer *layer = *place ? &source->layers[*place - 1] : NULL;
+        if (!layer || (strcmp(layer->name, wanted->name) == 0 && same_text(layer->model, wanted->model))) return place;
+    }
+}
+
+/* Adds a weight to the layer of that name, which is made if need be. */
+static bool add_weight(liana__weight_source *source, const liana__source_layer *wanted,
+                       const liana__source_weight *weight, size_t most)
+{
+    size_t *place = find_place(source, wanted);
+    if (!*place) {
+        add_layer(source, wanted);
+        *place = source->num_layers;
+    }
+    return add_to_layer(source, &source->layers[*place - 1], weight, most);
+}
+
 static liana_status make_room(liana__weight_source *source, size_t num_layers, liana__error *error)
 {
+    source->num_places = 2;
+    while (source->num_places < 2 * (num_layers + 1)) source->num_places *= 2;
+    source->places = liana__arena_allocate(&source->arena, source->num_places * sizeof *source->places);
     source->layers = liana__arena_allocate(&source->arena, (num_layers + 1) * sizeof *source->layers);
-    return source->layers ? LIANA_OK : liana__fail_memory(error, source->path);
+    return source->layers && source->places ? LIANA_OK : liana__fail_memory(error, source->path);
 }
 
 /* ---- Keras HDF5 ---- */
@@ -107,13 +145,100 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
                 wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
             }
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
-                                           .rank = entry->rank,
-                                           .shape = entry->shape,
+                                           .rank = entry->data.rank,
+                                           .shape = entry->data.shape,
                                            .entry = entry};
             if (!add_weight(source, &wanted, &weight, contents->num_weights)) {
                 return liana__fail_memory(error, source->path);
             }
         }
+    }
+    return LIANA_OK;
+}
+
+/* ---- Keras 3 ---- */
+
+static liana_status list_keras3(liana__weight_source *source, liana__error *error)
+{
+    const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
+    LIANA_TRY(make_room(source, contents->num_layers, error));
+    for (size_t i = 0; i < contents->num_layers; i++) {
+        const liana__hdf5_layer *from = &contents->layers[i];
+        if (!from->num_weights) continue;
+        liana__source_layer *layer = &source->layers[source->num_layers++];
+        *layer = (liana__source_layer){.name = from->name, .model = from->model, .path = from->path};
+        layer->weights = liana__arena_allocate(&source->arena, from->num_weights * sizeof *layer->weights);
+        if (!layer->weights) return liana__fail_memory(error, source->path);
+        for (size_t k = 0; k < from->num_weights; k++) {
+            const liana__hdf5_weight *entry = &from->weights[k];
+            layer->weights[layer->num_weights++] = (liana__source_weight){.short_name = entry->name,
+                                                                          .rank = entry->data.rank,
+                                                                          .shape = entry->data.shape,
+                                                                          .entry = entry};
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Whether a layer of the file has the shapes of the model's. */
+static bool fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
+{
+    bool same = from && from->num_weights == layer->num_weights;
+    for (size_t i = 0; same && i < layer->num_weights; i++) {
+        const liana_shape *shape = &model->weights[layer->first_weight + i].shape;
+        const liana__source_weight *weight = &from->weights[i];
+        same = weight->rank == shape->rank &&
+               memcmp(weight->shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0;
+    }
+    return same;
+}
+
+static liana__source_layer *find_path(const liana__weight_source *source, const char *path)
+{
+    for (size_t i = 0; i < source->num_layers; i++) {
+        if (strcmp(source->layers[i].path, path) == 0) return &source->layers[i];
+    }
+    return NULL;
+}
+
+/* Whether the file's names are those of the first num_required layers of the model. If some of the others are not
+ * there, those that are must stand at the model's places: automatic names may be other layers' by chance. */
+static bool can_trust_names(const liana__weight_source *source, const liana_model *model, size_t num_required,
+                            const char *const *paths)
+{
+    size_t num_found = 0, num_missing = 0;
+    bool same_places = true;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        if (layer->num_weights == 0) continue;
+        const liana__source_layer *from = liana__weight_source_find(source, layer->name);
+        if (i < num_required && !fits(model, layer, from)) return false;
+        num_found += from != NULL;
+        num_missing += from == NULL;
+        same_places = same_places && (!from || strcmp(from->path, paths[i]) == 0);
+    }
+    return num_found && (!num_missing || same_places);
+}
+
+/* Gives layers of the file the names of the model's layers at their places, where that is right: see the header. */
+static liana_status take_places(liana__weight_source *source, const liana_model *model, size_t num_required,
+                                liana__error *error)
+{
+    const bool has_names = liana__hdf5_get_contents(source->hdf5)->has_names;
+    const char **paths;
+    bool all_placed = true;
+    LIANA_TRY(liana__keras_paths(model, &source->arena, &paths, error));
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        all_placed = all_placed && (layer->num_weights == 0 || fits(model, layer, find_path(source, paths[i])));
+    }
+    if (has_names && (!all_placed || can_trust_names(source, model, num_required, paths))) return LIANA_OK;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        liana__source_layer *from = model->layers[i].num_weights ? find_path(source, paths[i]) : NULL;
+        if (!from) continue;
+        from->name = liana__arena_string(&source->arena, model->layers[i].name);
+        from->model = NULL;
+        if (!from->name) return liana__fail_memory(error, source->path);
     }
     return LIANA_OK;
 }
@@ -141,36 +266,177 @@ static liana_status list_safetensors(liana__weight_source *source, liana__error 
     return LIANA_OK;
 }
 
-/* ---- both ---- */
-
-static liana_status open_file(const char *path, bool is_hdf5, liana__weight_source *source, liana__error *error)
+/* A weight for each that a tensor can be. */
+static bool add_tensor(liana__weight_source *source, const liana__safetensors_tensor *tensor, size_t most)
 {
-    if (is_hdf5) {
-        LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
-        return list_hdf5(source, error);
+    liana__arena *arena = &source->arena;
+    liana__torch_weight can_be[LIANA__TORCH_MOST_WEIGHTS];
+    const int count = liana__torch_weights(tensor, can_be);
+    const liana__source_layer wanted = {.name = liana__torch_module(tensor, arena)};
+    for (int i = 0; wanted.name && i < count; i++) {
+        const liana__source_weight weight = {
+            .short_name = can_be[i].short_name,
+            .rank = can_be[i].rank,
+            .shape = liana__arena_copy(arena, can_be[i].shape, sizeof can_be[i].shape),
+            .entry = tensor,
+            .is_transposed = can_be[i].is_transposed,
+        };
+        if (!weight.shape || !add_weight(source, &wanted, &weight, most)) return false;
     }
+    return !arena->failed;
+}
+
+/* The Normalization before a network that reads images which are normalised already. */
+static bool add_normalization(liana__weight_source *source, const liana__torch_config *config)
+{
+    static const int64_t shape[] = {3};
+    static const float count[] = {0};
+    float variance[3];
+    for (int i = 0; i < 3; i++) variance[i] = config->deviation[i] * config->deviation[i];
+    const float *mean = liana__arena_copy(&source->arena, config->mean, sizeof config->mean);
+    const float *squares = liana__arena_copy(&source->arena, variance, sizeof variance);
+    const liana__source_layer wanted = {.name = "normalization"};
+    const liana__source_weight weights[] = {{.short_name = "mean", .rank = 1, .shape = shape, .values = mean},
+                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = squares},
+                                            {.short_name = "count", .shape = shape, .values = count}};
+    bool good = mean && squares;
+    for (size_t i = 0; i < 3; i++) good = good && add_weight(source, &wanted, &weights[i], 3);
+    return good;
+}
+
+static liana_status list_modules(liana__weight_source *source, liana__error *error)
+{
+    const liana__safetensors_contents *contents = &source->safetensors.contents;
+    const size_t most = LIANA__TORCH_MOST_WEIGHTS * contents->num_tensors;
+    liana__torch_config config;
+    source->has_modules = true;
+    source->network = liana__torch_find_network(&source->safetensors, &source->arena, &source->prefix);
+    if (source->network) LIANA_TRY(liana__torch_read_config(source->network, source->path, &config, error));
+    source->is_known = source->network && config.is_known;
+    LIANA_TRY(make_room(source, contents->num_tensors + 1, error));
+    for (size_t i = 0; i < contents->num_tensors; i++) {
+        if (!add_tensor(source, &contents->tensors[i], most)) return liana__fail_memory(error, source->path);
+    }
+    if (!source->network || !source->network->is_normalised || add_normalization(source, &config)) return LIANA_OK;
+    return liana__fail_memory(error, source->path);
+}
+
+/* ---- TensorFlow ---- */
+
+/* A variable and the layer in its name. */
+typedef struct named_variable {
+    const char *layer;
+    const liana__tf_variable *variable;
+} named_variable;
+
+static int compare_variables(const void *a, const void *b)
+{
+    const named_variable *one = a, *other = b;
+    const int order = strcmp(one->layer, other->layer);
+    return order ? order : strcmp(one->variable->name, other->variable->name);
+}
+
+/* The weights of the model, without what an optimizer keeps, and texts: sorted by layers. */
+static liana_status sort_variables(liana__weight_source *source, named_variable **sorted, size_t *count,
+                                   liana__error *error)
+{
+    const liana__tf_checkpoint *file = &source->tensorflow;
+    *count = 0;
+    *sorted = liana__arena_allocate(&source->arena, (file->num_variables + 1) * sizeof **sorted);
+    if (!*sorted) return liana__fail_memory(error, source->path);
+    for (size_t i = 0; i < file->num_variables; i++) {
+        const liana__tf_variable *one = &file->variables[i];
+        if (one->is_state || one->is_copy || one->kind == LIANA__NUMBER_NONE || !strchr(one->name, '/')) continue;
+        const char *layer = owner_of(&source->arena, one->name);
+        if (!layer) return liana__fail_memory(error, source->path);
+        (*sorted)[(*count)++] = (named_variable){layer, one};
+    }
+    qsort(*sorted, *count, sizeof **sorted, compare_variables);
+    return LIANA_OK;
+}
+
+static liana_status list_tensorflow(liana__weight_source *source, liana__error *error)
+{
+    named_variable *sorted;
+    size_t count;
+    LIANA_TRY(sort_variables(source, &sorted, &count, error));
+    LIANA_TRY(make_room(source, count, error));
+    liana__source_layer *layer = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const liana__tf_variable *variable = sorted[i].variable;
+        const liana__source_layer wanted = {.name = sorted[i].layer};
+        if (!layer || strcmp(layer->name, wanted.name) != 0) layer = add_layer(source, &wanted);
+        liana__source_weight weight = {.short_name = short_name_of(variable->name),
+                                       .rank = variable->rank,
+                                       .shape = variable->shape,
+                                       .entry = variable};
+        bool good = add_to_layer(source, layer, &weight, 2 * count);
+        /* Keras 3 calls the kernel of a DepthwiseConv2D so. */
+        if (good && weight.rank == 4 && strcmp(weight.short_name, "kernel") == 0) {
+            weight.short_name = "depthwise_kernel";
+            good = add_to_layer(source, layer, &weight, 2 * count);
+        }
+        if (!good) return liana__fail_memory(error, source->path);
+    }
+    return LIANA_OK;
+}
+
+/* ---- all ---- */
+
+static liana_status open_tensorflow(const char *index, liana__weight_source *source, liana__error *error)
+{
+    source->by_name = true;
+    source->has_scopes = true;
+    LIANA_TRY(liana__tf_checkpoint_open(index, &source->tensorflow, error));
+    return list_tensorflow(source, error);
+}
+
+static liana_status open_keras(const char *path, const liana_model *model, size_t num_required,
+                               liana__weight_source *source, liana__error *error)
+{
+    LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
+    if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) return list_hdf5(source, error);
+    LIANA_TRY(list_keras3(source, error));
+    return model ? take_places(source, model, num_required, error) : LIANA_OK;
+}
+
+static liana_status open_safetensors(const char *path, liana__weight_source *source, liana__error *error)
+{
     LIANA_TRY(liana__safetensors_open(path, &source->safetensors, error));
     source->is_safetensors = true;
     source->by_name = true;
-    return list_safetensors(source, error);
+    const bool has_modules = liana__torch_has_names(&source->safetensors.contents);
+    return (has_modules ? list_modules : list_safetensors)(source, error);
 }
 
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
+static liana_status open_any(const char *path, const liana_model *model, size_t num_required,
+                             liana__weight_source *source, liana__error *error)
 {
-    *source = (liana__weight_source){.path = path};
+    const char *index = liana__tf_checkpoint_find(path, &source->arena);
+    if (index) return open_tensorflow(index, source, error);
     static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     uint8_t head[LIANA__SNIFF_BYTES];
     size_t size;
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
-    bool is_hdf5 = size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0;
+    bool is_keras = (size >= sizeof signature && memcmp(head, signature, sizeof signature) == 0) ||
+                    (size >= 4 && memcmp(head, "PK\3\4", 4) == 0);
     /* A safetensors file begins with the size of its JSON header, and the header with '{'. */
     bool is_safetensors = size > 8 && head[8] == '{';
-    const char *looks = is_hdf5 || is_safetensors ? NULL : liana__sniff(head, size);
-    if (!is_hdf5 && !is_safetensors) {
-        return liana__fail(error, LIANA_INVALID_DATA, "%s: expected weights as Keras HDF5 or safetensors%s%s", path,
-                           looks ? ", found " : "", looks ? looks : "");
-    }
-    liana_status status = open_file(path, is_hdf5, source, error);
+    const char *looks = is_safetensors ? NULL : liana__sniff(head, size);
+    LIANA_TRY(liana__refuse_pickle(looks, path, error));
+    if (is_keras) return open_keras(path, model, num_required, source, error);
+    if (is_safetensors) return open_safetensors(path, source, error);
+    return liana__fail(
+        error, LIANA_INVALID_DATA,
+        "%s: expected weights as Keras HDF5, .keras, safetensors or a TensorFlow checkpoint (.index)%s%s", path,
+        looks ? ", found " : "", looks ? looks : "");
+}
+
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error)
+{
+    *source = (liana__weight_source){.path = path};
+    liana_status status = open_any(path, model, num_required, source, error);
     if (status != LIANA_OK) liana__weight_source_close(source);
     return status;
 }
@@ -179,6 +445,7 @@ void liana__weight_source_close(liana__weight_source *source)
 {
     liana__hdf5_close(source->hdf5);
     if (source->is_safetensors) liana__safetensors_close(&source->safetensors);
+    liana__tf_checkpoint_free(&source->tensorflow);
     liana__arena_free(&source->arena);
     *source = (liana__weight_source){0};
 }
@@ -222,21 +489,77 @@ static const liana__source_layer *find_inside(const liana__weight_source *source
     return NULL;
 }
 
+/* "dense" as the end of "sequential/dense", if it is that of one layer only. */
+static const liana__source_layer *find_in_scopes(const liana__weight_source *source, const char *name)
+{
+    const liana__source_layer *found = NULL;
+    const size_t length = strlen(name);
+    for (size_t i = 0; source->has_scopes && i < source->num_layers; i++) {
+        const liana__source_layer *layer = &source->layers[i];
+        const size_t whole = strlen(layer->name);
+        if (whole <= length || layer->name[whole - length - 1] != '/' || !liana__ends_with(layer->name, name)) continue;
+        if (found) return NULL;
+        found = layer;
+    }
+    return found;
+}
+
+static const liana__source_layer *find_in_network(const liana__weight_source *source, const char *name)
+{
+    char module[128], whole[256];
+    const liana__torch_network *network = source->network;
+    if (!network || !network->find_module || !network->find_module(name, module, sizeof module)) return NULL;
+    liana__format(whole, sizeof whole, "%s%s", source->prefix, module);
+    return find_layer(source, NULL, whole);
+}
+
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
 {
     const liana__source_layer *found = find_layer(source, NULL, layer);
     if (!found) found = find_inside(source, layer);
-    return found ? found : find_in_any_model(source, layer);
+    if (!found) found = find_in_any_model(source, layer);
+    if (!found) found = find_in_scopes(source, layer);
+    return found ? found : find_in_network(source, layer);
+}
+
+liana__difference_text liana__weight_source_difference(const liana__weight_source *source)
+{
+    liana__difference_text difference = {""};
+    const liana__torch_network *network = source->network;
+    if (network && network->difference) {
+        liana__format(difference.text, sizeof difference.text,
+                      "; the file has the names of the %s, which %s: its weights would compute something else here",
+                      network->name, network->difference);
+    }
+    return difference;
+}
+
+const char *liana__weight_source_note(const liana__weight_source *source)
+{
+    return source->network && !source->is_known ? source->network->note : NULL;
+}
+
+static liana_status read_transposed(const liana__weight_source *source, const liana__safetensors_tensor *tensor,
+                                    float *values, liana__error *error)
+{
+    const size_t count = tensor->size / liana__safetensors_dtype_size(tensor->dtype);
+    LIANA__SCOPED_MEMORY float *own = malloc((count + 1) * sizeof *own);
+    if (!own) return liana__fail_memory(error, tensor->name);
+    LIANA_TRY(liana__safetensors_read_floats(&source->safetensors, tensor, own, error));
+    liana__torch_transpose(tensor, own, values);
+    return LIANA_OK;
 }
 
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
                                        float *values, liana__error *error)
 {
-    if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
-    const liana__safetensors_tensor *tensor = weight->entry;
-    if (tensor->dtype != LIANA__SAFETENSORS_F32) {
-        return liana__fail(error, LIANA_UNIMPLEMENTED, "%s: the tensor '%s' is %s, expected F32", source->path,
-                           tensor->name, liana__safetensors_dtype_name(tensor->dtype));
+    if (weight->values) {
+        const size_t count = weight->rank ? (size_t)weight->shape[0] : 1;
+        memcpy(values, weight->values, count * sizeof *values);
+        return LIANA_OK;
     }
-    return liana__safetensors_read(&source->safetensors, tensor, values, error);
+    if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);
+    if (source->has_scopes) return liana__tf_checkpoint_read(&source->tensorflow, weight->entry, values, error);
+    if (weight->is_transposed) return read_transposed(source, weight->entry, values, error);
+    return liana__safetensors_read_floats(&source->safetensors, weight->entry, values, error);
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_NAMED = 4 }; /* layers that one message names */
@@ -27,10 +28,13 @@ static void faults_free(faults *found)
     liana__text_free(&found->different);
 }
 
-static void add_missing(faults *found, const char *name)
+static void add_missing(faults *found, const liana__weight_source *source, const char *name)
 {
-    if (found->num_missing++ < MOST_NAMED)
-        liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (found->num_missing++ >= MOST_NAMED) return;
+    liana__nearest_search search = liana__nearest_begin(name);
+    for (size_t i = 0; i < source->num_layers; i++) liana__nearest_add(&search, source->layers[i].name);
+    liana__text_add(&found->missing, "%s%s", found->missing.length ? ", " : "", name);
+    if (search.nearest) liana__text_add(&found->missing, " (the nearest there is '%s')", search.nearest);
 }
 
 static void add_different(faults *found, const char *name, const char *format, ...) LIANA__PRINTF(3, 4);
@@ -119,10 +123,70 @@ static bool layer_fits(const liana_model *model, const liana__layer *layer, cons
     return true;
 }
 
-liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
-                                     const liana__weight *weight, float *values, liana__error *error)
+static bool has_type(const liana_model *model, size_t layer, const char *name)
 {
+    return strcmp(model->layers[layer].type->part.name, name) == 0;
+}
+
+/* The images that a Flatten before this layer makes rows of, or NULL. Layers between the two keep the order. */
+static const liana_shape *find_flattened(const liana_model *model, size_t layer)
+{
+    const liana__layer_node *node = model->nodes;
+    while (node->layer != layer) node++;
+    while (node->num_inputs == 1) {
+        node = &model->nodes[node->inputs[0]];
+        const bool keeps_order =
+            !model->layers[node->layer].num_weights || has_type(model, node->layer, "BatchNormalization");
+        if (has_type(model, node->layer, "Flatten")) return &model->nodes[node->inputs[0]].shape;
+        if (!keeps_order || node->shape.rank != 2) return NULL;
+    }
+    return NULL;
+}
+
+/* PyTorch flattens [channels, height, width], Keras [height, width, channels]: the rows of what reads the values are in
+ * another order. */
+static liana_status reorder_flattened(const liana_model *model, const liana__weight *weight, float *values,
+                                      liana__error *error)
+{
+    const bool is_kernel = weight->shape.rank == 2 && strcmp(weight->short_name, "kernel") == 0;
+    if (!is_kernel && !has_type(model, weight->layer, "BatchNormalization")) return LIANA_OK;
+    const liana_shape *images = find_flattened(model, weight->layer);
+    if (!images || images->rank < 3) return LIANA_OK;
+    const int64_t channels = images->dims[images->rank - 1], rows = weight->shape.dims[0];
+    const int64_t places = channels ? liana_shape_size(images) / channels : 0;
+    if (channels < 2 || places < 2 || rows != channels * places) return LIANA_OK;
+    const size_t count = (size_t)liana_shape_size(&weight->shape), row = count / (size_t)rows;
+    LIANA__SCOPED_MEMORY float *own = malloc((count + 1) * sizeof *own);
+    if (!own) return liana__fail_memory(error, weight->name);
+    memcpy(own, values, count * sizeof *own);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t from = i % channels * places + i / channels;
+        memcpy(values + (size_t)i * row, own + (size_t)from * row, row * sizeof *own);
+    }
+    return LIANA_OK;
+}
+
+/* The mean and deviation of a network without its own are for a Normalization alone. */
+static liana_status check_scale(const liana__weight_source *source, const liana__source_weight *from,
+                                const liana_model *model, liana__error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; from->values && i < model->num_layers; i++) count += has_type(model, i, "Rescaling");
+    if (count < 2) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "%s: the model has a second Rescaling (imagenet_rescaling: yes), which is for Keras's own ImageNet "
+        "weights; for those of timm set imagenet_rescaling: no",
+        source->path);
+}
+
+liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
+                                     const liana_model *model, const liana__weight *weight, float *values,
+                                     liana__error *error)
+{
+    LIANA_TRY(check_scale(source, from, model, error));
     LIANA_TRY(liana__weight_source_read(source, from, values, error));
+    if (source->has_modules) LIANA_TRY(reorder_flattened(model, weight, values, error));
     int64_t count = liana_shape_size(&weight->shape);
     for (int64_t i = 0; i < count; i++) {
         if (isfinite(values[i])) continue;
@@ -139,8 +203,8 @@ static liana_status read_layer(const liana_model *model, const liana__layer *lay
     for (size_t i = 0; i < layer->num_weights; i++) {
         size_t index = layer->first_weight + i;
         const liana__weight *weight = &model->weights[index];
-        LIANA_TRY(
-            liana__weights_read_one(source, match_weight(source, found, weight, i), weight, values[index], error));
+        const liana__source_weight *from = match_weight(source, found, weight, i);
+        LIANA_TRY(liana__weights_read_one(source, from, model, weight, values[index], error));
     }
     return LIANA_OK;
 }
@@ -164,7 +228,7 @@ static liana_status fail_faults(const liana__weight_source *source, const liana_
         }
         if (!source->num_layers) liana__text_add(&text, "no layers");
         add_rest(&text, source->num_layers);
-        liana__text_add(&text, ")");
+        liana__text_add(&text, ")%s", liana__weight_source_difference(source).text);
     }
     if (found->num_different) {
         liana__text_add(&text, "%s%s", found->num_missing ? "; " : "",
@@ -206,7 +270,7 @@ static void match_layers(const liana_model *model, const liana__weight_source *s
             matches[i] = found;
         } else if (!found || found->num_weights == 0) {
             add_name(missing, arena, layer->name);
-            if (i < num_required) add_missing(all, layer->name);
+            if (i < num_required) add_missing(all, source, layer->name);
         }
     }
 }
@@ -245,12 +309,14 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     report->unused = (liana__strings){unused.count, unused.items};
     if (all.num_missing || all.num_different) return fail_faults(source, model, &all, error);
     LIANA_TRY(load_matches(model, source, matches, values, report, error));
-    if (report->num_layers == 0) {
+    if (report->num_layers == 0 && model->num_weights) {
         return liana__fail(error, LIANA_INVALID_DATA,
-                           "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)",
+                           "%s: none of its layers (%s, ...) has a name that the model '%s' has (%s, ...)%s",
                            source->path, source->num_layers ? source->layers[0].name : "there are none",
-                           liana__model_name(model), missing.count ? missing.items[0] : "no layers with weights");
+                           liana__model_name(model), missing.count ? missing.items[0] : "no layers with weights",
+                           liana__weight_source_difference(source).text);
     }
+    report->note = liana__weight_source_note(source);
     return LIANA_OK;
 }
 
@@ -258,7 +324,7 @@ static liana_status load_file(const liana_model *model, const char *path, size_t
                               liana__arena *arena, liana__weights_report *report, liana__error *error)
 {
     LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
-    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    LIANA_TRY(liana__weight_source_open(path, model, num_required, &source, error));
     return load(model, &source, num_required, values, arena, report, error);
 }
 

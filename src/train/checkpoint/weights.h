@@ -5,22 +5,27 @@
 #include "backends/variables.h"
 #include "formats/hdf5.h"
 #include "formats/safetensors.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "layers/model.h"
+#include "train/checkpoint/torch_names.h"
 
 /* ---- weight source ---- */
 
-/* The source that weights.c reads, in either format: layers with named arrays. */
+/* A file of weights in any of the formats: layers with arrays, by name and order. */
 
 typedef struct liana__source_weight {
     const char *short_name; /* without the layer: "kernel" */
     int rank;
     const int64_t *shape;
-    const void *entry; /* the format's own record */
+    const void *entry; /* the format's own record; NULL: the weight has these values */
+    const float *values;
+    bool is_transposed; /* its elements are in PyTorch's order */
 } liana__source_weight;
 
 typedef struct liana__source_layer {
     const char *name;
     const char *model; /* the file's layer, if that is a nested model to which this layer belongs; else NULL */
+    const char *path;  /* Keras 3's layout: its place in the file, "layers/dense_1"; else NULL */
     const char *owner; /* the layer in the name of its first weight, which may be inside a nested model of one layer */
     liana__source_weight *weights;
     size_t num_weights;
@@ -31,20 +36,42 @@ typedef struct liana__weight_source {
     bool by_name; /* weights are matched by their names, not by their order */
     liana__source_layer *layers;
     size_t num_layers;
-    /* One of the two. */
+    size_t *places; /* while layers are added: numbers of layers from 1, by the hashes of their names */
+    size_t num_places;
+    bool has_scopes;  /* TensorFlow's names may begin with scopes, or with the model ("sequential/dense/kernel") */
+    bool has_modules; /* PyTorch's names and layouts */
+    const liana__torch_network *network; /* of torchvision or timm, or NULL */
+    const char *prefix;                  /* before the names of its tensors */
+    bool is_known;                       /* the network is that and no other */
+    /* One of them. */
     liana__hdf5 *hdf5;
     bool is_safetensors;
     liana__safetensors safetensors;
+    liana__tf_checkpoint tensorflow;
     liana__arena arena;
 } liana__weight_source;
 
-/* Opens a source, in the format that the first bytes show. `path` must outlive the source. */
-liana_status liana__weight_source_open(const char *path, liana__weight_source *source, liana__error *error)
-    LIANA_MUST_USE;
+/* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
+ * TensorFlow checkpoint. `path` must outlive the source.
+ *
+ * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
+ * names, and automatic names depend on what else a program made. If `model` is given, the layers at the places of the
+ * model's layers get the model's names: if the file keeps no names; or if all shapes agree, and the names are not those
+ * of the first num_required layers, or of some others at other places. NULL: the file's names stay. */
+liana_status liana__weight_source_open(const char *path, const liana_model *model, size_t num_required,
+                                       liana__weight_source *source, liana__error *error) LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
- * "encoder", and "dense" in any nested model, if it is in one only. */
+ * "encoder", and "dense" in any nested model, if it is in one only. In a TensorFlow checkpoint the name may be the end
+ * of a longer one, of one layer only. Of a network of PyTorch it is the module that is Keras's layer. */
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
+/* The end of a message about missing layers: how the network of the file differs from Keras's of that name. */
+typedef struct liana__difference_text {
+    char text[512];
+} liana__difference_text;
+liana__difference_text liana__weight_source_difference(const liana__weight_source *source);
+/* What the file leaves open, in a sentence; else NULL. */
+const char *liana__weight_source_note(const liana__weight_source *source);
 /* Reads one array as f32. */
 liana_status liana__weight_source_read(const liana__weight_source *source, const liana__source_weight *weight,
                                        float *values, liana__error *error) LIANA_MUST_USE;
@@ -56,10 +83,12 @@ typedef struct liana__weights_report {
     size_t num_weights;
     liana__strings missing; /* layers of the model with weights that are not in the file */
     liana__strings unused;  /* layers of the file that the model does not have */
+    const char *note;       /* what the file leaves open, in a sentence; else NULL */
 } liana__weights_report;
 
 /* Reads a Keras HDF5 file (.h5: of weights, or of a whole model, also if its layers are in a model inside the model) or
- * a safetensors file ("layer/weight" as in liana's checkpoints). The path may be a URL. The first bytes tell the
+ * a safetensors file ("layer/weight" as in liana's checkpoints; or PyTorch's names and layouts) or a TensorFlow
+ * checkpoint. The path may be a URL. The first bytes tell the
  * format.
  *
  * Layers are matched by name. Within a layer, HDF5 weights are matched by their order (their names differ between
@@ -78,7 +107,8 @@ liana_status liana__weights_load(const liana_model *model, const char *path, siz
 /* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a
  * value that is not finite. */
 liana_status liana__weights_read_one(const liana__weight_source *source, const liana__source_weight *from,
-                                     const liana__weight *weight, float *values, liana__error *error) LIANA_MUST_USE;
+                                     const liana_model *model, const liana__weight *weight, float *values,
+                                     liana__error *error) LIANA_MUST_USE;
 
 /* ---- model values ---- */
 

@@ -220,7 +220,8 @@ static const liana__field model_items[] = {
     ROW(imagenet_rescaling, ENUM, .default_text = "auto", .names = imagenet_rescalings,
         .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with "
                "its ImageNet weights; auto: if model.weights are these"),
-    ROW(weights, PATH, .doc = "a Keras HDF5 or safetensors file to start from; layers are matched by name"),
+    ROW(weights, PATH,
+        .doc = "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint to start from; layers are matched by name"),
     ROW(partial_weights, BOOL, .default_text = "false",
         .doc = "layers that are not in the file of weights keep their initial weights (a new head)"),
     ROW(warm_start, SECTION, .section = &liana__warm_start_fields,

@@ -1,6 +1,7 @@
 /* The first values of an estimator's variables. */
 #include "base/named.h"
 #include "base/scoped.h"
+#include "formats/tensorflow/tf_checkpoint.h"
 #include "ir/shape.h"
 #include "program/variables_file.h"
 #include "train/checkpoint/warm_start.h"
@@ -61,29 +62,68 @@ static const char *previous_name(const liana_warm_start *warm, const char *name)
     return name;
 }
 
-static liana_status warm_variable(const liana__safetensors *file, const char *previous, liana_variables *set,
+/* Where earlier values are: in a safetensors file, or in a TensorFlow checkpoint. */
+typedef struct earlier_values {
+    bool is_tensorflow;
+    liana__safetensors file;
+    liana__tf_checkpoint checkpoint;
+} earlier_values;
+
+static liana__named names_of(const earlier_values *earlier)
+{
+    const liana__safetensors_contents *contents = &earlier->file.contents;
+    return earlier->is_tensorflow
+               ? LIANA__NAMED(liana__tf_variable, earlier->checkpoint.variables, earlier->checkpoint.num_variables)
+               : LIANA__NAMED(liana__safetensors_tensor, contents->tensors, contents->num_tensors);
+}
+
+static liana_status check_shape(const char *previous, const char *dtype, bool fits, int rank, const int64_t *dims,
+                                const liana__variable *variable, liana__error *error)
+{
+    liana_shape shape = {.rank = rank};
+    memcpy(shape.dims, dims, (size_t)rank * sizeof *dims);
+    if (fits && liana_shape_equal(&shape, &variable->buffer->shape)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "'%s' is %s%s there, but '%s' is %s", previous, dtype,
+                       liana__shape_print(&shape).text, variable->name,
+                       liana__type_print(variable->buffer->dtype, &variable->buffer->shape).text);
+}
+
+/* The values of the entry `index` of the file, as float32; to be freed. */
+static liana_status read_earlier(const earlier_values *earlier, size_t index, const liana__variable *variable,
+                                 void **values, liana__error *error)
+{
+    const bool is_tensorflow = earlier->is_tensorflow;
+    const liana__safetensors_tensor *tensor = is_tensorflow ? NULL : &earlier->file.contents.tensors[index];
+    const liana__tf_variable *entry = is_tensorflow ? &earlier->checkpoint.variables[index] : NULL;
+    if (is_tensorflow) {
+        LIANA_TRY(check_shape(entry->name, entry->dtype, entry->kind != LIANA__NUMBER_NONE, entry->rank, entry->shape,
+                              variable, error));
+    } else {
+        const bool is_float = liana__safetensors_float_kind(tensor->dtype) != LIANA__NUMBER_NONE;
+        LIANA_TRY(check_shape(tensor->name, liana__safetensors_dtype_name(tensor->dtype), is_float, tensor->rank,
+                              tensor->shape, variable, error));
+    }
+    *values = liana__allocate_aligned(variable->buffer->size);
+    if (!*values) return liana__fail_memory(error, variable->name);
+    return is_tensorflow ? liana__tf_checkpoint_read(&earlier->checkpoint, entry, *values, error)
+                         : liana__safetensors_read_floats(&earlier->file, tensor, *values, error);
+}
+
+static liana_status warm_variable(const earlier_values *earlier, const char *previous, liana_variables *set,
                                   size_t place, liana__error *error)
 {
     const liana__variable *variable = &set->values.items[place];
-    const liana__safetensors_tensor *tensor = previous ? liana__safetensors_find(file, previous) : NULL;
-    if (!tensor) {
-        const liana__named list =
-            LIANA__NAMED(liana__safetensors_tensor, file->contents.tensors, file->contents.num_tensors);
+    const liana__named list = names_of(earlier);
+    const char *nearest = NULL;
+    LIANA__SCOPED_MEMORY void *values = NULL;
+    const size_t index = previous ? liana__named_find(list, previous, &nearest) : list.count;
+    if (index >= list.count) {
         return liana__fail(error, LIANA_NOT_FOUND,
                            "there is no variable '%.200s' for '%s'; leave it out of .variables, or name it in .names%s",
-                           previous ? previous : "(NULL)", variable->name,
-                           liana__hint(liana__named_nearest(list, previous ? previous : "")).text);
+                           previous ? previous : "(NULL)", variable->name, liana__hint(nearest).text);
     }
-    liana_shape shape = {.rank = tensor->rank};
-    memcpy(shape.dims, tensor->shape, sizeof shape.dims);
-    if (tensor->dtype != LIANA__SAFETENSORS_F32 || !liana_shape_equal(&shape, &variable->buffer->shape)) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is %s%s there, but '%s' is %s", tensor->name,
-                           liana__safetensors_dtype_name(tensor->dtype), liana__shape_print(&shape).text,
-                           variable->name, liana__type_print(variable->buffer->dtype, &variable->buffer->shape).text);
-    }
-    LIANA__SCOPED_MEMORY void *copy = NULL;
-    LIANA_TRY(liana__safetensors_take(file, tensor, &copy, error));
-    return liana__variables_set(set, place, copy);
+    LIANA_TRY(read_earlier(earlier, index, variable, &values, error));
+    return liana__variables_set(set, place, values);
 }
 
 /* Names that the model function does not have are mistakes. */
@@ -108,17 +148,27 @@ static liana_status check_names(const liana_warm_start *warm, const liana__fn_se
     return LIANA_OK;
 }
 
+static liana_status open_earlier(const char *path, earlier_values *earlier, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char *index = liana__tf_checkpoint_find(path, &arena);
+    earlier->is_tensorflow = index != NULL;
+    return index ? liana__tf_checkpoint_open(index, &earlier->checkpoint, error)
+                 : liana__safetensors_open(path, &earlier->file, error);
+}
+
 static liana_status warm_from(const liana_warm_start *warm, const char *path, const liana__fn_session *own,
                               liana_variables *set, liana__error *error)
 {
-    liana__safetensors file;
-    LIANA_TRY(liana__safetensors_open(path, &file, error));
+    earlier_values earlier = {0};
+    LIANA_TRY(open_earlier(path, &earlier, error));
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < own->model.function.num_weights && status == LIANA_OK; i++) {
         const char *name = own->model.variables[i].name;
-        if (is_wanted(warm, name)) status = warm_variable(&file, previous_name(warm, name), set, i, error);
+        if (is_wanted(warm, name)) status = warm_variable(&earlier, previous_name(warm, name), set, i, error);
     }
-    liana__safetensors_close(&file);
+    if (!earlier.is_tensorflow) liana__safetensors_close(&earlier.file);
+    liana__tf_checkpoint_free(&earlier.checkpoint);
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s'", path);
 }
 

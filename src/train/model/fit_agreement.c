@@ -34,7 +34,7 @@ static void add_fit(const liana_fit_options *options, liana__facts *facts)
 
 static liana_status add_model(const liana_model *model, liana__facts *facts, liana__error *error)
 {
-    const liana__value *layers = liana__model_to_keras(model, &facts->arena);
+    const liana__value *layers = liana__model_to_keras(model, LIANA__KERAS3, &facts->arena);
     if (!layers || facts->arena.failed) return liana__fail_memory(error, "the model");
     liana__facts_add_tree(facts, "model", layers);
     return LIANA_OK;

@@ -1,6 +1,7 @@
 /* A model in a folder, and weights from files. */
 #include "base/scoped.h"
 #include "formats/json.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
@@ -51,7 +52,7 @@ static liana_status save(liana_model *model, const char *folder, liana__arena *a
     if (!architecture || !weights) return liana__fail_memory(error, folder);
     LIANA_TRY(liana__folder_make(folder, error));
     LIANA_TRY(save_weights(model, weights, arena, error));
-    return liana__json_write(architecture, liana__model_to_keras(model, arena), error);
+    return liana__json_write(architecture, liana__model_to_keras(model, LIANA__KERAS3, arena), error);
 }
 
 /* model.json comes last: a folder without it is not read. */
@@ -170,6 +171,7 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     const char *path = liana__path_join(arena, folder, ARCHITECTURE);
     if (!path) return liana__fail_memory(error, folder);
     liana__value *architecture;
+    LIANA_TRY(liana__refuse_foreign_model(folder, error));
     LIANA_TRY(liana__preprocessing_load_plugins(model, folder, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
@@ -244,6 +246,7 @@ liana_status liana_model_load(liana_context *context, const char *folder, liana_
 static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
 {
     liana__value *architecture;
+    LIANA_TRY(liana__refuse_foreign_model(path, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
     LIANA_TRY(liana__model_from_keras(model, architecture));
     return liana__model_check(model, error);

@@ -217,7 +217,7 @@ liana_status liana__run_begin_folder(liana__run *run, const liana__run_options *
     if (run->outlet) run->config->output = liana__outlet_url(run->outlet);
     free(absolute);
     const char *config_path = in_folder(&arena, run, "config.yaml");
-    const liana__value *architecture = liana__model_to_keras(run->model, &arena);
+    const liana__value *architecture = liana__model_to_keras(run->model, LIANA__KERAS3, &arena);
     liana__config_write(run->config, &config);
     if (!config_path || !architecture || config.failed) return liana__fail_memory(error, "the run folder");
     LIANA_TRY(liana__file_replace(config_path, config.data, config.length, error));

@@ -2,6 +2,7 @@
 #include "train/run/run_internal.h"
 
 #include "formats/json.h"
+#include "formats/tensorflow/foreign_model.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/weights.h"
@@ -104,6 +105,7 @@ static liana_status read_file(liana__run *run, liana__error *error)
     const char *path;
     liana__value *architecture;
     LIANA_TRY(liana__remote_file(run->remote, run->config->model.file, &run->arena, &path, error));
+    LIANA_TRY(liana__refuse_foreign_model(path, error));
     LIANA_TRY(liana__json_read(path, &run->arena, &architecture, error));
     LIANA_TRY(liana_model_create(run->context, run->config->model.name, &run->model));
     LIANA_TRY(take_error(run, liana__model_from_keras(run->model, architecture), error));
@@ -157,14 +159,16 @@ static bool are_imagenets(const char *path)
 {
     static const float deviations[] = {0.229f, 0.224f, 0.225f};
     liana__weight_source source;
-    if (liana__weight_source_open(path, &source, NULL) != LIANA_OK) return false;
+    if (liana__weight_source_open(path, NULL, 0, &source, NULL) != LIANA_OK) return false;
     bool found = false;
     for (size_t i = 0; !found && i < source.num_layers; i++) {
         const liana__source_layer *layer = &source.layers[i];
         for (size_t k = 0; !found && strncmp(layer->name, "normalization", 13) == 0 && k < layer->num_weights; k++) {
             const liana__source_weight *weight = &layer->weights[k];
             float values[3];
-            bool fits = strstr(weight->short_name, "variance") && weight->rank == 1 && weight->shape[0] == 3;
+            /* Keras 3 numbers weights: mean, variance, count. */
+            bool is_variance = strstr(weight->short_name, "variance") || strcmp(weight->short_name, "1") == 0;
+            bool fits = is_variance && weight->rank == 1 && weight->shape[0] == 3;
             found = fits && liana__weight_source_read(&source, weight, values, NULL) == LIANA_OK &&
                     is_near(values, deviations);
         }
@@ -327,6 +331,7 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
                         "loaded %zu weights of %zu layers from '%s'; layers with weights that are not in it: %zu",
                         report.num_weights, report.num_layers, liana__path_shown(&run->arena, path),
                         report.missing.count);
+        if (report.note) liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, path), report.note);
     }
     return LIANA_OK;
 }
@@ -351,5 +356,9 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
         "warm_start.csv)",
         liana__path_shown(&run->arena, liana__remote_name(result.file)), result.num_matched, result.num_skipped,
         result.num_unused);
+    if (result.note) {
+        liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, liana__remote_name(result.file)),
+                        result.note);
+    }
     return LIANA_OK;
 }

@@ -224,7 +224,7 @@ static liana_status read_weights(const char *path, liana__error *error)
 {
     static float values[1 << 16];
     liana__weight_source source;
-    LIANA_TRY(liana__weight_source_open(path, &source, error));
+    LIANA_TRY(liana__weight_source_open(path, NULL, 0, &source, error));
     liana_status status = LIANA_OK;
     for (size_t i = 0; i < source.num_layers && status == LIANA_OK; i++) {
         const liana__source_layer *layer = &source.layers[i];

@@ -242,7 +242,8 @@ static void test_other_files_are_named(void **state)
     float **values = liana__test_weights(model, 1);
     static const uint8_t jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1};
     const char *path = liana__test_write("photo.h5", jpeg, sizeof jpeg);
-    assert_fails(load(path, 0, values), LIANA_INVALID_DATA, &error, path, "Keras HDF5 or safetensors", "JPEG");
+    assert_fails(load(path, 0, values), LIANA_INVALID_DATA, &error, path,
+                 "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint", "JPEG");
     path = liana__test_write("empty.h5", "", 0);
     assert_fails(load(path, 0, values), LIANA_INVALID_DATA, &error, path);
     assert_fails(load(liana__test_path("none.h5"), 0, values), LIANA_NOT_FOUND, &error, "none.h5");
@@ -268,8 +269,8 @@ static void test_keras_files_load_whole(void **state)
     assert_string_equal(report.missing.items[0], "classifier");
     assert_int_equal(report.unused.count, 0);
     assert_fails(load(liana__test_data(v1_file), base, values), LIANA_INVALID_DATA, &error, "mobilenet_2_5_224_tf.h5",
-                 "mobilenetv2_0.35_224", "104 of the model's 104 layers", "Conv1, bn_Conv1",
-                 " and 100 more (the file has conv1", " more)");
+                 "mobilenetv2_0.35_224", "104 of the model's 104 layers",
+                 "Conv1 (the nearest there is 'conv1'), bn_Conv1", " and 100 more (the file has conv1", " more)");
     liana__test_free_arrays(values, model->num_weights);
     liana_model_destroy(model);
     assert_ok(liana_model_create(context, NULL, &model), &context->error);

@@ -2,6 +2,8 @@
  * models with frozen layers and regularizers. */
 #include "harness/number_rows.h"
 
+#include "samples/tf_checkpoints.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,6 +349,41 @@ static void test_warm_starts(void **state)
     liana__number_rows_close(&own);
 }
 
+/* A checkpoint that TensorFlow wrote: Net/fc/biases is 2, 2.125, 2.25. */
+static void test_warm_start_from_tensorflow(void **state)
+{
+    (void)state;
+    liana__number_rows own;
+    liana__number_rows_open(&own);
+    liana__test_write("flat.data-00000-of-00001", flat_data, sizeof flat_data);
+    liana__test_write("flat.index", flat_index, sizeof flat_index);
+    char from[512];
+    snprintf(from, sizeof from, "%s", liana__test_path("flat"));
+    liana_train_spec train = liana__rows_train(&own, 1);
+    liana_estimator_options options = {.model_fn = renamed_fn, .labels = {"y"}};
+    options.warm_start_from =
+        (liana_warm_start){.from = from, .names = {{"slope", "Net/fc/biases"}}, .variables = {"slope"}};
+    liana_estimator *estimator = liana__rows_estimator(&own, options);
+    done(liana_estimator_train(estimator, &train, NULL));
+    for (size_t i = 0; i < WIDTH; i++) assert_compare(value_of(estimator, "slope", i), ==, 2 + (float)i / 8, i);
+    liana_estimator_destroy(estimator);
+    const struct {
+        const char *name, *text;
+        liana_status status;
+    } wrong[] = {
+        {"Net/fc/bias", "did you mean 'Net/fc/biases'?", LIANA_NOT_FOUND},
+        {"Net/fc/weights", "'Net/fc/weights' is float32[4, 3] there", LIANA_INVALID_DATA},
+        {"Net/words", "'Net/words' is string[3] there", LIANA_INVALID_DATA},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        options.warm_start_from.names[0].previous = wrong[i].name;
+        estimator = liana__rows_estimator(&own, options);
+        refused(liana_estimator_train(estimator, &train, NULL), wrong[i].status, wrong[i].text);
+        liana_estimator_destroy(estimator);
+    }
+    liana__number_rows_close(&own);
+}
+
 /* A model_dir of another function, or of other data. */
 static void test_a_folder_of_another_function(void **state)
 {
@@ -498,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_masks_leave_elements_out),
         cmocka_unit_test(test_the_scaffold_comes_last),
         cmocka_unit_test(test_warm_starts),
+        cmocka_unit_test(test_warm_start_from_tensorflow),
         cmocka_unit_test(test_a_folder_of_another_function),
         cmocka_unit_test(test_frozen_layers_stay),
         cmocka_unit_test(test_metrics_and_penalties_are_those_of_fit),

@@ -1,0 +1,22 @@
+/* hdf5_keras.h - what the readers of Keras's two layouts share. For hdf5*.c only. */
+#ifndef LIANA_FORMATS_HDF5_KERAS_H
+#define LIANA_FORMATS_HDF5_KERAS_H
+
+#include "base/memory.h"
+#include "formats/hdf5.h"
+
+enum { LIANA__HDF5_MAX_LAYERS = 100000, LIANA__HDF5_MAX_WEIGHTS = 1000000 };
+
+struct liana__hdf5 {
+    char *path;
+    liana__hdf5_tree *tree;
+    bool is_archive;          /* the tree is an entry of a .keras file */
+    liana__hdf5_node weights; /* the group that has layer_names */
+    liana__hdf5_contents contents;
+    liana__arena arena;
+};
+
+/* Reads the contents of a file in Keras 3's layout; contents.is_keras3 says whether it is one. */
+liana_status liana__hdf5_read_keras3(liana__hdf5 *file, liana__error *error) LIANA_MUST_USE;
+
+#endif

@@ -1,0 +1,49 @@
+/* keras_file.h - the parts of an architecture file around its layers: the version that wrote it, references to calls,
+ * and refused content. */
+#ifndef LIANA_LAYERS_KERAS_FILE_H
+#define LIANA_LAYERS_KERAS_FILE_H
+
+#include "layers/layer.h"
+
+/* Whether names have the meaning of Keras 3: by "keras_version" in `wrapper` or `root`, else by the forms that only
+ * one version writes. Errors: UNIMPLEMENTED for a version other than 1, 2 and 3. */
+liana_status liana__keras_find_generation(const liana__value *wrapper, const liana__value *root, bool *keras3,
+                                          liana__error *error) LIANA_MUST_USE;
+
+/* Refuses a layer that belongs to several models (one shared_object_id): its weights would be there several times.
+ * Errors: UNIMPLEMENTED with both names; OUT_OF_MEMORY. */
+liana_status liana__keras_check_sharing(const liana__value *root, liana__error *error) LIANA_MUST_USE;
+
+/* Refuses a layer whose class liana does not have (`type` NULL; `nearest` may be NULL), Python code, and a class of
+ * somebody's package that has the name of a Keras class. Errors: UNIMPLEMENTED with `where`. */
+liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
+                                      const char *nearest, liana__error *error) LIANA_MUST_USE;
+
+/* Whether an object is of a package, as "Custom>Dense" is: its class is not the one of Keras. */
+bool liana__keras_is_of_package(const liana__value *object);
+
+/* ---- references ---- */
+
+/* A layer's call of the file: [name, call, output, ...]. */
+typedef struct liana__keras_reference {
+    const char *name;
+    int64_t number;
+    int64_t output;
+} liana__keras_reference;
+
+typedef struct liana__keras_references {
+    liana__keras_reference items[LIANA_MAX_LAYER_INPUTS];
+    size_t count;
+    bool too_many;
+} liana__keras_references;
+
+bool liana__keras_is_reference(const liana__value *value);
+
+/* Adds the references in the nested lists of Keras 1 and 2, and in the objects with "keras_history" of Keras 3. Those
+ * in a map of names come in the order of the names. */
+void liana__keras_collect(const liana__value *value, liana__keras_references *found);
+
+/* The index of the key that follows `last` in the order of bytes (NULL: the first). */
+size_t liana__keras_next_key(const liana__value *map, const char *last);
+
+#endif

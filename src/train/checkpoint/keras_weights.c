@@ -1,0 +1,60 @@
+/* Lists a model's layers as Keras 3 would, for a file of its weights. */
+#include "train/checkpoint/keras_weights.h"
+
+#include "base/memory.h"
+#include "base/scoped.h"
+
+#include <string.h>
+
+/* A name without those of the nested models before it. */
+static const char *own_name(const char *name, const liana_model *model, size_t within)
+{
+    size_t length = within == LIANA__NONE ? 0 : strlen(model->nested[within].name);
+    return length && strncmp(name, model->nested[within].name, length) == 0 && name[length] == '/' ? name + length + 1
+                                                                                                   : name;
+}
+
+static bool describe_layer(const liana_model *model, const liana__layer *layer, float *const *values,
+                           liana__arena *arena, liana__keras3_layer *out)
+{
+    out->name = own_name(layer->name, model, layer->within);
+    out->num_weights = layer->num_weights;
+    if (!layer->num_weights) return true;
+    liana__hdf5_data *weights = liana__arena_allocate(arena, layer->num_weights * sizeof *weights);
+    const void **arrays = liana__arena_allocate(arena, layer->num_weights * sizeof *arrays);
+    if (!weights || !arrays) return false;
+    for (size_t i = 0; i < layer->num_weights; i++) {
+        const liana_shape *shape = &model->weights[layer->first_weight + i].shape;
+        weights[i] = (liana__hdf5_data){.dtype = "float32", .rank = shape->rank};
+        memcpy(weights[i].shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
+        arrays[i] = values[layer->first_weight + i];
+    }
+    out->weights = weights;
+    out->values = arrays;
+    return true;
+}
+
+liana_status liana__keras_weights_make(const liana_model *model, float *const *values,
+                                       const liana__keras3_layer *optimizer, const char *path,
+                                       liana__hdf5_new **weights, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const char **paths;
+    size_t count = model->num_layers + model->num_nested;
+    LIANA_TRY(liana__keras_paths(model, &arena, &paths, error));
+    liana__keras3_layer *layers = liana__arena_allocate(&arena, (count + 1) * sizeof *layers);
+    if (!layers) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < count; i++) {
+        layers[i] = (liana__keras3_layer){.path = paths[i]};
+        if (i < model->num_layers) {
+            if (!describe_layer(model, &model->layers[i], values, &arena, &layers[i])) {
+                return liana__fail_memory(error, path);
+            }
+        } else {
+            const liana__nested *nested = &model->nested[i - model->num_layers];
+            layers[i].name = own_name(nested->name, model, nested->within);
+        }
+    }
+    if (optimizer) layers[count++] = *optimizer;
+    return liana__keras3_weights_make(path, liana__model_name(model), layers, count, weights, error);
+}

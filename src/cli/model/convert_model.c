@@ -11,6 +11,7 @@ LIANA__SCOPED_POINTER(liana_model_destroy, liana_model)
 
 static const liana__option options[] = {
     {"weights", "FILE", "weights for an architecture (.json), or in place of the model's own"},
+    {"keras", "2", "write a .h5 or .json file in the form of Keras 2, for tf_keras (default 3)"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
     {0},
@@ -59,13 +60,16 @@ static liana_status run(liana__invocation *invocation)
     LIANA__SCOPED_BY(liana_model_destroy_scoped) liana_model *model = NULL;
     const liana_context_options wanted = {.num_threads = 1,
                                           .allow_plugins = liana__invocation_has(invocation, "allow-plugins")};
+    int64_t version = 3;
+    LIANA_TRY(liana__invocation_int(invocation, "keras", 2, 3, &version));
     liana_status status = liana_context_create(&wanted, &context);
     if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
     if (status != LIANA_OK && context) invocation->error = context->error;
     LIANA_TRY(status);
     const job own = {invocation, model, {liana__session_note, invocation}};
     LIANA_TRY(read(&own, from));
-    LIANA_TRY(liana__model_write_any(model, to, &own.notes, &invocation->error));
+    LIANA_TRY(liana__model_write_any(model, to, version == 2 ? LIANA__KERAS2 : LIANA__KERAS3, &own.notes,
+                                     &invocation->error));
     report(&own, from, to);
     return LIANA_OK;
 }

@@ -37,8 +37,8 @@ static liana_status send_model(liana_model *model, const char *url, liana__arena
     return liana__outlet_flush(outlet, error);
 }
 
-liana_status liana__model_write_any(liana_model *model, const char *path, const liana__notes *notes,
-                                    liana__error *error)
+liana_status liana__model_write_any(liana_model *model, const char *path, liana__keras_form in,
+                                    const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const bool is_file = liana__model_file_is_named(path), is_remote = liana__path_is_remote(path);
@@ -47,11 +47,12 @@ liana_status liana__model_write_any(liana_model *model, const char *path, const 
                            "'%s': only folders are sent to a bucket; write the file to this machine, and copy it",
                            path);
     }
+    if (!is_file && in != LIANA__KERAS3) return liana__model_fail_older(path, error);
     if (!is_file) LIANA_TRY(liana__folder_name_check(path, "a folder with model.json and weights.safetensors", error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
     LIANA_TRY(liana__model_values_complete(model, error));
-    if (is_file) return liana__model_file_write(model, path, notes, error);
+    if (is_file) return liana__model_file_write(model, path, in, notes, error);
     return (is_remote ? send_model : save_folder)(model, path, &arena, error);
 }
 
@@ -71,7 +72,8 @@ liana_status liana_model_save(liana_model *model, const char *folder)
     LIANA__REQUIRE(NULL, model);
     LIANA__REQUIRE(&model->context->error, folder);
     const liana__notes notes = notes_of(model->context);
-    LIANA__CONTEXT_CALL(model->context, liana__model_write_any(model, folder, &notes, &model->context->error));
+    LIANA__CONTEXT_CALL(model->context,
+                        liana__model_write_any(model, folder, LIANA__KERAS3, &notes, &model->context->error));
 }
 
 typedef struct weights_file {

@@ -21,6 +21,7 @@ static const char *const versions[] = {[LIANA__KERAS3] = "3.15.1", [LIANA__KERAS
 typedef struct saving {
     const liana_model *model;
     const char *path;
+    liana__keras_form in;
     const liana__notes *notes;
     liana__arena *arena;
     liana__error *error;
@@ -61,7 +62,18 @@ static liana_status write_safetensors(const saving *own)
 
 /* ---- what stands beside the weights ---- */
 
-/* Settings that Keras cannot say are told and left out: without them a model computes the same. NULL: none are known.
+/* Without this word tf_keras takes an optimizer for one of the time before Keras 2.11, which had other options. */
+static liana_status name_generation(const saving *own, const liana__value **settings)
+{
+    liana__value *copy = liana__value_copy(own->arena, *settings);
+    const liana__value *optimizer = liana__value_get(copy, "optimizer_config");
+    liana__value *config = (liana__value *)liana__value_get(optimizer, "config");
+    if (config) liana__value_set(own->arena, config, "is_legacy_optimizer", liana__value_bool(own->arena, false));
+    *settings = copy;
+    return own->arena->failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
+}
+
+/* Settings that Keras cannot say are told and left out: a model computes the same without them. NULL: there are none.
  */
 static liana_status find_settings(const saving *own, liana__keras_compile_form form, const liana__value **settings)
 {
@@ -81,22 +93,22 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
     if (!train || own->arena->failed) return liana__fail_memory(own->error, own->path);
     liana_status status = liana__keras_compile_write(model, train, form, own->arena, settings, &found);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(own->error, own->path);
-    if (status == LIANA_OK) return LIANA_OK;
+    if (status == LIANA_OK) return own->in == LIANA__KERAS2 ? name_generation(own, settings) : LIANA_OK;
     *settings = NULL;
     liana__note(own->notes, "'%s' says nothing of how the model was trained: %s", own->path, found.message);
     return LIANA_OK;
 }
 
-static liana_status make_architecture(const saving *own, liana__keras_form in, liana__value **architecture)
+static liana_status make_architecture(const saving *own, liana__value **architecture)
 {
-    *architecture = liana__model_to_keras(own->model, in, own->arena);
+    *architecture = liana__model_to_keras(own->model, own->in, own->arena);
     return *architecture ? LIANA_OK : liana__fail_memory(own->error, own->path);
 }
 
 static liana_status write_json(const saving *own)
 {
     liana__value *architecture;
-    LIANA_TRY(make_architecture(own, LIANA__KERAS3, &architecture));
+    LIANA_TRY(make_architecture(own, &architecture));
     return liana__json_write(own->path, architecture, own->error);
 }
 
@@ -117,7 +129,7 @@ static const char *make_metadata(const saving *own)
     liana__value *map = liana__value_map(own->arena);
     const char *facts = liana__model_facts_text(own->model, own->arena);
     if (!map || !facts) return NULL;
-    liana__value_set(own->arena, map, "keras_version", liana__value_string(own->arena, versions[LIANA__KERAS3]));
+    liana__value_set(own->arena, map, "keras_version", liana__value_string(own->arena, versions[own->in]));
     liana__value_set(own->arena, map, LIANA__HDF5_OWN, liana__value_string(own->arena, facts));
     return liana__json_line(map, own->arena);
 }
@@ -129,7 +141,7 @@ static liana_status write_archive(const saving *own)
     size_t size;
     liana__value *architecture;
     const liana__value *settings;
-    LIANA_TRY(make_architecture(own, LIANA__KERAS3, &architecture));
+    LIANA_TRY(make_architecture(own, &architecture));
     LIANA_TRY(find_settings(own, LIANA__KERAS_COMPILE_CONFIG, &settings));
     if (settings) liana__value_set(own->arena, architecture, "compile_config", liana__value_copy(own->arena, settings));
     const char *config = liana__json_line(architecture, own->arena), *metadata = make_metadata(own);
@@ -181,22 +193,18 @@ static liana_status describe_item(const saving *own, liana__scope_item item, siz
     return LIANA_OK;
 }
 
-/* Keras 3 reads both forms, tf_keras that of Keras 2 alone. The model can be said in that of Keras 3: what can be said in
- * both has one meaning. */
 static liana_status write_h5(const saving *own)
 {
-    const bool in_both = liana__model_check_keras(own->model, LIANA__KERAS2, NULL) == LIANA_OK;
-    const liana__keras_form in = in_both ? LIANA__KERAS2 : LIANA__KERAS3;
     liana__value *architecture;
     const liana__value *settings;
     liana__scope_item *items;
     size_t count;
-    LIANA_TRY(make_architecture(own, in, &architecture));
+    LIANA_TRY(make_architecture(own, &architecture));
     LIANA_TRY(find_settings(own, LIANA__KERAS_TRAINING_CONFIG, &settings));
     const liana__hdf5_description whole = {.model_config = liana__json_line(architecture, own->arena),
                                            .training_config = settings ? liana__json_line(settings, own->arena) : NULL,
                                            .own = liana__model_facts_text(own->model, own->arena),
-                                           .keras_version = versions[in]};
+                                           .keras_version = versions[own->in]};
     LIANA_TRY(liana__keras_order(own->model, LIANA__NONE, own->arena, &items, &count, own->error));
     liana__hdf5_new_layer *layers = liana__arena_allocate(own->arena, (count + 1) * sizeof *layers);
     size_t *list = liana__arena_allocate(own->arena, (own->model->num_weights + 1) * sizeof *list);
@@ -209,19 +217,20 @@ static liana_status write_h5(const saving *own)
 
 typedef struct form {
     const char *ending;
-    bool has_layers; /* for Keras, which must be able to say them */
+    bool has_layers; /* Keras must be able to say them */
+    bool is_older;   /* Keras 2 has the format, too */
     liana_status (*write)(const saving *own);
 } form;
 
 static const form *find_form(const char *path)
 {
     static const form forms[] = {
-        {".weights.h5", false, write_weights_h5},
-        {".keras", true, write_archive},
-        {".h5", true, write_h5},
-        {".hdf5", true, write_h5},
-        {".json", true, write_json},
-        {".safetensors", false, write_safetensors},
+        {".weights.h5", .write = write_weights_h5},
+        {".keras", .has_layers = true, .write = write_archive},
+        {".h5", .has_layers = true, .is_older = true, .write = write_h5},
+        {".hdf5", .has_layers = true, .is_older = true, .write = write_h5},
+        {".json", .has_layers = true, .is_older = true, .write = write_json},
+        {".safetensors", .write = write_safetensors},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const size_t length = strlen(path), size = strlen(forms[i].ending);
@@ -233,16 +242,24 @@ static const form *find_form(const char *path)
     return NULL;
 }
 
+liana_status liana__model_fail_older(const char *path, liana__error *error)
+{
+    return liana__fail(
+        error, LIANA_UNIMPLEMENTED,
+        "'%s': in the form of Keras 2 liana writes .h5 and .json; give such a name, or leave --keras out", path);
+}
+
 bool liana__model_file_is_named(const char *path)
 {
     return find_form(path) != NULL;
 }
 
-liana_status liana__model_file_write(liana_model *model, const char *path, const liana__notes *notes,
-                                     liana__error *error)
+liana_status liana__model_file_write(liana_model *model, const char *path, liana__keras_form in,
+                                     const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const form *wanted = find_form(path);
-    if (wanted->has_layers) LIANA_TRY(liana__model_check_keras(model, LIANA__KERAS3, error));
-    return wanted->write(&(saving){model, path, notes, &arena, error});
+    if (in != LIANA__KERAS3 && !wanted->is_older) return liana__model_fail_older(path, error);
+    if (wanted->has_layers) LIANA_TRY(liana__model_check_keras(model, in, error));
+    return wanted->write(&(saving){model, path, in, notes, &arena, error});
 }

@@ -1,0 +1,445 @@
+/* Models in one file: Keras's own files (tests/samples), and those that liana writes, read back here and by Keras. */
+#include "harness/command_run.h"
+
+#include "base/file.h"
+#include "formats/zip.h"
+#include "harness/one_context.h"
+#include "harness/peers.h"
+#include "layers/model.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const char *sample(const char *name)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/tests/samples/%s", LIANA_SOURCE_DIR, name);
+    return path;
+}
+
+static liana_model *load(const char *path)
+{
+    liana_model *model;
+    assert_ok(liana_model_load(context, path, &model), &context->error);
+    return model;
+}
+
+/* ---- Keras's files ---- */
+
+/* By keras_compiled.py: the outputs that Keras printed. */
+static void check_outputs(liana_model *model)
+{
+    static const float expected[3][3] = {{0.35866498947143555F, 0.36949098110198975F, 0.27184396982192993F},
+                                         {0.3783462941646576F, 0.39624425768852234F, 0.22540950775146484F},
+                                         {0.3947851061820984F, 0.4203324317932129F, 0.18488240242004395F}};
+    float inputs[3][4], outputs[3][3];
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 4; k++) inputs[i][k] = (float)((i + 1) * (k - 1)) / 4;
+    }
+    const liana_array batch = {.name = "row", .dtype = LIANA_F32, .shape = liana_shape_of(3, 4), .data = inputs};
+    assert_ok(liana_predict_on_batch(model, &batch, 1, outputs[0]), &context->error);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) assert_near(outputs[i][k], expected[i][k], 1e-6, i, k);
+    }
+}
+
+static void check_settings(const liana_model *model)
+{
+    liana__text text = {0};
+    assert_non_null(model->objective);
+    assert_non_null(model->optimizer);
+    liana__value_write_json(model->objective, 0, &text);
+    liana__value_write_json(model->optimizer, 0, &text);
+    assert_says(text.data, "\"loss\": \"sparse_categorical_crossentropy\"");
+    assert_says(text.data, "{\"name\": \"top_k_accuracy\", \"as\": \"among_two\", \"k\": 2}");
+    assert_says(text.data, "\"name\": \"CosineDecay\", \"initial_learning_rate\": 0.01, \"decay_steps\": 100");
+    assert_says(text.data, "\"beta_1\": 0.8");
+    liana__text_free(&text);
+}
+
+static void test_whole_models_of_keras_are_loaded(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"keras3_compiled.keras", "keras3_compiled.h5"};
+    for (size_t i = 0; i < 2; i++) {
+        liana_model *model = load(sample(files[i]));
+        assert_string_equal(liana__model_name(model), "compiled");
+        check_outputs(model);
+        check_settings(model);
+        liana_model_destroy(model);
+        /* The architecture alone has initial weights, and the settings. */
+        assert_ok(liana_model_load_architecture(context, sample(files[i]), &model), &context->error);
+        check_settings(model);
+        assert_compare(model->num_values, ==, 0);
+        liana_model_destroy(model);
+    }
+}
+
+/* A name says nothing: the first bytes do. */
+static void test_kinds_are_told_by_first_bytes(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {{"keras3_compiled.keras", "a.h5"}, {"keras3_compiled.h5", "b.json"}};
+    liana__test_folder();
+    for (size_t i = 0; i < 2; i++) {
+        char *bytes;
+        size_t size;
+        assert_ok(liana__file_read(sample(files[i][0]), 1 << 20, &bytes, &size, &context->error), &context->error);
+        liana_model *model = load(liana__test_write(files[i][1], bytes, size));
+        check_outputs(model);
+        liana_model_destroy(model);
+        free(bytes);
+    }
+}
+
+/* ---- files of liana ---- */
+
+/* Two inputs, a nested model with moving averages, a frozen layer, a name with '/'. */
+static liana_model *build(void)
+{
+    liana_model *model, *inner;
+    assert_ok(liana_model_create(context, "inner", &inner), &context->error);
+    liana_input(inner, .shape = LIANA_INTS(5, 5, 4));
+    liana_conv2d(inner, .filters = 3, .kernel_size = 2, .name = "first");
+    liana_batch_normalization(inner, .name = "norm");
+    liana_conv2d(inner, .filters = 2, .kernel_size = 2, .activation = "relu", .name = "second");
+    liana_batch_normalization(inner, .name = "last");
+    assert_ok(liana_model_create(context, "both", &model), &context->error);
+    liana_layer image = liana_input(model, .shape = LIANA_INTS(6, 6, 3), .name = "picture");
+    liana_layer row = liana_input(model, .shape = LIANA_INTS(4), .name = "row");
+    liana_layer x = liana_conv2d(model, .input = image, .filters = 4, .kernel_size = 2, .name = "stem/conv");
+    x = liana_nested(model, .nested = inner, .inputs = {x});
+    x = liana_flatten(model, .input = x);
+    liana_layer y = liana_dense(model, .input = row, .units = 3, .activation = "tanh", .name = "side");
+    liana_concatenate(model, .inputs = {x, y});
+    liana_dropout(model, .rate = 0.25);
+    liana_dense(model, .units = 3, .activation = "softmax", .name = "out");
+    assert_ok(liana_model_status(model), &context->error);
+    liana_model_destroy(inner);
+    return model;
+}
+
+/* Element k of weight w is another number for each. */
+static void fill(liana_model *model)
+{
+    for (size_t w = 0; w < model->num_weights; w++) {
+        const liana__weight *weight = &model->weights[w];
+        const size_t count = (size_t)liana_shape_size(&weight->shape);
+        float *values = malloc(count * sizeof *values);
+        for (size_t k = 0; k < count; k++) values[k] = (float)((37 * w + 11 * k) % 101 + 1) / 128;
+        const liana_array array = {.name = weight->name, .dtype = LIANA_F32, .shape = weight->shape, .data = values};
+        assert_ok(liana_model_set_weights(model, &array, 1), &context->error);
+        free(values);
+    }
+}
+
+static liana_model *build_filled(void)
+{
+    liana_model *model = build();
+    fill(model);
+    const liana_preprocessing known = {.scale = LIANA_SCALE_MINUS_ONE_ONE,
+                                       .antialias = true,
+                                       .class_names = (const char *const[]){"ant", "bee", "cat", NULL}};
+    assert_ok(liana_model_set_preprocessing(model, &known), &context->error);
+    return model;
+}
+
+static void assert_same_weights(liana_model *model, liana_model *other)
+{
+    assert_compare(model->num_weights, ==, other->num_weights);
+    for (size_t w = 0; w < model->num_weights; w++) {
+        assert_string_equal(model->weights[w].name, other->weights[w].name);
+        assert_memory_equal(model->values[w], other->values[w],
+                            (size_t)liana_shape_size(&model->weights[w].shape) * sizeof(float));
+    }
+}
+
+static void test_whole_files_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.keras", "m.h5", "m.hdf5", "folder"};
+    liana__test_folder();
+    liana_model *model = build_filled();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = liana__test_path(names[i]);
+        assert_ok(liana_model_save(model, path), &context->error);
+        liana_model *back = load(path);
+        assert_same_weights(model, back);
+        const liana_preprocessing known = liana_model_preprocessing(back);
+        assert_int_equal(known.scale, LIANA_SCALE_MINUS_ONE_ONE);
+        assert_true(known.antialias);
+        assert_int_equal(known.num_class_names, 3);
+        assert_string_equal(known.class_names[1], "bee");
+        liana_model_destroy(back);
+    }
+    liana_model_destroy(model);
+}
+
+/* Keras lists the weights of a nested model that are trained before the others: which they are may change. */
+static void test_frozen_layers_keep_their_weights(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_model *model = build_filled();
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (!model->layers[i].num_weights) continue;
+        liana__model_set_trainable(model, i, i + 1, false);
+        assert_ok(liana_model_save(model, liana__test_path("m.h5")), &context->error);
+        liana_model *back = load(liana__test_path("m.h5"));
+        assert_same_weights(model, back);
+        assert_false(back->layers[i].trainable);
+        liana_model_destroy(back);
+    }
+    liana_model_destroy(model);
+}
+
+static void test_weights_alone_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.weights.h5", "m.safetensors", "m.keras", "m.h5"};
+    liana__test_folder();
+    liana_model *model = build_filled();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = liana__test_path(names[i]);
+        liana_model *other = build();
+        assert_ok(liana_model_save(model, path), &context->error);
+        assert_ok(liana_model_load_weights(other, path, false), &context->error);
+        assert_same_weights(model, other);
+        liana_model_destroy(other);
+    }
+    liana_model *other;
+    assert_ok(liana_model_save(model, liana__test_path("m.json")), &context->error);
+    assert_ok(liana_model_load_architecture(context, liana__test_path("m.json"), &other), &context->error);
+    assert_compare(other->num_weights, ==, model->num_weights);
+    liana_model_destroy(other);
+    liana_model_destroy(model);
+}
+
+/* From Keras to liana and back: what Keras wrote is written again. */
+static void test_settings_come_back(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.keras", "m.h5"};
+    liana__test_folder();
+    for (size_t i = 0; i < 2; i++) {
+        liana_model *model = load(sample("keras3_compiled.keras"));
+        assert_ok(liana_model_save(model, liana__test_path(names[i])), &context->error);
+        liana_model *back = load(liana__test_path(names[i]));
+        check_settings(back);
+        check_outputs(back);
+        liana_model_destroy(back);
+        liana_model_destroy(model);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void refuse_load(const char *path, liana_status status, const char *first, const char *second)
+{
+    liana_model *model;
+    assert_fails(liana_model_load(context, path, &model), status, &context->error, first, second);
+    assert_null(model);
+}
+
+static void test_files_without_a_model_are_refused(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_model *model = build_filled();
+    const liana__zip_new_entry weights = {"model.weights.h5", "x", 1}, text = {"config.json", "{", 1},
+                               list = {"config.json", "[1]", 3};
+    assert_ok(liana_model_save(model, liana__test_path("w.weights.h5")), &context->error);
+    assert_ok(liana_model_save(model, liana__test_path("w.safetensors")), &context->error);
+    assert_ok(liana_model_save(model, liana__test_path("a.json")), &context->error);
+    assert_ok(liana_model_save(model, liana__test_path("m.keras")), &context->error);
+    assert_ok(liana__zip_write(liana__test_path("none.keras"), &weights, 1, &context->error), &context->error);
+    assert_ok(liana__zip_write(liana__test_path("text.keras"), &text, 1, &context->error), &context->error);
+    assert_ok(liana__zip_write(liana__test_path("list.keras"), &list, 1, &context->error), &context->error);
+    refuse_load(liana__test_path("w.weights.h5"), LIANA_INVALID_DATA, "w.weights.h5", "without an architecture");
+    refuse_load(liana__test_path("w.safetensors"), LIANA_INVALID_DATA, "a safetensors file", "expected");
+    refuse_load(liana__test_path("a.json"), LIANA_INVALID_DATA, "a.json", "without weights");
+    refuse_load(liana__test_path("none.keras"), LIANA_INVALID_DATA, "none.keras", "config.json");
+    refuse_load(liana__test_path("text.keras"), LIANA_INVALID_DATA, "text.keras: config.json", "");
+    refuse_load(liana__test_path("list.keras"), LIANA_INVALID_CONFIG, "list.keras", "");
+    refuse_load(liana__test_write("photo.keras", "\xff\xd8\xff\xe0", 4), LIANA_INVALID_DATA, "a JPEG image", "");
+    refuse_load(liana__test_write("empty.keras", "", 0), LIANA_INVALID_DATA, "empty.keras", "");
+    refuse_load(liana__test_path("missing.keras"), LIANA_NOT_FOUND, "missing.keras", "");
+    liana_model_destroy(model);
+}
+
+/* Every cut of a good file is an error, and none a model. */
+static void test_cut_files_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"keras3_compiled.keras", "keras3_compiled.h5"};
+    liana__test_folder();
+    for (size_t i = 0; i < 2; i++) {
+        char *bytes;
+        size_t size;
+        assert_ok(liana__file_read(sample(names[i]), 1 << 20, &bytes, &size, &context->error), &context->error);
+        for (size_t cut = 1; cut < size; cut += size / 40) {
+            liana_model *model;
+            const char *path = liana__test_write("cut", bytes, cut);
+            assert_compare(liana_model_load(context, path, &model), !=, LIANA_OK, cut);
+            assert_null(model);
+        }
+        free(bytes);
+    }
+}
+
+static const char *const all_names[] = {"m.keras", "m.h5", "m.json"};
+
+/* The layer is named before anything is written. */
+static void test_unsayable_models_are_refused(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_model *model;
+    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    liana_input(model, .shape = LIANA_INTS(4));
+    liana_dense(model, .units = 2, .activation = "hard_sigmoid_keras2", .name = "gate");
+    for (size_t i = 0; i < 3; i++) {
+        liana__test_write(all_names[i], "old", 3);
+        assert_fails(liana_model_save(model, liana__test_path(all_names[i])), LIANA_UNIMPLEMENTED, &context->error,
+                     "'gate'", "hard_sigmoid");
+        char *text;
+        size_t size;
+        assert_ok(liana__file_read(liana__test_path(all_names[i]), 100, &text, &size, &context->error),
+                  &context->error);
+        assert_string_equal(text, "old");
+        free(text);
+    }
+    /* Its weights are numbers like any others. */
+    assert_ok(liana_model_save(model, liana__test_path("m.weights.h5")), &context->error);
+    assert_fails(liana_model_save(model, "gs://bucket/m.keras"), LIANA_UNIMPLEMENTED, &context->error,
+                 "gs://bucket/m.keras", "to this machine");
+    liana_model_destroy(model);
+}
+
+/* A disk that is full: no file becomes larger than 4 kB. */
+static void test_a_half_written_file_replaces_nothing(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.keras", "m.h5", "m.weights.h5", "m.safetensors", "m.json"};
+    struct rlimit before;
+    liana__test_folder();
+    liana_model *model = build_filled();
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = liana__test_path(names[i]);
+        char *old, *now, temporary[600];
+        size_t old_size, now_size;
+        assert_ok(liana_model_save(model, path), &context->error);
+        assert_ok(liana__file_read(path, 1 << 20, &old, &old_size, &context->error), &context->error);
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1024, before.rlim_max}), 0);
+        const liana_status status = liana_model_save(model, path);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        signal(SIGXFSZ, handler);
+        assert_int_equal(status, LIANA_IO_ERROR);
+        assert_says(context->error.message, names[i]);
+        assert_ok(liana__file_read(path, 1 << 20, &now, &now_size, &context->error), &context->error);
+        assert_compare(now_size, ==, old_size, i);
+        assert_memory_equal(now, old, old_size);
+        snprintf(temporary, sizeof temporary, "%s.tmp", path);
+        assert_false(liana__file_exists(temporary));
+        free(old);
+        free(now);
+    }
+    liana_model_destroy(model);
+}
+
+/* ---- the command ---- */
+
+static char *read_text(const char *name)
+{
+    char *text;
+    size_t size;
+    assert_ok(liana__file_read(liana__test_path(name), 1 << 20, &text, &size, &context->error), &context->error);
+    return text;
+}
+
+static void test_the_command_goes_on_with_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"m.keras", "m.h5", "folder"};
+    liana__test_folder();
+    char config[600], run[600], data[600], out[600];
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(48));
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    snprintf(data, sizeof data, "%s", liana__test_path("validation-images"));
+    snprintf(out, sizeof out, "%s", liana__test_path("run.csv"));
+    assert_code(liana__test_command("train", config, "train.epochs=1"), 0);
+    assert_code(liana__test_command("predict", run, "--data", data, "--out", out), 0);
+    char *expected = read_text("run.csv");
+    for (size_t i = 0; i < 3; i++) {
+        char file[600];
+        snprintf(file, sizeof file, "%s", liana__test_path(names[i]));
+        snprintf(out, sizeof out, "%s", liana__test_path("file.csv"));
+        assert_code(liana__test_command("convert-model", run, file), 0);
+        assert_code(liana__test_command("predict", "--model", file, "--data", data, "--out", out), 0);
+        char *found = read_text("file.csv");
+        assert_string_equal(found, expected);
+        free(found);
+        if (i == 2) continue;
+        assert_code(liana__test_command("summary", file), 0);
+        /* A run goes on from the weights in the file. */
+        char key[700], next[600];
+        snprintf(key, sizeof key, "model={file: '%s'}", file);
+        snprintf(next, sizeof next, "%s-run", file);
+        liana__test_result went = liana__test_command("train", config, key, "train.epochs=1", "--out", next);
+        assert_says(went.out, "loaded");
+        assert_says(went.out, names[i]);
+        assert_code(went, 0);
+    }
+    free(expected);
+}
+
+static void test_the_command_refuses(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_model *model = build();
+    fill(model);
+    char json[600], keras[600];
+    assert_ok(liana_model_save(model, liana__test_path("m.json")), &context->error);
+    assert_ok(liana_model_save(model, liana__test_path("m.keras")), &context->error);
+    snprintf(json, sizeof json, "%s", liana__test_path("m.json"));
+    snprintf(keras, sizeof keras, "%s", liana__test_path("m.keras"));
+    liana_model_destroy(model);
+    assert_refused(liana__test_command("convert-model", json, liana__test_path("x.keras")), 1, "m.json",
+                   "without weights", "--weights");
+    assert_code(liana__test_command("convert-model", json, liana__test_path("x.keras"), "--weights", keras), 0);
+    assert_same_file(keras, liana__test_path("x.keras"));
+    assert_refused(liana__test_command("convert-model", keras, liana__test_path("x.onnx")), 1, "x.onnx",
+                   "an ONNX file");
+    assert_refused(liana__test_command("convert-model", keras, liana__test_path("y.keras"), "--keras", "2"), 1,
+                   "y.keras", "Keras 2", ".h5");
+    assert_refused(liana__test_command("convert-model", keras, liana__test_path("y"), "--keras", "2"), 1, "Keras 2");
+    assert_refused(liana__test_command("convert-model", liana__test_path("no"), liana__test_path("y.keras")), 1, "no");
+    assert_false(liana__file_exists(liana__test_path("y.keras")));
+    assert_false(liana__folder_exists(liana__test_path("y")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_models_of_keras_are_loaded),
+        cmocka_unit_test(test_kinds_are_told_by_first_bytes),
+#ifdef LIANA_HAVE_HDF5
+        cmocka_unit_test(test_whole_files_come_back),
+        cmocka_unit_test(test_frozen_layers_keep_their_weights),
+        cmocka_unit_test(test_weights_alone_come_back),
+        cmocka_unit_test(test_settings_come_back),
+        cmocka_unit_test(test_files_without_a_model_are_refused),
+        cmocka_unit_test(test_unsayable_models_are_refused),
+        cmocka_unit_test(test_a_half_written_file_replaces_nothing),
+        cmocka_unit_test(test_the_command_goes_on_with_files),
+        cmocka_unit_test(test_the_command_refuses),
+#endif
+        cmocka_unit_test(test_cut_files_are_refused),
+    };
+    return cmocka_run_group_tests_name("model_files", tests, set_up, tear_down);
+}

@@ -33,8 +33,8 @@ liana_status liana__model_file_fill(const liana__model_file *file, liana_model *
  * .json. */
 bool liana__model_file_is_named(const char *path);
 /* Writes such a file, whole or not at all: a model that was checked (liana__model_check_used), with all values. Compile
- * settings that Keras cannot say are told, and left out. Of Keras 2 only .h5, .hdf5 and .json are written. Errors: UNIMPLEMENTED, with all layers that Keras cannot say,
- * before anything is written; IO_ERROR, OUT_OF_MEMORY. */
+ * settings that Keras cannot say are told, and left out. In the form of Keras 2 only .h5, .hdf5 and .json are written.
+ * Errors: UNIMPLEMENTED, with all layers that Keras cannot say, before anything is written; IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__model_file_write(liana_model *model, const char *path, liana__keras_form in,
                                      const liana__notes *notes, liana__error *error) LIANA_MUST_USE;
 /* Fails, since that name is of no form of Keras 2. */

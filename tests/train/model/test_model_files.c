@@ -386,7 +386,7 @@ static void test_the_command_goes_on_with_files(void **state)
         if (i == 2) continue;
         assert_code(liana__test_command("summary", file), 0);
         /* A run goes on from the weights in the file. */
-        char key[700], next[600];
+        char key[700], next[700];
         snprintf(key, sizeof key, "model={file: '%s'}", file);
         snprintf(next, sizeof next, "%s-run", file);
         liana__test_result went = liana__test_command("train", config, key, "train.epochs=1", "--out", next);
@@ -423,6 +423,128 @@ static void test_the_command_refuses(void **state)
     assert_false(liana__folder_exists(liana__test_path("y")));
 }
 
+/* ---- Keras as a peer ---- */
+
+enum { ROWS = 3, MOST_INPUTS = 2, MOST_OUTPUTS = 16 };
+
+typedef struct batch {
+    liana_array arrays[MOST_INPUTS];
+    size_t count;
+} batch;
+
+static batch make_batch(const liana_model *model)
+{
+    batch made = {.count = liana__model_num_inputs(model)};
+    for (size_t i = 0; i < made.count; i++) {
+        const liana__model_port port = liana__model_input(model, i);
+        liana_shape shape = port.shape;
+        shape.dims[0] = ROWS;
+        const size_t count = (size_t)liana_shape_size(&shape);
+        float *values = malloc(count * sizeof *values);
+        for (size_t k = 0; k < count; k++) values[k] = (float)((31 * k + 7 * i) % 97) / 97 - 0.5f;
+        made.arrays[i] = (liana_array){.name = port.name, .dtype = LIANA_F32, .shape = shape, .data = values};
+    }
+    return made;
+}
+
+static void free_batch(batch *made)
+{
+    for (size_t i = 0; i < made->count; i++) free((void *)(uintptr_t)made->arrays[i].data);
+}
+
+static size_t predict(liana_model *model, const batch *from, float outputs[MOST_OUTPUTS])
+{
+    const liana_shape shape = liana__model_output_shape(model);
+    assert_ok(liana_predict_on_batch(model, from->arrays, from->count, outputs), &context->error);
+    return (size_t)(ROWS * shape.dims[1]);
+}
+
+static void write_numbers(const batch *from, const float *outputs, size_t count, bool is_compiled)
+{
+    FILE *file = fopen(liana__test_path("numbers.json"), "w");
+    assert_non_null(file);
+    fprintf(file, "{\"is_compiled\": %s, \"inputs\": {", is_compiled ? "true" : "false");
+    for (size_t i = 0; i < from->count; i++) {
+        const liana_array *array = &from->arrays[i];
+        const float *values = array->data;
+        fprintf(file, "%s\"%s\": {\"shape\": [", i ? ", " : "", array->name);
+        for (int k = 0; k < array->shape.rank; k++) fprintf(file, "%s%d", k ? ", " : "", (int)array->shape.dims[k]);
+        fprintf(file, "], \"values\": [");
+        for (int64_t k = 0; k < liana_shape_size(&array->shape); k++) {
+            fprintf(file, "%s%.9g", k ? ", " : "", (double)values[k]);
+        }
+        fprintf(file, "]}");
+    }
+    fprintf(file, "}, \"outputs\": [");
+    for (size_t i = 0; i < count; i++) fprintf(file, "%s%.9g", i ? ", " : "", (double)outputs[i]);
+    fprintf(file, "]}");
+    assert_int_equal(fclose(file), 0);
+}
+
+static void save_as(liana_model *model, const char *name)
+{
+    assert_ok(liana_model_save(model, liana__test_path(name)), &context->error);
+}
+
+static void convert(const char *from, const char *to)
+{
+    char input[600], output[600];
+    snprintf(input, sizeof input, "%s", liana__test_path(from));
+    snprintf(output, sizeof output, "%s", liana__test_path(to));
+    assert_code(liana__test_command("convert-model", input, output, "--keras", "2"), 0);
+}
+
+/* Keras's file, or weights for the model. */
+static void check_back(const char *name, liana_model *model, const batch *from, const float *outputs)
+{
+    float found[MOST_OUTPUTS];
+    liana_model *back = NULL;
+    if (model) {
+        fill(model);
+        liana__model_set_trainable(model, 0, model->num_layers, true);
+        assert_ok(liana_model_load_weights(model, liana__test_path(name), false), &context->error);
+    } else {
+        back = load(liana__test_path(name));
+    }
+    const size_t count = predict(model ? model : back, from, found);
+    for (size_t i = 0; i < count; i++) assert_near(found[i], outputs[i], 1e-5, i);
+    liana_model_destroy(back);
+}
+
+static void check_with_keras(liana_model *model, bool is_compiled)
+{
+    static const char *const names[] = {"liana.keras", "liana.h5", "liana.weights.h5", "liana.json"};
+    static const char *const whole[] = {"back.keras", "back.h5", "back2.h5", "back2.keras"};
+    static const char *const weights[] = {"back.keras", "back.h5", "back.weights.h5", "back2.h5", "back2.weights.h5"};
+    float outputs[MOST_OUTPUTS];
+    char folder[600];
+    batch from = make_batch(model);
+    snprintf(folder, sizeof folder, "%s", liana__test_folder());
+    write_numbers(&from, outputs, predict(model, &from, outputs), is_compiled);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) save_as(model, names[i]);
+    convert("liana.keras", "older.h5");
+    convert("liana.h5", "older.json");
+    liana__test_run_keras("tests/train/model/keras_files_check.py", (const char *const[]){folder, NULL});
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) check_back(whole[i], NULL, &from, outputs);
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) check_back(weights[i], model, &from, outputs);
+    free_batch(&from);
+    liana_model_destroy(model);
+}
+
+static void test_keras_loads_every_file(void **state)
+{
+    (void)state;
+    if (!liana__test_peer("tensorflow")) skip();
+    check_with_keras(load(sample("keras3_compiled.keras")), true);
+    check_with_keras(build_filled(), false);
+    /* A frozen layer inside of a nested model. */
+    liana_model *model = build_filled();
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (strcmp(model->layers[i].name, "inner/norm") == 0) liana__model_set_trainable(model, i, i + 1, false);
+    }
+    check_with_keras(model, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_a_half_written_file_replaces_nothing),
         cmocka_unit_test(test_the_command_goes_on_with_files),
         cmocka_unit_test(test_the_command_refuses),
+        cmocka_unit_test(test_keras_loads_every_file),
 #endif
         cmocka_unit_test(test_cut_files_are_refused),
     };

@@ -230,7 +230,8 @@ static liana_status load(const liana__session *session, const char *folder, cons
     *loaded = NULL;
     if (!liana__session_is_chief(session)) return LIANA_OK;
     if (folder) return liana__run_load(run, folder, checkpoint, loaded, error);
-    *loaded = session->config.model.weights;
+    const liana__model_config *model = &run->config->model;
+    *loaded = model->weights ? model->weights : model->file;
     if (!checkpoint) return liana__run_load_weights(run, NULL, error);
     return liana__fail(error, LIANA_INVALID_CONFIG, "--checkpoint belongs to a run; with --model give --weights FILE");
 }

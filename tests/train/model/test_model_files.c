@@ -374,6 +374,12 @@ static void test_the_command_goes_on_with_files(void **state)
     assert_code(liana__test_command("train", config, "train.epochs=1"), 0);
     assert_code(liana__test_command("predict", run, "--data", data, "--out", out), 0);
     char *expected = read_text("run.csv");
+    char labels[1300], trained[600];
+    liana__test_result measured = liana__test_command("evaluate", run);
+    snprintf(trained, sizeof trained, "%.*s", (int)strcspn(measured.out, "w"), measured.out);
+    snprintf(labels, sizeof labels, "data={validation: {images: '%s', labels: '%s'}}", data,
+             liana__test_path("validation-labels"));
+    assert_code(measured, 0);
     for (size_t i = 0; i < 3; i++) {
         char file[600];
         snprintf(file, sizeof file, "%s", liana__test_path(names[i]));
@@ -381,6 +387,10 @@ static void test_the_command_goes_on_with_files(void **state)
         assert_code(liana__test_command("convert-model", run, file), 0);
         assert_code(liana__test_command("predict", "--model", file, "--data", data, "--out", out), 0);
         char *found = read_text("file.csv");
+        measured = liana__test_command("evaluate", "--model", file, labels);
+        assert_says(measured.out, trained);
+        assert_says(measured.out, names[i]);
+        assert_code(measured, 0);
         assert_string_equal(found, expected);
         free(found);
         if (i == 2) continue;

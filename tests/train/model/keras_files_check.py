@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 import numpy as np
+import tensorflow as tf
 import tf_keras
 
 os.chdir(sys.argv[1])
@@ -54,6 +55,21 @@ check("liana.json with liana.h5", from_json(keras.models, "liana.json", "liana.h
 model.save("back.keras")
 model.save("back.h5")
 model.save_weights("back.weights.h5")
+
+# docs/models.md
+if len(inputs) == 1:
+    given = next(iter(inputs.values()))
+    model.export("saved_model", verbose=False)
+    model.export("model.tflite", format="litert", verbose=False)
+    loaded = tf.saved_model.load("saved_model")
+    np.testing.assert_allclose(np.ravel(loaded.serve(given)), numbers["outputs"], rtol=1e-5, atol=1e-6)
+    runner = tf.lite.Interpreter("model.tflite")
+    runner.resize_tensor_input(runner.get_input_details()[0]["index"], given.shape)
+    runner.allocate_tensors()
+    runner.set_tensor(runner.get_input_details()[0]["index"], given)
+    runner.invoke()
+    found = runner.get_tensor(runner.get_output_details()[0]["index"])
+    np.testing.assert_allclose(np.ravel(found), numbers["outputs"], rtol=1e-5, atol=1e-6)
 
 older = tf_keras.models.load_model("older.h5")
 check("older.h5", older)

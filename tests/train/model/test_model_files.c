@@ -351,7 +351,7 @@ static void test_a_half_written_file_replaces_nothing(void **state)
     liana_model_destroy(model);
 }
 
-/* ---- the command ---- */
+/* ---- liana convert-model (convert_model.c), and commands that take its files ---- */
 
 static char *read_text(const char *name)
 {
@@ -361,7 +361,7 @@ static char *read_text(const char *name)
     return text;
 }
 
-static void test_the_command_goes_on_with_files(void **state)
+static void test_convert_model_is_followed_by_others(void **state)
 {
     (void)state;
     static const char *const names[] = {"m.keras", "m.h5", "folder"};
@@ -407,7 +407,7 @@ static void test_the_command_goes_on_with_files(void **state)
     free(expected);
 }
 
-static void test_the_command_refuses(void **state)
+static void test_convert_model_refuses(void **state)
 {
     (void)state;
     liana__test_folder();
@@ -568,8 +568,8 @@ int main(void)
         cmocka_unit_test(test_files_without_a_model_are_refused),
         cmocka_unit_test(test_unsayable_models_are_refused),
         cmocka_unit_test(test_a_half_written_file_replaces_nothing),
-        cmocka_unit_test(test_the_command_goes_on_with_files),
-        cmocka_unit_test(test_the_command_refuses),
+        cmocka_unit_test(test_convert_model_is_followed_by_others),
+        cmocka_unit_test(test_convert_model_refuses),
         cmocka_unit_test(test_keras_loads_every_file),
 #endif
         cmocka_unit_test(test_cut_files_are_refused),

@@ -100,6 +100,36 @@ static liana_status take_preprocessing(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
+/* Whether the configuration names an optimizer: the default one was written nowhere. */
+static bool names_optimizer(const liana__run *run)
+{
+    const liana__value *optimizer = run->config->job.optimizer;
+    bool written = optimizer && optimizer->place.file;
+    for (size_t i = 0; optimizer && i < optimizer->count; i++) {
+        written = written || optimizer->items[i]->place.file;
+    }
+    return written;
+}
+
+/* The compile settings of the file, unless the configuration has its own: as if it said them. */
+static void take_settings(liana__run *run)
+{
+    liana__job_options *job = &run->config->job;
+    const liana__value *objective = run->model->objective, *optimizer = run->model->optimizer;
+    const bool has_loss = liana__config_gives(run->config, "train.loss") ||
+                          liana__config_gives(run->config, "train.loss_weights") ||
+                          liana__config_gives(run->config, "train.metrics");
+    if (objective && !has_loss) {
+        const liana__value *loss = liana__value_get(objective, "loss");
+        const liana__value *weights = liana__value_get(objective, "loss_weights");
+        const liana__value *metrics = liana__value_get(objective, "metrics");
+        if (loss && loss->kind != LIANA__VALUE_NULL) job->loss = loss;
+        if (weights && weights->kind != LIANA__VALUE_NULL) job->loss_weights = weights;
+        if (metrics && metrics->kind != LIANA__VALUE_NULL) job->metrics = metrics;
+    }
+    if (optimizer && !names_optimizer(run)) job->optimizer = optimizer;
+}
+
 static liana_status read_file(liana__run *run, liana__error *error)
 {
     const char *path;
@@ -110,6 +140,7 @@ static liana_status read_file(liana__run *run, liana__error *error)
     LIANA_TRY(liana__model_file_open(path, &run->arena, &file, error));
     LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
     LIANA_TRY(liana__model_file_fill(&file, run->model, &notes, error));
+    take_settings(run);
     /* A warm start takes what fits from elsewhere. */
     const bool has_own = file.has_weights && run->model->num_weights;
     if (has_own && !config->weights && !config->warm_start.from) config->weights = config->file;

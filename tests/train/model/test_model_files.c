@@ -407,6 +407,38 @@ static void test_convert_model_is_followed_by_others(void **state)
     free(expected);
 }
 
+/* The resolved configuration says what Keras compiled; a key of one's own stands for itself. */
+static void test_a_run_trains_as_keras_compiled(void **state)
+{
+    (void)state;
+    static const char table[] = "a,b,c,d,class\n1,2,3,4,0\n2,3,4,5,1\n3,4,5,6,2\n4,5,6,7,1\n";
+    liana__test_folder();
+    liana__test_write("rows.csv", table, sizeof table - 1);
+    char config[2000], path[600], out[600];
+    const int length = snprintf(config, sizeof config,
+                                "data:\n  train: {paths: rows.csv, kind: table}\n"
+                                "  columns: {row: [a, b, c, d], label: class}\n"
+                                "  targets: label\nmodel: {file: '%s'}\n"
+                                "train: {epochs: 1, batch_size: 2}\noutput: run\n",
+                                sample("keras3_compiled.keras"));
+    snprintf(path, sizeof path, "%s", liana__test_write("c.yaml", config, (size_t)length));
+    assert_code(liana__test_command("train", path), 0);
+    char *resolved = read_text("run/config.yaml");
+    assert_says(resolved, "CosineDecay");
+    assert_says(resolved, "among_two");
+    assert_says(resolved, "beta_1: 0.8");
+    free(resolved);
+    snprintf(out, sizeof out, "%s", liana__test_path("own"));
+    assert_code(liana__test_command("train", path, "train.optimizer={name: SGD}", "train.metrics=[accuracy]", "--out",
+                                    out),
+                0);
+    resolved = read_text("own/config.yaml");
+    assert_says(resolved, "SGD");
+    assert_never_says(resolved, "among_two");
+    assert_never_says(resolved, "CosineDecay");
+    free(resolved);
+}
+
 static void test_convert_model_refuses(void **state)
 {
     (void)state;
@@ -570,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_a_half_written_file_replaces_nothing),
         cmocka_unit_test(test_convert_model_is_followed_by_others),
         cmocka_unit_test(test_convert_model_refuses),
+        cmocka_unit_test(test_a_run_trains_as_keras_compiled),
         cmocka_unit_test(test_keras_loads_every_file),
 #endif
         cmocka_unit_test(test_cut_files_are_refused),

@@ -67,13 +67,13 @@ static liana__notes notes_of(liana_context *context)
     return (liana__notes){tell_log, context};
 }
 
-liana_status liana_model_save(liana_model *model, const char *folder)
+liana_status liana_model_save(liana_model *model, const char *path)
 {
     LIANA__REQUIRE(NULL, model);
-    LIANA__REQUIRE(&model->context->error, folder);
+    LIANA__REQUIRE(&model->context->error, path);
     const liana__notes notes = notes_of(model->context);
     LIANA__CONTEXT_CALL(model->context,
-                        liana__model_write_any(model, folder, LIANA__KERAS3, &notes, &model->context->error));
+                        liana__model_write_any(model, path, LIANA__KERAS3, &notes, &model->context->error));
 }
 
 typedef struct weights_file {
@@ -270,13 +270,13 @@ static liana_status make_model(liana_context *context, const char *path, loader 
     return status;
 }
 
-liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+liana_status liana_model_load(liana_context *context, const char *path, liana_model **out)
 {
     LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
-    LIANA__REQUIRE(&context->error, folder);
-    LIANA__CONTEXT_CALL(context, make_model(context, folder, liana__model_read_any, out));
+    LIANA__REQUIRE(&context->error, path);
+    LIANA__CONTEXT_CALL(context, make_model(context, path, liana__model_read_any, out));
 }
 
 static liana_status load_architecture(liana_model *model, const char *path, const liana__notes *notes,

@@ -328,16 +328,19 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_set_weights(liana_model *model
 
 /* ---- files ---- */
 
-/* Makes a new model from a file with Keras's architecture (model.json), with initial weights. Then load weights with
- * liana_model_load_weights; no training run is needed to evaluate and predict. Errors: those of reading it, with the
- * file and the layer. */
+/* Makes a new model from a file with Keras's architecture (model.json, or a whole model: .keras, .h5), with initial
+ * weights. Then load weights with liana_model_load_weights; no training run is needed to evaluate and predict. Errors:
+ * those of reading it, with the file and the layer. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_context *context, const char *path,
                                                                     liana_model **model);
 
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
- * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. Errors: IO_ERROR (a file
- * cannot be written; a store refuses it), OUT_OF_MEMORY, and UNIMPLEMENTED (a URL, in a build without libcurl). */
-LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *folder);
+ * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. A path that ends in .keras or
+ * .h5 becomes a whole model for Keras 3, with losses, metrics and optimizer; one in .weights.h5 or .safetensors its
+ * weights; one in .json the architecture. Such a file is written whole or not at all. Errors: IO_ERROR (a file cannot
+ * be written; a store refuses it), OUT_OF_MEMORY, and UNIMPLEMENTED (a layer that Keras does not have, before anything
+ * is written; a name of a format that liana does not write; a URL of a file, or in a build without libcurl). */
+LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *path);
 /* Brings an image of any size to the model's first input, as liana_predict would: channels are converted, the image is
  * resized, and pixels get the model's scale (liana_model_preprocessing). Writes height x width x channels of that input
  * to `input`. Errors: INVALID_ARGUMENT (no image, another input, a scale that the model does not know:
@@ -345,12 +348,13 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const
 LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *model, const liana_pixels *image,
                                                           float *input);
 
-/* Makes a new model from such a folder, or from a run folder; both may be URLs. From a run folder it takes its
+/* Makes a new model from such a folder, a whole-model file (told by its first bytes), or a run folder; all may be URLs.
+ * From a run folder it takes its
  * model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A checkpoint of a run
  * may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path
  * liana_checkpoint_best finds. With liana_context_options.allow_plugins the plugins that config.yaml names are
  * loaded. */
-LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *folder, liana_model **model);
+LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *path, liana_model **model);
 
 /* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the
  * same index along the last axis. Elements may be batches or not. `component` NULL: the name of the model's input that

@@ -8,6 +8,7 @@
 #include "cli/remote_files.h"
 #include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
+#include "train/model/model_file.h"
 
 bool liana__session_stops(void *user)
 {
@@ -83,7 +84,7 @@ liana_status liana__session_find_run(liana__invocation *invocation, bool checkpo
 
 /* ---- a run, or a model without one ---- */
 
-/* The two files of --model and --weights. */
+/* The two files of --model and --weights; *weights NULL: the model has them in its own file. */
 static liana_status find_model(liana__invocation *invocation, const char *model, const char **weights,
                                const char **architecture)
 {
@@ -97,6 +98,13 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
     }
     if (arena->failed) return liana__fail_memory(&invocation->error, "the model");
     if (*weights) return LIANA_OK;
+    if (!liana__path_is_remote(model)) {
+        liana__model_file file;
+        LIANA_TRY(liana__model_file_open(model, arena, &file, &invocation->error));
+        if (file.has_weights) return LIANA_OK;
+    } else if (!liana__ends_with(model, ".json")) {
+        return LIANA_OK; /* the run opens it */
+    }
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                        "%s: --model %s has no weights; give them with --weights FILE", invocation->command->name,
                        model);
@@ -109,7 +117,7 @@ static liana_status open_model(liana__invocation *invocation, const char *archit
     liana__arena *arena = &invocation->arena;
     liana__value *root = liana__value_map(arena), *model = liana__value_map(arena);
     liana__value_set(arena, model, "file", liana__value_string(arena, architecture));
-    liana__value_set(arena, model, "weights", liana__value_string(arena, weights));
+    if (weights) liana__value_set(arena, model, "weights", liana__value_string(arena, weights));
     liana__value_set(arena, root, "model", model);
     liana__text text = {0};
     LIANA_TRY(make_context(invocation, session));
@@ -222,7 +230,8 @@ static liana_status load(const liana__session *session, const char *folder, cons
     *loaded = NULL;
     if (!liana__session_is_chief(session)) return LIANA_OK;
     if (folder) return liana__run_load(run, folder, checkpoint, loaded, error);
-    *loaded = session->config.model.weights;
+    const liana__model_config *model = &run->config->model;
+    *loaded = model->weights ? model->weights : model->file;
     if (!checkpoint) return liana__run_load_weights(run, NULL, error);
     return liana__fail(error, LIANA_INVALID_CONFIG, "--checkpoint belongs to a run; with --model give --weights FILE");
 }

@@ -2,15 +2,13 @@
 #include "base/file.h"
 #include "base/scoped.h"
 #include "cli/session.h"
-#include "formats/hdf5.h"
-#include "formats/json.h"
 #include "formats/sniff.h"
 #include "formats/tensorflow/foreign_model.h"
 #include "layers/model.h"
+#include "train/model/model_file.h"
 
 #include <string.h>
 
-LIANA__SCOPED_POINTER(liana__hdf5_close, liana__hdf5)
 LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 LIANA__SCOPED_POINTER(liana_model_destroy, liana_model)
 
@@ -70,33 +68,15 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
     return liana__session_print(invocation, &text, "the summary");
 }
 
-/* The architecture in a whole-model file. */
-static liana_status read_hdf5(const char *path, liana__arena *arena, liana__value **architecture, liana__error *error)
+static liana_status read_architecture(liana__invocation *invocation, const char *path, liana_model *model)
 {
-    LIANA__SCOPED_BY(liana__hdf5_close_scoped) liana__hdf5 *file = NULL;
-    LIANA_TRY(liana__hdf5_open(path, &file, error));
-    const char *config = liana__hdf5_get_contents(file)->model_config;
-    return config ? liana__json_parse(config, strlen(config), path, arena, architecture, error)
-                  : liana__fail(error, LIANA_INVALID_DATA,
-                                "'%s' holds weights without an architecture; 'liana inspect' lists "
-                                "them, and model.weights in a configuration loads them",
-                                path);
+    liana__model_file file;
+    const liana__notes nobody = {0};
+    LIANA_TRY(liana__model_file_open(path, &invocation->arena, &file, &invocation->error));
+    return liana__model_file_fill(&file, model, &nobody, &invocation->error);
 }
 
-static liana_status read_architecture(liana__invocation *invocation, const char *path, bool hdf5, liana_model *model)
-{
-    liana__error *error = &invocation->error;
-    liana__arena *arena = &invocation->arena;
-    liana__value *architecture;
-    LIANA_TRY(hdf5 ? read_hdf5(path, arena, &architecture, error)
-                   : liana__json_read(path, arena, &architecture, error));
-    liana_status status = liana__model_from_keras(model, architecture);
-    if (status == LIANA_OK) return liana__model_check(model, error);
-    *error = model->error;
-    return status;
-}
-
-static liana_status summarise_architecture(liana__invocation *invocation, const char *path, bool hdf5)
+static liana_status summarise_architecture(liana__invocation *invocation, const char *path)
 {
     if (invocation->num_overrides) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
@@ -109,7 +89,7 @@ static liana_status summarise_architecture(liana__invocation *invocation, const 
     if (status == LIANA_OK) status = liana_model_create(context, NULL, &model);
     if (status != LIANA_OK && context) invocation->error = context->error;
     LIANA_TRY(status);
-    LIANA_TRY(read_architecture(invocation, path, hdf5, model));
+    LIANA_TRY(read_architecture(invocation, path, model));
     return print(invocation, model);
 }
 
@@ -140,13 +120,13 @@ static liana_status run(liana__invocation *invocation)
     uint8_t head[512];
     size_t size;
     LIANA_TRY(liana__refuse_foreign_model(path, &invocation->error));
-    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path, false);
+    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path);
     if (liana__file_exists(path)) {
         LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, &invocation->error));
         kind = liana__sniff(head, size);
     }
     if (kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0)) {
-        return summarise_architecture(invocation, path, true);
+        return summarise_architecture(invocation, path);
     }
     if (kind && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
         return refuse(invocation, path, kind);

@@ -17,6 +17,9 @@
 
 #include "formats/hdf5_tree.h"
 
+/* The attribute of an HDF5 file, and the key in an archive's metadata.json, that keeps liana's own facts. */
+#define LIANA__HDF5_OWN "liana"
+
 typedef struct liana__hdf5_weight {
     const char *name;  /* as in weight_names; in Keras 3's layout its path below the layer, without `vars`: "0" */
     const char *layer; /* the name of its layer */
@@ -40,12 +43,15 @@ typedef struct liana__hdf5_contents {
     const liana__hdf5_layer
         *layers; /* in the order of layer_names, or of their paths; those without weights included */
     size_t num_layers;
-    size_t num_weights;        /* of all layers */
-    bool is_keras3;            /* Keras 3's layout: layers have paths */
-    bool has_names;            /* ... and the file keeps the names of all layers with weights */
-    const char *model_config;  /* the architecture as JSON, in a whole-model file or an archive; else NULL */
-    const char *keras_version; /* "2.11.0"; NULL if the file does not say (Keras 1) */
-    const char *backend;       /* "tensorflow", "theano"; NULL if the file does not say */
+    size_t num_weights;          /* of all layers */
+    bool is_keras3;              /* Keras 3's layout: layers have paths */
+    bool has_names;              /* ... and the file keeps the names of all layers with weights */
+    bool is_archive;             /* a .keras archive */
+    const char *model_config;    /* the architecture as JSON, in a whole-model file or an archive; else NULL */
+    const char *training_config; /* the compile settings as JSON, in a whole-model file; else NULL */
+    const char *own;             /* liana's own facts about the model as JSON, if liana wrote the file; else NULL */
+    const char *keras_version;   /* "2.11.0"; NULL if the file does not say (Keras 1) */
+    const char *backend;         /* "tensorflow", "theano"; NULL if the file does not say */
 } liana__hdf5_contents;
 
 /* Opens an HDF5 file or a `.keras` archive, as the first bytes say, and reads all names and shapes, but no arrays.
@@ -53,6 +59,9 @@ typedef struct liana__hdf5_contents {
  * liana__zip_open; INVALID_DATA (not a Keras file, a named layer or weight is missing or of another kind); OUT_OF_RANGE
  * (more than 100,000 layers or 1,000,000 weights); UNIMPLEMENTED (an archive whose weights are no HDF5 file). */
 liana_status liana__hdf5_open(const char *path, liana__hdf5 **file, liana__error *error) LIANA_MUST_USE;
+/* The same for what stands beside the weights: there are no layers. An archive's weights are not read, and need not be
+ * there; nor does an HDF5 file need any. */
+liana_status liana__hdf5_open_description(const char *path, liana__hdf5 **file, liana__error *error) LIANA_MUST_USE;
 void liana__hdf5_close(liana__hdf5 *file);
 
 const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file);
@@ -75,11 +84,20 @@ typedef struct liana__hdf5_new_layer {
     size_t num_weights;
 } liana__hdf5_new_layer;
 
-/* Writes a weight file as Keras 2 does (same weights, same bytes), atomically and synced. With a model_config (JSON) it
- * is a whole-model file: the weights are under `model_weights`. The file is first made in memory. Errors:
- * INVALID_ARGUMENT (a repeated or empty name, a bad shape), IO_ERROR, OUT_OF_MEMORY. */
+/* What stands beside the weights in a whole-model file. */
+typedef struct liana__hdf5_description {
+    const char *model_config;    /* JSON */
+    const char *training_config; /* JSON; NULL: none */
+    const char *own;             /* JSON; NULL: none */
+    const char *keras_version;   /* NULL: "2.11.0" */
+} liana__hdf5_description;
+
+/* Writes a weight file in the layout of Keras 2, which is that of a whole-model file of Keras 3 as well (same weights,
+ * same bytes), atomically and synced. With a description it is a whole-model file: the weights are under
+ * `model_weights`. The file is first made in memory. Errors: INVALID_ARGUMENT (a repeated or empty name, a bad shape),
+ * IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *layers, size_t num_layers,
-                               const char *model_config, liana__error *error) LIANA_MUST_USE;
+                               const liana__hdf5_description *whole, liana__error *error) LIANA_MUST_USE;
 
 /* A layer in Keras 3's layout. */
 typedef struct liana__keras3_layer {

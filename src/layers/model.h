@@ -133,6 +133,7 @@ struct liana_model {
     liana_preprocessing preprocessing; /* names in the arena; set by src/train */
     bool knows_classes;                /* the classes are known: without names they are numbers */
     const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
+    const liana__value *optimizer;     /* that it was trained with, as `train.optimizer` names it; as above */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
@@ -469,6 +470,15 @@ liana_status liana__model_check_keras(const liana_model *model, liana__keras_for
  * class. The path of nested model k is paths[num_layers + k]. */
 liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
     LIANA_MUST_USE;
+
+/* The items of a scope in the order of Keras's list of layers, in the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__keras_order(const liana_model *model, size_t scope, liana__arena *arena, liana__scope_item **items,
+                                size_t *count, liana__error *error) LIANA_MUST_USE;
+
+/* Whether names have the meaning of Keras 3: by "keras_version" in `wrapper` or `root`, else by the forms that only
+ * one version writes. Errors: UNIMPLEMENTED for a version other than 1, 2 and 3. */
+liana_status liana__keras_find_generation(const liana__value *wrapper, const liana__value *root, bool *keras3,
+                                          liana__error *error) LIANA_MUST_USE;
 
 /* Adds the layers of an architecture file of Keras 1, 2 or 3 to an empty model (Sequential or Functional, channels
  * last). A "keras_version" beside the architecture decides the meaning of names, else its form does: a reader of files

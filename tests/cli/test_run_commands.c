@@ -277,7 +277,8 @@ static void test_summary(void **state)
     float values[9] = {0};
     const liana__hdf5_new_weight weight = {"a/kernel:0", 1, {9}, values};
     const liana__hdf5_new_layer layers[] = {{"a", &weight, 1}};
-    assert_ok(liana__hdf5_write(liana__test_path("whole.h5"), layers, 1, json, &error), &error);
+    const liana__hdf5_description whole_file = {.model_config = json};
+    assert_ok(liana__hdf5_write(liana__test_path("whole.h5"), layers, 1, &whole_file, &error), &error);
     assert_ok(liana__hdf5_write(liana__test_path("weights.h5"), layers, 1, NULL, &error), &error);
     liana__test_write("new.keras", "PK\003\004abc", 7);
     liana__test_write("photo", "\xff\xd8\xff\xe0", 4);

@@ -153,7 +153,7 @@ static void test_written_files_read_back(void **state)
     config[0] = '{';
     config[99999] = '}';
     config[100000] = 0;
-    assert_ok(liana__hdf5_write(path, layers, 3, config, &error), &error);
+    assert_ok(liana__hdf5_write(path, layers, 3, &(liana__hdf5_description){.model_config = config}, &error), &error);
     check_written(path, config);
     free(config);
 }
@@ -425,7 +425,7 @@ static void test_damaged_files_never_crash(void **state)
     liana__error error = {0};
     liana__test_folder();
     const char *source = liana__test_path("a.h5");
-    assert_ok(liana__hdf5_write(source, layers, 3, "{}", &error), &error);
+    assert_ok(liana__hdf5_write(source, layers, 3, &(liana__hdf5_description){.model_config = "{}"}, &error), &error);
     damage(source, 4000, 500);
     hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
     static const hsize_t chunk[2] = {3, 1};

@@ -249,6 +249,26 @@ static void test_models_and_checkpoints(void **state)
     liana_context_destroy(context);
 }
 
+/* A model of Keras in one file, by its URL. */
+static void test_a_file_of_keras(void **state)
+{
+    (void)state;
+    liana_context *context;
+    liana_model *model;
+    const char *const urls[] = {"gs://bucket/m.keras", liana__test_server_url("/web/m.h5")};
+    liana__test_serve_file("m.keras", LIANA_SOURCE_DIR "/tests/samples/keras3_compiled.keras");
+    liana__test_serve_file("m.h5", LIANA_SOURCE_DIR "/tests/samples/keras3_compiled.h5");
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(liana_model_load(context, urls[i], &model), LIANA_OK);
+        assert_int_equal(liana_model_info(model).num_parameters, 63);
+        liana_model_destroy(model);
+    }
+    assert_int_equal(liana_model_load(context, "gs://bucket/none.keras", &model), LIANA_NOT_FOUND);
+    assert_says(liana_context_message(context), "gs://bucket/none.keras");
+    liana_context_destroy(context);
+}
+
 /* A signed URL is identified by the part that stays when it is signed anew; the signature is in no file and in no
  * message. */
 static void test_signed_urls(void **state)
@@ -299,6 +319,7 @@ int main(void)
         TEST(test_check_keeps_to_its_configuration),
         TEST(test_models_and_checkpoints),
         TEST(test_signed_urls),
+        TEST(test_a_file_of_keras),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

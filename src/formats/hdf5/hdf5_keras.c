@@ -2,6 +2,7 @@
 #include "formats/hdf5.h"
 
 #include "base/file.h"
+#include "base/value_read.h"
 #include "formats/hdf5/hdf5_keras.h"
 #include "formats/json.h"
 #include "formats/zip.h"
@@ -191,6 +192,8 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
     bool found;
     file->weights = liana__hdf5_tree_root(file->tree);
     LIANA_TRY(read_description(file, file->weights, "model_config", &file->contents.model_config, error));
+    LIANA_TRY(read_description(file, file->weights, "training_config", &file->contents.training_config, error));
+    LIANA_TRY(read_description(file, file->weights, LIANA__HDF5_OWN, &file->contents.own, error));
     LIANA_TRY(read_group(file, list, &found, error));
     if (!found && has_node(file, "model_weights")) {
         if (liana__hdf5_tree_find(file->tree, file->weights, "model_weights", &file->weights, error) != LIANA_OK) {
@@ -198,10 +201,11 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
         }
         LIANA_TRY(read_group(file, list, &found, error));
     }
+    if (file->describes) return LIANA_OK;
     if (found) return read_layers(file, list, error);
     LIANA_TRY(liana__hdf5_read_keras3(file, error));
     /* Older versions write nothing for layers without weights. */
-    file->contents.is_keras3 = file->contents.is_keras3 || file->is_archive;
+    file->contents.is_keras3 = file->contents.is_keras3 || file->contents.is_archive;
     if (file->contents.is_keras3) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' is an HDF5 file without the attribute 'layer_names' and without a group 'layers': not a "
@@ -211,12 +215,12 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
 
 /* ---- the archive ---- */
 
-static liana_status find_version(liana__hdf5 *file, const char *metadata, liana__error *error)
+static liana_status read_metadata(liana__hdf5 *file, const char *metadata, liana__error *error)
 {
     liana__value *value;
     LIANA_TRY(liana__json_parse(metadata, strlen(metadata), file->path, &file->arena, &value, error));
-    const liana__value *version = value->kind == LIANA__VALUE_MAP ? liana__value_get(value, "keras_version") : NULL;
-    if (version && version->kind == LIANA__VALUE_STRING) file->contents.keras_version = version->string;
+    file->contents.keras_version = liana__value_text_of(value, "keras_version", NULL);
+    file->contents.own = liana__value_text_of(value, LIANA__HDF5_OWN, NULL);
     return LIANA_OK;
 }
 
@@ -245,7 +249,8 @@ static liana_status read_archive(liana__hdf5 *file, const liana__zip *archive, l
     const char *metadata;
     LIANA_TRY(read_text_entry(file, archive, "config.json", &file->contents.model_config, error));
     LIANA_TRY(read_text_entry(file, archive, "metadata.json", &metadata, error));
-    if (metadata) LIANA_TRY(find_version(file, metadata, error));
+    if (metadata) LIANA_TRY(read_metadata(file, metadata, error));
+    if (file->describes) return LIANA_OK;
     const liana__zip_entry *entry = liana__zip_find(archive, weights);
     if (!entry) {
         const bool is_npz = liana__zip_find(archive, "model.weights.npz");
@@ -273,7 +278,7 @@ static liana_status open_tree(liana__hdf5 *file, liana__error *error)
         return liana__hdf5_tree_open(file->path, &file->tree, error);
     }
     LIANA_TRY(liana__zip_open(file->path, &archive, error));
-    file->is_archive = true;
+    file->contents.is_archive = true;
     liana_status status = read_archive(file, archive, error);
     liana__zip_close(archive);
     return status;
@@ -282,17 +287,19 @@ static liana_status open_tree(liana__hdf5 *file, liana__error *error)
 static liana_status open_file(liana__hdf5 *file, liana__error *error)
 {
     LIANA_TRY(open_tree(file, error));
+    if (!file->tree) return LIANA_OK; /* an archive that is described */
     names list = {0};
     liana_status status = read_contents(file, &list, error);
     free(list.items);
     return status;
 }
 
-liana_status liana__hdf5_open(const char *path, liana__hdf5 **out, liana__error *error)
+static liana_status open_with(const char *path, bool describes, liana__hdf5 **out, liana__error *error)
 {
     *out = NULL;
     liana__hdf5 *file = calloc(1, sizeof *file);
     if (!file) return liana__fail_memory(error, path);
+    file->describes = describes;
     file->path = liana__arena_string(&file->arena, path);
     /* Helpers put names before messages, so there must be a message. */
     liana__error own;
@@ -301,6 +308,16 @@ liana_status liana__hdf5_open(const char *path, liana__hdf5 **out, liana__error 
     if (status == LIANA_OK) *out = file;
     if (status != LIANA_OK) liana__hdf5_close(file);
     return status;
+}
+
+liana_status liana__hdf5_open(const char *path, liana__hdf5 **file, liana__error *error)
+{
+    return open_with(path, false, file, error);
+}
+
+liana_status liana__hdf5_open_description(const char *path, liana__hdf5 **file, liana__error *error)
+{
+    return open_with(path, true, file, error);
 }
 
 void liana__hdf5_close(liana__hdf5 *file)

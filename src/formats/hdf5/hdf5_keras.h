@@ -10,7 +10,7 @@ enum { LIANA__HDF5_MAX_LAYERS = 100000, LIANA__HDF5_MAX_WEIGHTS = 1000000 };
 struct liana__hdf5 {
     char *path;
     liana__hdf5_tree *tree;
-    bool is_archive;          /* the tree is an entry of a .keras file */
+    bool describes;           /* without layers and weights */
     liana__hdf5_node weights; /* the group that has layer_names */
     liana__hdf5_contents contents;
     liana__arena arena;

@@ -41,34 +41,43 @@ static liana_status put_layer(liana__hdf5_new *tree, const char *below, const li
     return LIANA_OK;
 }
 
-static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_layer *layers, size_t num_layers,
-                               const char *model_config, liana__error *error)
+static liana_status put_description(liana__hdf5_new *tree, const liana__hdf5_description *whole, const char *version,
+                                    liana__error *error)
 {
-    const char *group = model_config ? "model_weights" : "";
-    LIANA_TRY(liana__hdf5_new_group(tree, group, error));
-    if (model_config) {
-        LIANA_TRY(liana__hdf5_new_text(tree, "", "model_config", model_config, error));
-        LIANA_TRY(liana__hdf5_new_text(tree, "", "keras_version", keras_version, error));
-        LIANA_TRY(liana__hdf5_new_text(tree, "", "backend", backend, error));
+    LIANA_TRY(liana__hdf5_new_text(tree, "", "model_config", whole->model_config, error));
+    if (whole->training_config) {
+        LIANA_TRY(liana__hdf5_new_text(tree, "", "training_config", whole->training_config, error));
     }
+    if (whole->own) LIANA_TRY(liana__hdf5_new_text(tree, "", LIANA__HDF5_OWN, whole->own, error));
+    LIANA_TRY(liana__hdf5_new_text(tree, "", "keras_version", version, error));
+    return liana__hdf5_new_text(tree, "", "backend", backend, error);
+}
+
+static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_layer *layers, size_t num_layers,
+                               const liana__hdf5_description *whole, liana__error *error)
+{
+    const char *group = whole ? "model_weights" : "";
+    const char *version = whole && whole->keras_version ? whole->keras_version : keras_version;
+    LIANA_TRY(liana__hdf5_new_group(tree, group, error));
+    if (whole) LIANA_TRY(put_description(tree, whole, version, error));
     LIANA_TRY(put_names(tree, group, "layer_names", layers, sizeof *layers, num_layers, error));
-    LIANA_TRY(liana__hdf5_new_text(tree, group, "keras_version", keras_version, error));
+    LIANA_TRY(liana__hdf5_new_text(tree, group, "keras_version", version, error));
     LIANA_TRY(liana__hdf5_new_text(tree, group, "backend", backend, error));
     LIANA__SCOPED(liana__arena) arena = {0};
     for (size_t i = 0; i < num_layers; i++) {
-        LIANA_TRY(put_layer(tree, model_config ? "model_weights/" : "", &layers[i], &arena, error));
+        LIANA_TRY(put_layer(tree, whole ? "model_weights/" : "", &layers[i], &arena, error));
     }
     return LIANA_OK;
 }
 
 liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *layers, size_t num_layers,
-                               const char *model_config, liana__error *error)
+                               const liana__hdf5_description *whole, liana__error *error)
 {
     liana__hdf5_new *tree;
     const char *bytes;
     size_t size;
     LIANA_TRY(liana__hdf5_new_create(path, &tree, error));
-    liana_status status = put_layers(tree, layers, num_layers, model_config, error);
+    liana_status status = put_layers(tree, layers, num_layers, whole, error);
     if (status == LIANA_OK) status = liana__hdf5_new_bytes(tree, &bytes, &size, error);
     if (status == LIANA_OK) status = liana__file_replace(path, bytes, size, error);
     liana__hdf5_new_free(tree);

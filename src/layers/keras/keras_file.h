@@ -1,14 +1,8 @@
-/* keras_file.h - the parts of an architecture file around its layers: the version that wrote it, references to calls,
- * and refused content. */
+/* keras_file.h - the parts of an architecture file around its layers: references to calls, and refused content. */
 #ifndef LIANA_LAYERS_KERAS_FILE_H
 #define LIANA_LAYERS_KERAS_FILE_H
 
 #include "layers/layer.h"
-
-/* Whether names have the meaning of Keras 3: by "keras_version" in `wrapper` or `root`, else by the forms that only
- * one version writes. Errors: UNIMPLEMENTED for a version other than 1, 2 and 3. */
-liana_status liana__keras_find_generation(const liana__value *wrapper, const liana__value *root, bool *keras3,
-                                          liana__error *error) LIANA_MUST_USE;
 
 /* Refuses a layer that belongs to several models (one shared_object_id): its weights would be there several times.
  * Errors: UNIMPLEMENTED with both names; OUT_OF_MEMORY. */

@@ -158,14 +158,33 @@ static void class_of(const liana_model *model, liana__scope_item item, char *ste
     liana__snake_case(name, stem, size);
 }
 
+/* The layers and nested models of a scope in the order of Keras's list. */
+static bool order_scope(scope_order *own, liana__arena *arena)
+{
+    if (!list_operations(own, arena)) return false;
+    if (is_functional(own->model, own->scope)) sort_operations(own);
+    return true;
+}
+
+liana_status liana__keras_order(const liana_model *model, size_t scope, liana__arena *arena, liana__scope_item **items,
+                                size_t *count, liana__error *error)
+{
+    scope_order own = {.model = model, .scope = scope};
+    const bool ordered = order_scope(&own, arena);
+    *items = ordered ? liana__arena_allocate(arena, (own.num_operations + 1) * sizeof **items) : NULL;
+    if (!*items) return liana__fail_memory(error, "the order of layers");
+    for (size_t i = 0; i < own.num_operations; i++) (*items)[i] = own.operations[i].item;
+    *count = own.num_operations;
+    return LIANA_OK;
+}
+
 /* Names the layers of a scope, below `above` ("" or "layers/functional/"). */
 static bool name_scope(const liana_model *model, size_t scope, const char *above, liana__arena *arena,
                        const char **paths)
 {
     enum { STEM = 64 };
     scope_order own = {.model = model, .scope = scope};
-    if (!list_operations(&own, arena)) return false;
-    if (is_functional(model, scope)) sort_operations(&own);
+    if (!order_scope(&own, arena)) return false;
     char(*stems)[STEM] = liana__arena_allocate(arena, (own.num_operations + 1) * sizeof *stems);
     if (!stems) return false;
     for (size_t i = 0; i < own.num_operations; i++) {

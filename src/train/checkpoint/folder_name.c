@@ -36,7 +36,7 @@ liana_status liana__folder_name_check(const char *folder, const char *written, l
             continue;
         }
         return liana__fail(error, LIANA_UNIMPLEMENTED,
-                           "'%s' is named as %s, which liana does not write; what it writes is %s: give the name of a "
+                           "'%s' is named as %s, which is not written here; what is written is %s: give the name of a "
                            "folder, such as '%.*s'",
                            folder, formats[i].what, written, (int)(length - size), folder);
     }

@@ -513,12 +513,23 @@ static const liana__source_layer *find_in_network(const liana__weight_source *so
     return find_layer(source, NULL, whole);
 }
 
+/* Keras 3 takes no '/' in the name of a layer: its "conv1/conv" is "conv1_conv". */
+static const liana__source_layer *find_without_slashes(const liana__weight_source *source, const char *name)
+{
+    char own[256];
+    if (!source->hdf5 || !strchr(name, '/') || strlen(name) >= sizeof own) return NULL;
+    liana__format(own, sizeof own, "%s", name);
+    for (char *slash = own; (slash = strchr(slash, '/')) != NULL;) *slash = '_';
+    return find_layer(source, NULL, own);
+}
+
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer)
 {
     const liana__source_layer *found = find_layer(source, NULL, layer);
     if (!found) found = find_inside(source, layer);
     if (!found) found = find_in_any_model(source, layer);
     if (!found) found = find_in_scopes(source, layer);
+    if (!found) found = find_without_slashes(source, layer);
     return found ? found : find_in_network(source, layer);
 }
 

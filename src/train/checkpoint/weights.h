@@ -62,8 +62,9 @@ liana_status liana__weight_source_open(const char *path, const liana_model *mode
                                        liana__weight_source *source, liana__error *error) LIANA_MUST_USE;
 void liana__weight_source_close(liana__weight_source *source);
 /* The layer of that name, or NULL. "encoder/dense" is also found as the layer "dense" of the file's nested model
- * "encoder", and "dense" in any nested model, if it is in one only. In a TensorFlow checkpoint the name may be the end
- * of a longer one, of one layer only. Of a network of PyTorch it is the module that is Keras's layer. */
+ * "encoder", and "dense" in any nested model, if it is in one only. "conv1/conv" is also found as Keras 3's name of it,
+ * "conv1_conv". In a TensorFlow checkpoint the name may be the end of a longer one, of one layer only. Of a network of
+ * PyTorch it is the module that is Keras's layer. */
 const liana__source_layer *liana__weight_source_find(const liana__weight_source *source, const char *layer);
 /* The end of a message about missing layers: how the network of the file differs from Keras's of that name. */
 typedef struct liana__difference_text {

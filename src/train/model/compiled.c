@@ -17,6 +17,7 @@ typedef struct kept {
     liana__arena arena;
     liana__training training;
     liana__objective_request asked; /* values in the arena */
+    const liana__value *optimizer;  /* in the arena; NULL: none, or one for each stage */
     uint64_t values_version;        /* of the model's weights that the variables have */
 } kept;
 
@@ -99,14 +100,13 @@ static size_t data_bytes(int64_t mebibytes)
     return ((size_t)(mebibytes ? mebibytes : LIANA__DEFAULT_DATA_MEMORY) << 20) + liana__machine_memory() / 4;
 }
 
-static liana_status find_optimizer(const liana__compile_request *request, liana__arena *arena,
-                                   liana__optimizer_choice *choice, liana__error *error)
+static liana_status find_optimizer(const liana__compile_request *request, liana__optimizer_choice *choice, kept *item,
+                                   liana__error *error)
 {
-    const liana__value *map;
     if (request->stages) *choice = request->stages->items[0].optimizer;
     if (request->stages || !request->job->optimizer) return LIANA_OK;
-    LIANA_TRY(liana__job_optimizer_value(request->job, arena, &map, error));
-    return liana__optimizer_read(request->model->context, map, "optimizer", arena, choice, error);
+    LIANA_TRY(liana__job_optimizer_value(request->job, &item->arena, &item->optimizer, error));
+    return liana__optimizer_read(request->model->context, item->optimizer, "optimizer", &item->arena, choice, error);
 }
 
 /* The item owns the memory that the training borrows. */
@@ -128,7 +128,7 @@ static liana_status compile(const liana__compile_request *request, kept *item, l
                                                    .mixes = request->mixes},
                                        .data_memory = data_bytes(request->data_memory),
                                        .notes = request->notes};
-    LIANA_TRY(find_optimizer(request, arena, &optimizer, error));
+    LIANA_TRY(find_optimizer(request, &optimizer, item, error));
     const liana__objective **objective = &options.trainer.objective;
     item->asked = (liana__objective_request){.model = request->model, .predicts = request->predicts};
     LIANA_TRY(liana__model_find_objective(&job, request->match, job.optimizer, arena, &item->asked, objective, error));
@@ -201,6 +201,7 @@ liana_status liana__compiled_take_weights(liana_model *model, const liana__train
     kept *item = &((compiled *)model->compiled)->items[OF_FIT];
     model->values_version++;
     item->values_version = model->values_version;
+    LIANA_TRY(liana__model_keep_optimizer(model, item->optimizer, error));
     return liana__model_keep_objective(model, &item->asked, error);
 }
 

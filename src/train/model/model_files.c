@@ -1,10 +1,11 @@
-/* A model in a folder, and weights from files. */
+/* Models in folders and files, and weights from files. */
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "formats/tensorflow/foreign_model.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
+#include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
 #include <liana/train.h>
@@ -16,42 +17,13 @@ LIANA__SCOPED_POINTER(liana__outlet_close, liana__outlet)
 static const char *const ARCHITECTURE = "model.json";
 static const char *const WEIGHTS = "weights.safetensors";
 
-static liana_status save_weights(const liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+static liana_status save_folder(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
 {
-    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *tensors);
-    if (!tensors) return liana__fail_memory(error, path);
-    for (size_t i = 0; i < model->num_weights; i++) {
-        const liana__weight *weight = &model->weights[i];
-        tensors[i] = (liana__safetensors_tensor){.name = weight->name,
-                                                 .dtype = LIANA__SAFETENSORS_F32,
-                                                 .rank = weight->shape.rank,
-                                                 .data = model->values[i]};
-        for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
-    }
-    const char *preprocessing = liana__preprocessing_text(model, arena);
-    const char *objective = liana__model_objective_text(model, arena);
-    if (!preprocessing || !objective) return liana__fail_memory(error, path);
-    liana__safetensors_entry entries[3] = {{"liana", LIANA_VERSION}};
-    size_t num_entries = 1;
-    if (*preprocessing) {
-        entries[num_entries++] = (liana__safetensors_entry){liana__preprocessing_key, preprocessing};
-    }
-    if (*objective) entries[num_entries++] = (liana__safetensors_entry){liana__model_objective_key, objective};
-    liana__safetensors_contents contents = {tensors, model->num_weights, entries, num_entries};
-    return liana__safetensors_write(path, &contents, true, NULL, error);
-}
-
-static liana_status save(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
-{
-    LIANA_TRY(liana__folder_name_check(folder, "a folder with model.json and weights.safetensors", error));
-    LIANA_TRY(liana__model_check(model, error));
-    LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
-    LIANA_TRY(liana__model_values_complete(model, error));
     const char *architecture = liana__path_join(arena, folder, ARCHITECTURE);
     const char *weights = liana__path_join(arena, folder, WEIGHTS);
     if (!architecture || !weights) return liana__fail_memory(error, folder);
     LIANA_TRY(liana__folder_make(folder, error));
-    LIANA_TRY(save_weights(model, weights, arena, error));
+    LIANA_TRY(liana__model_weights_write(model, weights, arena, error));
     return liana__json_write(architecture, liana__model_to_keras(model, LIANA__KERAS3, arena), error);
 }
 
@@ -61,21 +33,47 @@ static liana_status send_model(liana_model *model, const char *url, liana__arena
     LIANA__SCOPED_BY(liana__outlet_close_scoped) liana__outlet *outlet = NULL;
     LIANA_TRY(
         liana__outlet_open(&(liana__outlet_options){.url = url, .last = ARCHITECTURE, .fresh = true}, &outlet, error));
-    LIANA_TRY(save(model, liana__outlet_folder(outlet), arena, error));
+    LIANA_TRY(save_folder(model, liana__outlet_folder(outlet), arena, error));
     return liana__outlet_flush(outlet, error);
 }
 
-static liana_status save_model(liana_model *model, const char *folder)
+liana_status liana__model_write_any(liana_model *model, const char *path, liana__keras_form in,
+                                    const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    return (liana__path_is_remote(folder) ? send_model : save)(model, folder, &arena, &model->context->error);
+    const bool is_file = liana__model_file_is_named(path), is_remote = liana__path_is_remote(path);
+    if (is_file && is_remote) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "'%s': only folders are sent to a bucket; write the file to this machine, and copy it",
+                           path);
+    }
+    if (!is_file && in != LIANA__KERAS3) return liana__model_fail_older(path, error);
+    if (!is_file) LIANA_TRY(liana__folder_name_check(path, "a folder with model.json and weights.safetensors", error));
+    LIANA_TRY(liana__model_check(model, error));
+    LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
+    LIANA_TRY(liana__model_values_complete(model, error));
+    if (is_file) return liana__model_file_write(model, path, in, notes, error);
+    return (is_remote ? send_model : save_folder)(model, path, &arena, error);
 }
 
-liana_status liana_model_save(liana_model *model, const char *folder)
+/* A program that asks for the log of training reads notes there. */
+static void tell_log(void *user, const char *note)
+{
+    liana__log(user, LIANA__LOG_TRAIN, "%s", note);
+}
+
+static liana__notes notes_of(liana_context *context)
+{
+    return (liana__notes){tell_log, context};
+}
+
+liana_status liana_model_save(liana_model *model, const char *path)
 {
     LIANA__REQUIRE(NULL, model);
-    LIANA__REQUIRE(&model->context->error, folder);
-    LIANA__CONTEXT_CALL(model->context, save_model(model, folder));
+    LIANA__REQUIRE(&model->context->error, path);
+    const liana__notes notes = notes_of(model->context);
+    LIANA__CONTEXT_CALL(model->context,
+                        liana__model_write_any(model, path, LIANA__KERAS3, &notes, &model->context->error));
 }
 
 typedef struct weights_file {
@@ -182,12 +180,44 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     return load_weights(model, path, model->num_layers, arena, error);
 }
 
+/* ---- a file ---- */
+
+static liana_status load_whole(liana_model *model, const char *path, const liana__notes *notes, liana__arena *arena,
+                               liana__error *error)
+{
+    liana__model_file file;
+    LIANA_TRY(liana__model_file_open(path, arena, &file, error));
+    LIANA_TRY(liana__model_file_fill(&file, model, notes, error));
+    if (!model->num_weights) return LIANA_OK;
+    if (file.has_weights) return load_weights(model, path, model->num_layers, arena, error);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s' is an architecture without weights: load it with liana_model_load_architecture (--model), "
+                       "and a file of weights with liana_model_load_weights (--weights)",
+                       path);
+}
+
+/* ---- a URL ---- */
+
+/* Of a server's names the end alone tells a file from a folder. */
+static bool is_file_name(const char *url)
+{
+    static const char *const endings[] = {".keras", ".h5", ".hdf5", ".json"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (liana__ends_with(url, endings[i])) return true;
+    }
+    return false;
+}
+
 /* On a server: the weights of liana_model_save, else a run. */
-static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, liana__arena *arena,
-                              liana__error *error)
+static liana_status load_from(liana__remote *remote, liana_model *model, const char *folder, const liana__notes *notes,
+                              liana__arena *arena, liana__error *error)
 {
     liana__error none = {0};
     const char *local, *run = folder, *checkpoint = NULL;
+    if (is_file_name(folder)) {
+        LIANA_TRY(liana__remote_file(remote, folder, arena, &local, error));
+        return load_whole(model, local, notes, arena, error);
+    }
     liana_status status = load_remote_model(model, folder, remote, arena, error);
     if (status != LIANA_NOT_FOUND || liana__starts_with(folder, "http")) return status;
     split_checkpoint(folder, arena, &run, &checkpoint);
@@ -198,21 +228,25 @@ static liana_status load_from(liana__remote *remote, liana_model *model, const c
     return status;
 }
 
-static liana_status fetch_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+static liana_status fetch_model(liana_model *model, const char *folder, const liana__notes *notes, liana__arena *arena,
+                                liana__error *error)
 {
     liana__remote *remote;
     LIANA_TRY(liana__remote_create(NULL, &remote, error));
-    liana_status status = load_from(remote, model, folder, arena, error);
+    liana_status status = load_from(remote, model, folder, notes, arena, error);
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
     liana__remote_destroy(remote);
     return status;
 }
 
-static liana_status load_model(liana_model *model, const char *folder, liana__arena *arena, liana__error *error)
+liana_status liana__model_read_any(liana_model *model, const char *folder, const liana__notes *notes,
+                                   liana__arena *arena, liana__error *error)
 {
     const char *run, *checkpoint, *path = liana__path_join(arena, folder, ARCHITECTURE);
-    if (liana__path_is_remote(folder)) return fetch_model(model, folder, arena, error);
+    if (liana__path_is_remote(folder)) return fetch_model(model, folder, notes, arena, error);
     if (!path) return liana__fail_memory(error, folder);
+    if (liana__file_exists(folder) && !liana__folder_exists(folder))
+        return load_whole(model, folder, notes, arena, error);
     if (!liana__file_exists(path) && split_checkpoint(folder, arena, &run, &checkpoint)) {
         return load_local_model(model, run, checkpoint, arena, error);
     }
@@ -220,36 +254,37 @@ static liana_status load_model(liana_model *model, const char *folder, liana__ar
 }
 
 /* Fills an empty model from a file or folder. */
-typedef liana_status (*loader)(liana_model *model, const char *path, liana__arena *arena, liana__error *error);
+typedef liana_status (*loader)(liana_model *model, const char *path, const liana__notes *notes, liana__arena *arena,
+                               liana__error *error);
 
 static liana_status make_model(liana_context *context, const char *path, loader load, liana_model **out)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
+    const liana__notes notes = notes_of(context);
     liana_model *model;
     *out = NULL;
     LIANA_TRY(liana_model_create(context, NULL, &model));
-    liana_status status = load(model, path, &arena, &context->error);
+    liana_status status = load(model, path, &notes, &arena, &context->error);
     if (status == LIANA_OK) *out = model;
     if (status != LIANA_OK) liana_model_destroy(model);
     return status;
 }
 
-liana_status liana_model_load(liana_context *context, const char *folder, liana_model **out)
+liana_status liana_model_load(liana_context *context, const char *path, liana_model **out)
 {
     LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
     *out = NULL;
     LIANA__REQUIRE(NULL, context);
-    LIANA__REQUIRE(&context->error, folder);
-    LIANA__CONTEXT_CALL(context, make_model(context, folder, load_model, out));
+    LIANA__REQUIRE(&context->error, path);
+    LIANA__CONTEXT_CALL(context, make_model(context, path, liana__model_read_any, out));
 }
 
-static liana_status load_architecture(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+static liana_status load_architecture(liana_model *model, const char *path, const liana__notes *notes,
+                                      liana__arena *arena, liana__error *error)
 {
-    liana__value *architecture;
-    LIANA_TRY(liana__refuse_foreign_model(path, error));
-    LIANA_TRY(liana__json_read(path, arena, &architecture, error));
-    LIANA_TRY(liana__model_from_keras(model, architecture));
-    return liana__model_check(model, error);
+    liana__model_file file;
+    LIANA_TRY(liana__model_file_open(path, arena, &file, error));
+    return liana__model_file_fill(&file, model, notes, error);
 }
 
 liana_status liana_model_load_architecture(liana_context *context, const char *path, liana_model **out)

@@ -12,6 +12,22 @@ enum { NUM_PARTS = 3 };
 
 static const char *const keys[NUM_PARTS] = {"loss", "loss_weights", "metrics"};
 
+/* Fits in a row would fill the model's arena with the same values. */
+static liana_status keep_value(liana_model *model, const liana__value **kept, const liana__value *value,
+                               liana__error *error)
+{
+    if (*kept && value && liana__value_equal(*kept, value)) return LIANA_OK;
+    const liana__value *copy = value ? liana__value_copy(&model->arena, value) : NULL;
+    if (value && (!copy || model->arena.failed)) return liana__fail_memory(error, "the losses");
+    *kept = copy;
+    return LIANA_OK;
+}
+
+liana_status liana__model_keep_optimizer(liana_model *model, const liana__value *optimizer, liana__error *error)
+{
+    return keep_value(model, &model->optimizer, optimizer, error);
+}
+
 static liana_status keep(liana_model *model, const liana__value *const parts[NUM_PARTS], liana__error *error)
 {
     bool is_usual = !parts[0] && !parts[1] && !parts[2];
@@ -19,14 +35,8 @@ static liana_status keep(liana_model *model, const liana__value *const parts[NUM
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *known = liana__value_map(&arena);
     for (int i = 0; i < NUM_PARTS; i++) liana__value_set(&arena, known, keys[i], liana__value_copy(&arena, parts[i]));
-    bool enough = known && !arena.failed;
-    /* Fits in a row would fill the model's arena with the same values. */
-    if (enough && !(model->objective && liana__value_equal(model->objective, known))) {
-        const liana__value *copy = liana__value_copy(&model->arena, known);
-        enough = copy && !model->arena.failed;
-        if (enough) model->objective = copy;
-    }
-    return enough ? LIANA_OK : liana__fail_memory(error, "the losses");
+    if (!known || arena.failed) return liana__fail_memory(error, "the losses");
+    return keep_value(model, &model->objective, known, error);
 }
 
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,

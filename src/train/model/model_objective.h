@@ -11,6 +11,10 @@
 liana_status liana__model_keep_objective(liana_model *model, const liana__objective_request *request,
                                          liana__error *error) LIANA_MUST_USE;
 
+/* Keeps a copy of the optimizer, as `train.optimizer` names it; NULL: not known. Errors: OUT_OF_MEMORY. */
+liana_status liana__model_keep_optimizer(liana_model *model, const liana__value *optimizer, liana__error *error)
+    LIANA_MUST_USE;
+
 /* The losses and metrics of a job: as its options name them; where nothing is trained, else as the model was trained.
  * The request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with
  * several outputs that nothing is known of, none is compared. Everything is in the arena. Errors: those of
@@ -42,6 +46,12 @@ const char *liana__preprocessing_text(const liana_model *model, liana__arena *ar
  * (model_objective.h), from such a file (safetensors). Errors: those of opening it. */
 extern const char *const liana__preprocessing_key;
 liana_status liana__preprocessing_read_file(liana_model *model, const char *weights, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Preprocessing, losses and metrics as one text of JSON, for a whole-model file; NULL: out of memory. In the arena.
+ * And setting them from that text, of the file at `path`. Errors: INVALID_DATA. */
+const char *liana__model_facts_text(const liana_model *model, liana__arena *arena);
+liana_status liana__model_facts_read(liana_model *model, const char *text, const char *path, liana__error *error)
     LIANA_MUST_USE;
 
 /* Sets it from the config.yaml of a run folder, if there is one. Errors: those of reading it. */

@@ -145,13 +145,12 @@ static liana_status read_map(liana_model *model, const liana__value *map, liana_
 typedef liana_status (*map_reader)(liana_model *model, const liana__value *map, liana__arena *arena,
                                    liana__error *error);
 
-/* A line of JSON in the metadata of a file of weights. */
-static liana_status read_line(liana_model *model, const liana__safetensors *file, const char *key, const char *path,
-                              map_reader read, liana__error *error)
+/* A line of JSON in the metadata of a file. NULL and "": there is none. */
+static liana_status read_line(liana_model *model, const char *line, const char *key, const char *path, map_reader read,
+                              liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__value *map;
-    const char *line = liana__safetensors_metadata(file, key);
     if (!line || !*line) return LIANA_OK;
     liana_status status = liana__json_parse(line, strlen(line), key, &arena, &map, error);
     if (status == LIANA_OK) status = read(model, map, &arena, error);
@@ -167,8 +166,38 @@ liana_status liana__preprocessing_read_file(liana_model *model, const char *weig
 {
     LIANA__SCOPED_BY(liana__safetensors_close) liana__safetensors file = {0};
     LIANA_TRY(liana__safetensors_open(weights, &file, error));
-    LIANA_TRY(read_line(model, &file, liana__preprocessing_key, weights, read_map, error));
-    return read_line(model, &file, liana__model_objective_key, weights, liana__model_objective_read, error);
+    const char *line = liana__safetensors_metadata(&file, liana__preprocessing_key);
+    LIANA_TRY(read_line(model, line, liana__preprocessing_key, weights, read_map, error));
+    line = liana__safetensors_metadata(&file, liana__model_objective_key);
+    return read_line(model, line, liana__model_objective_key, weights, liana__model_objective_read, error);
+}
+
+/* ---- in a whole-model file ---- */
+
+const char *liana__model_facts_text(const liana_model *model, liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena);
+    const char *preprocessing = liana__preprocessing_text(model, arena);
+    const char *objective = liana__model_objective_text(model, arena);
+    if (!map || !preprocessing || !objective) return NULL;
+    liana__value_set(arena, map, "version", liana__value_string(arena, LIANA_VERSION));
+    liana__value_set(arena, map, liana__preprocessing_key, liana__value_string(arena, preprocessing));
+    liana__value_set(arena, map, liana__model_objective_key, liana__value_string(arena, objective));
+    return liana__json_line(map, arena);
+}
+
+static liana_status read_facts(liana_model *model, const liana__value *map, liana__arena *arena, liana__error *error)
+{
+    (void)arena;
+    const char *line = liana__value_text_of(map, liana__preprocessing_key, NULL);
+    LIANA_TRY(read_line(model, line, liana__preprocessing_key, "the model", read_map, error));
+    line = liana__value_text_of(map, liana__model_objective_key, NULL);
+    return read_line(model, line, liana__model_objective_key, "the model", liana__model_objective_read, error);
+}
+
+liana_status liana__model_facts_read(liana_model *model, const char *text, const char *path, liana__error *error)
+{
+    return read_line(model, text, "facts of liana", path, read_facts, error);
 }
 
 /* ---- in a run folder ---- */
@@ -192,6 +221,7 @@ liana_status liana__preprocessing_read_run(liana_model *model, const char *folde
                                               .loss_weights = config.job.loss_weights,
                                               .metrics = config.job.metrics};
     LIANA_TRY(liana__model_keep_objective(model, &trained, error));
+    LIANA_TRY(liana__model_keep_optimizer(model, config.job.optimizer, error));
     /* The classes are counted when training begins. */
     liana_status status = liana__preprocessing_set(model, &found, data->num_classes > 0, error);
     return status == LIANA_OK ? status : liana__fail_within(error, "'%s' and its model.json", path);

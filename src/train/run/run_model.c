@@ -1,11 +1,10 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "formats/json.h"
-#include "formats/tensorflow/foreign_model.h"
 #include "models/models.h"
 #include "models/preprocessing.h"
 #include "train/checkpoint/weights.h"
+#include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
 #include <stdio.h>
@@ -82,15 +81,16 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
                        (long long)data->channels);
 }
 
-/* The files of liana_model_save other than the weights. */
+/* The facts that liana_model_save writes. */
 static liana_status take_preprocessing(liana__run *run, liana__error *error)
 {
     liana__data_config *data = &run->config->data;
     const char *weights = run->config->model.weights;
-    if (!weights || !liana__ends_with(weights, ".safetensors")) return LIANA_OK;
-    const char *file = weights;
-    LIANA_TRY(liana__remote_file(run->remote, weights, &run->arena, &file, error));
-    LIANA_TRY(liana__preprocessing_read_file(run->model, file, error));
+    if (weights && liana__ends_with(weights, ".safetensors")) {
+        const char *file = weights;
+        LIANA_TRY(liana__remote_file(run->remote, weights, &run->arena, &file, error));
+        LIANA_TRY(liana__preprocessing_read_file(run->model, file, error));
+    }
     const liana_preprocessing *known = &run->model->preprocessing;
     if (data->scale == LIANA_SCALE_AUTO) data->scale = (int)known->scale;
     if (known->round && !liana__config_gives(run->config, "data.resize.round")) data->resize.round = true;
@@ -100,15 +100,50 @@ static liana_status take_preprocessing(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
+/* Whether the configuration names an optimizer: the default one was written nowhere. */
+static bool names_optimizer(const liana__run *run)
+{
+    const liana__value *optimizer = run->config->job.optimizer;
+    bool written = optimizer && optimizer->place.file;
+    for (size_t i = 0; optimizer && i < optimizer->count; i++) {
+        written = written || optimizer->items[i]->place.file;
+    }
+    return written;
+}
+
+/* The compile settings of the file, unless the configuration has its own: as if it said them. */
+static void take_settings(liana__run *run)
+{
+    liana__job_options *job = &run->config->job;
+    const liana__value *objective = run->model->objective, *optimizer = run->model->optimizer;
+    const bool has_loss = liana__config_gives(run->config, "train.loss") ||
+                          liana__config_gives(run->config, "train.loss_weights") ||
+                          liana__config_gives(run->config, "train.metrics");
+    if (objective && !has_loss) {
+        const liana__value *loss = liana__value_get(objective, "loss");
+        const liana__value *weights = liana__value_get(objective, "loss_weights");
+        const liana__value *metrics = liana__value_get(objective, "metrics");
+        if (loss && loss->kind != LIANA__VALUE_NULL) job->loss = loss;
+        if (weights && weights->kind != LIANA__VALUE_NULL) job->loss_weights = weights;
+        if (metrics && metrics->kind != LIANA__VALUE_NULL) job->metrics = metrics;
+    }
+    if (optimizer && !names_optimizer(run)) job->optimizer = optimizer;
+}
+
 static liana_status read_file(liana__run *run, liana__error *error)
 {
     const char *path;
-    liana__value *architecture;
-    LIANA_TRY(liana__remote_file(run->remote, run->config->model.file, &run->arena, &path, error));
-    LIANA_TRY(liana__refuse_foreign_model(path, error));
-    LIANA_TRY(liana__json_read(path, &run->arena, &architecture, error));
-    LIANA_TRY(liana_model_create(run->context, run->config->model.name, &run->model));
-    LIANA_TRY(take_error(run, liana__model_from_keras(run->model, architecture), error));
+    liana__model_config *config = &run->config->model;
+    liana__model_file file;
+    const liana__notes notes = {run->bad_records.on_note, run->bad_records.user};
+    LIANA_TRY(liana__remote_file(run->remote, config->file, &run->arena, &path, error));
+    LIANA_TRY(liana__model_file_open(path, &run->arena, &file, error));
+    LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
+    LIANA_TRY(liana__model_file_fill(&file, run->model, &notes, error));
+    take_settings(run);
+    /* A warm start takes what fits from elsewhere. */
+    const bool has_own = file.has_weights && run->model->num_weights;
+    if (has_own && !config->weights && !config->warm_start.from) config->weights = config->file;
     run->num_backbone_layers = run->model->num_layers;
     LIANA_TRY(take_shapes(run, error));
     return take_preprocessing(run, error);

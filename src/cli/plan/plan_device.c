@@ -1,5 +1,5 @@
 /* Plans for devices that need not be there. */
-#include "cli/plan_device.h"
+#include "cli/plan/plan_device.h"
 
 #include "backends/dump.h"
 #include "backends/pjrt/ahead.h"

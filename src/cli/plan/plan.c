@@ -1,7 +1,7 @@
 /* liana plan: measures a few steps here, and predicts the steps of a cluster. */
 #include "base/cpu.h"
 #include "base/scoped.h"
-#include "cli/plan_device.h"
+#include "cli/plan/plan_device.h"
 #include "distribute/cluster/worker_devices.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/frame.h"

@@ -1,0 +1,131 @@
+/* Reads a file of a model: the architecture, and what stands beside it. */
+#include "train/model/model_file.h"
+
+#include "base/file.h"
+#include "base/scoped.h"
+#include "formats/hdf5.h"
+#include "formats/json.h"
+#include "formats/sniff.h"
+#include "formats/tensorflow/foreign_model.h"
+#include "train/model/keras_compile.h"
+#include "train/model/model_objective.h"
+
+#include <string.h>
+
+LIANA__SCOPED_POINTER(liana__hdf5_close, liana__hdf5)
+
+/* A text of the file, as a tree. `part` is its name in messages. */
+static liana_status parse(const char *text, const char *part, liana__arena *arena, const liana__model_file *file,
+                          liana__value **value, liana__error *error)
+{
+    const char *name = liana__arena_format(arena, "%s: %s", file->path, part);
+    if (!name) return liana__fail_memory(error, file->path);
+    return liana__json_parse(text, strlen(text), name, arena, value, error);
+}
+
+static liana_status read_whole(liana__model_file *file, liana__arena *arena, liana__error *error)
+{
+    LIANA__SCOPED_BY(liana__hdf5_close_scoped) liana__hdf5 *hdf5 = NULL;
+    LIANA_TRY(liana__hdf5_open_description(file->path, &hdf5, error));
+    const liana__hdf5_contents *contents = liana__hdf5_get_contents(hdf5);
+    const char *part = contents->is_archive ? "config.json" : "model_config";
+    if (!contents->model_config) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           contents->is_archive ? "'%s' is a zip archive without config.json: not a .keras file"
+                                                : "'%s' holds weights without an architecture; 'liana inspect' lists "
+                                                  "them, and model.weights in a configuration loads them",
+                           file->path);
+    }
+    LIANA_TRY(parse(contents->model_config, part, arena, file, &file->architecture, error));
+    if (contents->keras_version && !liana__value_get(file->architecture, "keras_version")) {
+        liana__value *version = liana__value_string(arena, contents->keras_version);
+        liana__value_set(arena, file->architecture, "keras_version", version);
+    }
+    if (contents->training_config) {
+        liana__value *settings;
+        LIANA_TRY(parse(contents->training_config, "training_config", arena, file, &settings, error));
+        file->settings = settings;
+    }
+    file->own = contents->own ? liana__arena_string(arena, contents->own) : NULL;
+    file->has_weights = true;
+    return arena->failed ? liana__fail_memory(error, file->path) : LIANA_OK;
+}
+
+liana_status liana__model_file_open(const char *path, liana__arena *arena, liana__model_file *file, liana__error *error)
+{
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size = 0;
+    *file = (liana__model_file){.path = path};
+    LIANA_TRY(liana__refuse_foreign_model(path, error));
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    const char *kind = liana__sniff(head, size);
+    const bool is_whole = kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0);
+    if (kind && !is_whole && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s' is %s, expected an architecture (.json) or a whole model of Keras (.keras, .h5)", path,
+                           kind);
+    }
+    LIANA_TRY(is_whole ? read_whole(file, arena, error) : liana__json_read(path, arena, &file->architecture, error));
+    if (!file->settings) file->settings = liana__value_get(file->architecture, "compile_config");
+    if (!file->settings) file->settings = liana__value_get(file->architecture, "training_config");
+    return LIANA_OK;
+}
+
+/* ---- the model ---- */
+
+/* Some of the compile settings as losses and metrics. */
+static liana_status take_some(const liana__model_file *file, const char *const *keys, liana_model *model,
+                              liana__arena *arena, liana__error *error)
+{
+    bool keras3;
+    const liana__value *architecture = file->architecture, *train = NULL;
+    liana__value *some = liana__value_map(arena);
+    LIANA_TRY(liana__keras_find_generation(architecture, architecture, &keras3, error));
+    for (; some && *keys; keys++) {
+        const liana__value *item = liana__value_get(file->settings, *keys);
+        if (item) liana__value_append(arena, some, *keys, &item->place, liana__value_copy(arena, item));
+    }
+    if (arena->failed) return liana__fail_memory(error, "the compile settings");
+    LIANA_TRY(liana__keras_compile_read(model, some, "compile", keras3, arena, &train, error));
+    if (liana__value_get(train, "optimizer")) {
+        return liana__model_keep_optimizer(model, liana__value_get(train, "optimizer"), error);
+    }
+    return liana__model_objective_read(model, train, arena, error);
+}
+
+typedef struct part {
+    const char *keys[4];
+    const char *named;
+} part;
+
+/* Of settings that liana does not have, the others are kept. */
+static liana_status take_settings(const liana__model_file *file, liana_model *model, const liana__notes *notes,
+                                  liana__error *error)
+{
+    static const part parts[] = {{{"optimizer", "optimizer_config"}, "an optimizer"},
+                                 {{"loss", "loss_weights", "metrics"}, "losses and metrics"},
+                                 {{"loss", "loss_weights"}, "losses"}};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        liana__error found = {0};
+        liana_status status = take_some(file, parts[i].keys, model, &arena, &found);
+        if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "the compile settings");
+        if (status != LIANA_OK) {
+            liana__note(notes, "'%s' was compiled with %s that liana does not have, which are left out: %s", file->path,
+                        parts[i].named, found.message);
+        }
+        if (i > 0 && status == LIANA_OK) break;
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__model_file_fill(const liana__model_file *file, liana_model *model, const liana__notes *notes,
+                                    liana__error *error)
+{
+    liana_status status = liana__model_from_keras(model, file->architecture);
+    if (status != LIANA_OK && error) *error = model->error;
+    LIANA_TRY(status);
+    LIANA_TRY(liana__model_check(model, error));
+    if (file->settings) LIANA_TRY(take_settings(file, model, notes, error));
+    return file->own ? liana__model_facts_read(model, file->own, file->path, error) : LIANA_OK;
+}

@@ -1,0 +1,265 @@
+/* Writes a model into one file, whose format the end of its name says. */
+#include "train/model/model_file.h"
+
+#include "base/file.h"
+#include "base/scoped.h"
+#include "formats/hdf5.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "formats/zip.h"
+#include "train/checkpoint/keras_weights.h"
+#include "train/model/keras_compile.h"
+#include "train/model/model_objective.h"
+
+#include <string.h>
+
+LIANA__SCOPED_POINTER(liana__hdf5_new_free, liana__hdf5_new)
+
+/* The Kerases whose forms are written. */
+static const char *const versions[] = {[LIANA__KERAS3] = "3.15.1", [LIANA__KERAS2] = "2.15.0"};
+
+typedef struct saving {
+    const liana_model *model;
+    const char *path;
+    liana__keras_form in;
+    const liana__notes *notes;
+    liana__arena *arena;
+    liana__error *error;
+} saving;
+
+/* ---- safetensors ---- */
+
+liana_status liana__model_weights_write(const liana_model *model, const char *path, liana__arena *arena,
+                                        liana__error *error)
+{
+    liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *tensors);
+    if (!tensors) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        tensors[i] = (liana__safetensors_tensor){.name = weight->name,
+                                                 .dtype = LIANA__SAFETENSORS_F32,
+                                                 .rank = weight->shape.rank,
+                                                 .data = model->values[i]};
+        for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
+    }
+    const char *preprocessing = liana__preprocessing_text(model, arena);
+    const char *objective = liana__model_objective_text(model, arena);
+    if (!preprocessing || !objective) return liana__fail_memory(error, path);
+    liana__safetensors_entry entries[3] = {{"liana", LIANA_VERSION}};
+    size_t num_entries = 1;
+    if (*preprocessing) {
+        entries[num_entries++] = (liana__safetensors_entry){liana__preprocessing_key, preprocessing};
+    }
+    if (*objective) entries[num_entries++] = (liana__safetensors_entry){liana__model_objective_key, objective};
+    liana__safetensors_contents contents = {tensors, model->num_weights, entries, num_entries};
+    return liana__safetensors_write(path, &contents, true, NULL, error);
+}
+
+static liana_status write_safetensors(const saving *own)
+{
+    return liana__model_weights_write(own->model, own->path, own->arena, own->error);
+}
+
+/* ---- what stands beside the weights ---- */
+
+/* Without this word tf_keras takes an optimizer for one of the time before Keras 2.11, which had other options. */
+static liana_status name_generation(const saving *own, const liana__value **settings)
+{
+    liana__value *copy = liana__value_copy(own->arena, *settings);
+    const liana__value *optimizer = liana__value_get(copy, "optimizer_config");
+    liana__value *config = (liana__value *)liana__value_get(optimizer, "config");
+    if (config) liana__value_set(own->arena, config, "is_legacy_optimizer", liana__value_bool(own->arena, false));
+    *settings = copy;
+    return own->arena->failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
+}
+
+/* Settings that Keras cannot say are told and left out: a model computes the same without them. NULL: there are none.
+ */
+static liana_status find_settings(const saving *own, liana__keras_compile_form form, const liana__value **settings)
+{
+    const liana_model *model = own->model;
+    liana__error found = {0};
+    *settings = NULL;
+    if (!model->objective && !model->optimizer) return LIANA_OK;
+    liana__value *train =
+        model->objective ? liana__value_copy(own->arena, model->objective) : liana__value_map(own->arena);
+    /* The default of a fit. */
+    if (train && !model->objective) {
+        liana__value_set(own->arena, train, "metrics", liana__value_string(own->arena, "accuracy"));
+    }
+    if (train && model->optimizer) {
+        liana__value_set(own->arena, train, "optimizer", liana__value_copy(own->arena, model->optimizer));
+    }
+    if (!train || own->arena->failed) return liana__fail_memory(own->error, own->path);
+    liana_status status = liana__keras_compile_write(model, train, form, own->arena, settings, &found);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(own->error, own->path);
+    if (status == LIANA_OK) return own->in == LIANA__KERAS2 ? name_generation(own, settings) : LIANA_OK;
+    *settings = NULL;
+    liana__note(own->notes, "'%s' says nothing of how the model was trained: %s", own->path, found.message);
+    return LIANA_OK;
+}
+
+static liana_status make_architecture(const saving *own, liana__value **architecture)
+{
+    *architecture = liana__model_to_keras(own->model, own->in, own->arena);
+    return *architecture ? LIANA_OK : liana__fail_memory(own->error, own->path);
+}
+
+static liana_status write_json(const saving *own)
+{
+    liana__value *architecture;
+    LIANA_TRY(make_architecture(own, &architecture));
+    return liana__json_write(own->path, architecture, own->error);
+}
+
+/* ---- Keras 3 ---- */
+
+static liana_status write_weights_h5(const saving *own)
+{
+    LIANA__SCOPED_BY(liana__hdf5_new_free_scoped) liana__hdf5_new *tree = NULL;
+    const char *bytes;
+    size_t size;
+    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, NULL, own->path, &tree, own->error));
+    LIANA_TRY(liana__hdf5_new_bytes(tree, &bytes, &size, own->error));
+    return liana__file_replace(own->path, bytes, size, own->error);
+}
+
+static const char *make_metadata(const saving *own)
+{
+    liana__value *map = liana__value_map(own->arena);
+    const char *facts = liana__model_facts_text(own->model, own->arena);
+    if (!map || !facts) return NULL;
+    liana__value_set(own->arena, map, "keras_version", liana__value_string(own->arena, versions[own->in]));
+    liana__value_set(own->arena, map, LIANA__HDF5_OWN, liana__value_string(own->arena, facts));
+    return liana__json_line(map, own->arena);
+}
+
+static liana_status write_archive(const saving *own)
+{
+    LIANA__SCOPED_BY(liana__hdf5_new_free_scoped) liana__hdf5_new *tree = NULL;
+    const char *bytes;
+    size_t size;
+    liana__value *architecture;
+    const liana__value *settings;
+    LIANA_TRY(make_architecture(own, &architecture));
+    LIANA_TRY(find_settings(own, LIANA__KERAS_COMPILE_CONFIG, &settings));
+    if (settings) liana__value_set(own->arena, architecture, "compile_config", liana__value_copy(own->arena, settings));
+    const char *config = liana__json_line(architecture, own->arena), *metadata = make_metadata(own);
+    if (!config || !metadata) return liana__fail_memory(own->error, own->path);
+    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, NULL, own->path, &tree, own->error));
+    LIANA_TRY(liana__hdf5_new_bytes(tree, &bytes, &size, own->error));
+    const liana__zip_new_entry entries[] = {{"metadata.json", metadata, strlen(metadata)},
+                                            {"config.json", config, strlen(config)},
+                                            {"model.weights.h5", bytes, size}};
+    return liana__zip_write(own->path, entries, sizeof entries / sizeof *entries, own->error);
+}
+
+/* ---- whole HDF5 files ---- */
+
+/* All weights of an item, layer by layer in Keras's order. */
+static liana_status list_weights(const saving *own, liana__scope_item item, size_t *weights, size_t *count)
+{
+    const liana_model *model = own->model;
+    if (!item.is_nested) {
+        const liana__layer *layer = &model->layers[item.index];
+        for (size_t i = 0; i < layer->num_weights; i++) weights[(*count)++] = layer->first_weight + i;
+        return LIANA_OK;
+    }
+    liana__scope_item *items;
+    size_t num_items;
+    LIANA_TRY(liana__keras_order(model, item.index, own->arena, &items, &num_items, own->error));
+    for (size_t i = 0; i < num_items; i++) LIANA_TRY(list_weights(own, items[i], weights, count));
+    return LIANA_OK;
+}
+
+/* Keras lists those that are trained before the others. */
+static liana_status describe_item(const saving *own, liana__scope_item item, size_t *list, liana__hdf5_new_layer *layer)
+{
+    const liana_model *model = own->model;
+    size_t count = 0;
+    LIANA_TRY(list_weights(own, item, list, &count));
+    liana__hdf5_new_weight *weights = liana__arena_allocate(own->arena, (count + 1) * sizeof *weights);
+    if (!weights) return liana__fail_memory(own->error, own->path);
+    *layer = (liana__hdf5_new_layer){.name = liana__scope_item_name(model, item), .weights = weights};
+    for (int trained = 1; trained >= 0; trained--) {
+        for (size_t i = 0; i < count; i++) {
+            const liana__weight *weight = &model->weights[list[i]];
+            if (liana__weight_trainable(model, list[i]) != trained) continue;
+            liana__hdf5_new_weight *made = &weights[layer->num_weights++];
+            *made = (liana__hdf5_new_weight){weight->name, weight->shape.rank, {0}, model->values[list[i]]};
+            memcpy(made->shape, weight->shape.dims, (size_t)weight->shape.rank * sizeof *weight->shape.dims);
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_h5(const saving *own)
+{
+    liana__value *architecture;
+    const liana__value *settings;
+    liana__scope_item *items;
+    size_t count;
+    LIANA_TRY(make_architecture(own, &architecture));
+    LIANA_TRY(find_settings(own, LIANA__KERAS_TRAINING_CONFIG, &settings));
+    const liana__hdf5_description whole = {.model_config = liana__json_line(architecture, own->arena),
+                                           .training_config = settings ? liana__json_line(settings, own->arena) : NULL,
+                                           .own = liana__model_facts_text(own->model, own->arena),
+                                           .keras_version = versions[own->in]};
+    LIANA_TRY(liana__keras_order(own->model, LIANA__NONE, own->arena, &items, &count, own->error));
+    liana__hdf5_new_layer *layers = liana__arena_allocate(own->arena, (count + 1) * sizeof *layers);
+    size_t *list = liana__arena_allocate(own->arena, (own->model->num_weights + 1) * sizeof *list);
+    if (!layers || !list || !whole.own || own->arena->failed) return liana__fail_memory(own->error, own->path);
+    for (size_t i = 0; i < count; i++) LIANA_TRY(describe_item(own, items[i], list, &layers[i]));
+    return liana__hdf5_write(own->path, layers, count, &whole, own->error);
+}
+
+/* ---- all ---- */
+
+typedef struct form {
+    const char *ending;
+    bool has_layers; /* Keras must be able to say them */
+    bool is_older;   /* Keras 2 has the format, too */
+    liana_status (*write)(const saving *own);
+} form;
+
+static const form *find_form(const char *path)
+{
+    static const form forms[] = {
+        {".weights.h5", .write = write_weights_h5},
+        {".keras", .has_layers = true, .write = write_archive},
+        {".h5", .has_layers = true, .is_older = true, .write = write_h5},
+        {".hdf5", .has_layers = true, .is_older = true, .write = write_h5},
+        {".json", .has_layers = true, .is_older = true, .write = write_json},
+        {".safetensors", .write = write_safetensors},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const size_t length = strlen(path), size = strlen(forms[i].ending);
+        /* ".h5" alone is the name of a hidden folder. */
+        if (length > size && path[length - size - 1] != '/' && liana__ends_with(path, forms[i].ending)) {
+            return &forms[i];
+        }
+    }
+    return NULL;
+}
+
+liana_status liana__model_fail_older(const char *path, liana__error *error)
+{
+    return liana__fail(
+        error, LIANA_UNIMPLEMENTED,
+        "'%s': in the form of Keras 2 liana writes .h5 and .json; give such a name, or leave --keras out", path);
+}
+
+bool liana__model_file_is_named(const char *path)
+{
+    return find_form(path) != NULL;
+}
+
+liana_status liana__model_file_write(liana_model *model, const char *path, liana__keras_form in,
+                                     const liana__notes *notes, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const form *wanted = find_form(path);
+    if (in != LIANA__KERAS3 && !wanted->is_older) return liana__model_fail_older(path, error);
+    if (wanted->has_layers) LIANA_TRY(liana__model_check_keras(model, in, error));
+    return wanted->write(&(saving){model, path, in, notes, &arena, error});
+}

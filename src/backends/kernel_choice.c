@@ -2,6 +2,7 @@
 #include "backends/kernel_choice.h"
 
 #include "base/memory.h"
+#include "ir/graph.h"
 
 #include <stdlib.h>
 
@@ -14,8 +15,11 @@ const liana__kernel *liana__choose_kernel(liana_context *context, const liana__n
         liana__log(context, LIANA__LOG_DISPATCH, "node %u %s: %s declined: %s", node->id, node->op->name,
                    (*kernel)->name, reason);
     }
-    liana__log(context, LIANA__LOG_DISPATCH, "node %u %s %s: %s", node->id, node->op->name,
-               liana__type_print(node->dtype, &node->shape).text, (*kernel)->name);
+    /* Printing the type takes longer than a small kernel. */
+    if (liana__log_wants(context, LIANA__LOG_DISPATCH)) {
+        liana__log(context, LIANA__LOG_DISPATCH, "node %u %s %s: %s", node->id, node->op->name,
+                   liana__type_print(node->dtype, &node->shape).text, (*kernel)->name);
+    }
     return *kernel;
 }
 
@@ -39,6 +43,9 @@ liana_status liana__kernel_run_once(const liana__kernel *kernel, const liana__no
     if (status == LIANA_OK) {
         status = kernel->run(
             &(liana__call){.node = node, .src = sources, .dst = result, .scratch = scratch, .plan = prepared.plan});
+        if (status != LIANA_OK) {
+            liana__fail(error, status, "%s failed in the kernel %s", liana__node_print(node).text, kernel->name);
+        }
     }
     if (kernel->release && prepared.plan) kernel->release(prepared.plan);
     free(scratch);

@@ -12,8 +12,8 @@ const liana__kernel *liana__choose_kernel(liana_context *context, const liana__n
 /* The last kernel of the list: the plain loop. */
 const liana__kernel *liana__reference_kernel(const liana__node *node);
 
-/* Prepares a kernel, runs it once, and releases it. Errors: OUT_OF_MEMORY; those of `prepare`; the status of `run`, for
- * which the caller has a message. */
+/* Prepares a kernel, runs it once, and releases it. Errors: OUT_OF_MEMORY; those of `prepare`; the status of `run`,
+ * with a message that names the node and the kernel. */
 liana_status liana__kernel_run_once(const liana__kernel *kernel, const liana__node *node, const void *const *sources,
                                     void *result, liana__error *error);
 

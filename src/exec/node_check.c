@@ -97,13 +97,9 @@ static liana_status start(run *own)
 static liana_status call_kernel(const run *own, const liana__node *node, const liana__kernel *kernel, void *dst)
 {
     LIANA__SCOPED_MEMORY const void **sources = malloc((node->num_inputs + 1) * sizeof *sources);
-    liana__error error = {0};
     if (!sources) return liana__fail_memory(own->error, node->op->name);
     for (uint32_t i = 0; i < node->num_inputs; i++) sources[i] = own->data[node->inputs[i]->id];
-    const liana_status status = liana__kernel_run_once(kernel, node, sources, dst, &error);
-    if (status == LIANA_OK) return LIANA_OK;
-    if (error.status != LIANA_OK) return liana__fail(own->error, status, "%s", error.message);
-    return liana__fail(own->error, status, "%s (kernel %s) failed", liana__node_print(node).text, kernel->name);
+    return liana__kernel_run_once(kernel, node, sources, dst, own->error);
 }
 
 static liana_status compute(run *own, const liana__node *node, const liana__kernel **kernel)

@@ -34,14 +34,7 @@ static liana_status run_kernel(const liana_graph *graph, const liana__node *node
 {
     liana_context *context = graph->context;
     const liana__kernel *kernel = liana__choose_kernel(context, node, context->isa);
-    liana__error error = {0};
-    const liana_status status = liana__kernel_run_once(kernel, node, sources, result, &error);
-    if (status == LIANA_OK) return LIANA_OK;
-    if (error.status == LIANA_OK) {
-        return liana__fail(&context->error, status, "%s failed in the kernel %s", node->op->name, kernel->name);
-    }
-    context->error = error;
-    return status;
+    return liana__kernel_run_once(kernel, node, sources, result, &context->error);
 }
 
 /* Computes a node whose inputs are computed. */

@@ -1,0 +1,177 @@
+"""Models of one layer or a few, for each kind of layer that liana has, in each of Keras's files.
+
+    keras_layers.py keras|tf_keras make FOLDER     writes NAME.keras, .h5, .weights.h5, .json and NAME.case.json
+    keras_layers.py keras|tf_keras check FOLDER    loads NAME.*.keras and NAME.*.h5 again, and compares outputs
+
+tests/train/model/test_keras_layers.c runs both; between them liana loads the files of the first, compares its
+predictions, and writes those of the second. A case is {"inputs": [{"name", "shape", "dtype", "values"}], "outputs":
+[number, ...]}: of a model with several outputs those of an example lie one after the other.
+"""
+import importlib
+import json
+import os
+import sys
+import warnings
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+import numpy as np
+
+warnings.simplefilter("ignore")
+NAME, ACTION, FOLDER = sys.argv[1:4]
+OLD = NAME == "tf_keras"
+keras = importlib.import_module(NAME)
+EXAMPLES = 4
+L=keras.layers
+rng=np.random.default_rng(3)
+def seq(shape,*ls,dtype=None,name=None):
+    return keras.Sequential([keras.Input(shape,dtype=dtype)]+list(ls),name=name)
+def fun(f,*shapes,dtypes=None):
+    ins=[keras.Input(s,name=f"in{i}",dtype=(dtypes or [None]*9)[i]) for i,s in enumerate(shapes)]
+    return keras.Model(ins if len(ins)>1 else ins[0],f(*ins))
+img=(9,8,4)
+M={}
+for pad in("same","valid"):
+    M[f"conv_{pad}"]=seq(img,L.Conv2D(6,(3,2),strides=(2,1),padding=pad,activation="relu"))
+    M[f"dw_{pad}"]=seq(img,L.DepthwiseConv2D(3,padding=pad,depth_multiplier=2))
+    M[f"sep_{pad}"]=seq(img,L.SeparableConv2D(5,3,padding=pad,depth_multiplier=2,activation="swish"))
+    M[f"maxp_{pad}"]=seq(img,L.MaxPooling2D((3,2),strides=2,padding=pad))
+    M[f"avgp_{pad}"]=seq(img,L.AveragePooling2D(2,padding=pad))
+M["conv_groups"]=seq(img,L.Conv2D(6,3,groups=2,use_bias=False))
+M["conv_dil"]=seq(img,L.Conv2D(6,2,dilation_rate=(2,3)))
+M["dw_dil"]=seq(img,L.DepthwiseConv2D(2,dilation_rate=2,use_bias=False))
+M["dw_stride"]=seq(img,L.DepthwiseConv2D(3,strides=2,padding="same",activation="relu6"))
+M["sep_dil"]=seq(img,L.SeparableConv2D(4,2,dilation_rate=(2,2),use_bias=False))
+M["dense"]=seq((7,),L.Dense(5,activation="softmax"))
+M["dense3"]=seq((4,7),L.Dense(5,use_bias=False))
+for a in "linear relu relu6 sigmoid hard_sigmoid tanh softmax swish silu elu selu softplus softsign exponential".split():
+    if OLD and a in("relu6","silu"): continue
+    M["act_"+a]=seq((6,),L.Activation(a))
+    M["dense_"+a]=seq((6,),L.Dense(4,activation=a))
+M["relu"]=seq(img,L.ReLU()); M["relu_all"]=seq(img,L.ReLU(max_value=2.5,negative_slope=.1,threshold=.3))
+M["leaky"]=seq(img,L.LeakyReLU()); M["leaky2"]=seq(img,L.LeakyReLU(.17))
+M["softmax"]=seq((3,6),L.Softmax(axis=1)); M["softmax2"]=seq((6,),L.Softmax())
+M["bn"]=seq(img,L.BatchNormalization()); M["bn2"]=seq((6,),L.BatchNormalization(axis=1,epsilon=1e-5,center=False)); M["bn3"]=seq((5,6),L.BatchNormalization(scale=False,axis=[-1] if OLD else -1))
+M["bn_axis3"]=seq(img,L.BatchNormalization(axis=3,momentum=.9))
+M["drop"]=seq(img,L.Dropout(.3),L.Flatten()); M["drop_ns"]=seq(img,L.Dropout(.3,noise_shape=(None,1,1,4)))
+M["actreg"]=seq((5,),L.ActivityRegularization(l1=.1))
+M["gap2"]=seq(img,L.GlobalAveragePooling2D()); M["gap2k"]=seq(img,L.GlobalAveragePooling2D(keepdims=True)); M["gmp2"]=seq(img,L.GlobalMaxPooling2D()); M["gmp2k"]=seq(img,L.GlobalMaxPooling2D(keepdims=True))
+M["gap1"]=seq((5,3),L.GlobalAveragePooling1D()); M["gmp1"]=seq((5,3),L.GlobalMaxPooling1D())
+M["zp"]=seq(img,L.ZeroPadding2D(((1,2),(3,0)))); M["zp1"]=seq(img,L.ZeroPadding2D(2)); M["zp2"]=seq(img,L.ZeroPadding2D((1,2)))
+M["flatten"]=seq(img,L.Flatten()); M["reshape"]=seq(img,L.Reshape((-1,8))); M["reshape2"]=seq((12,),L.Reshape((3,4)))
+M["resc"]=seq(img,L.Rescaling(.1,offset=-.5)); M["rescl"]=seq(img,L.Rescaling([.1,.2,.3,.4],offset=[1.,2.,3.,4.]))
+def normal():
+    n=L.Normalization(axis=-1); m=seq(img,n); n.adapt(rng.normal(2,3,(20,)+img).astype("f4")); return m
+M["norm"]=normal()
+M["emb"]=seq((5,),L.Embedding(11,4),dtype="int32"); M["emb_mask"]=seq((5,),L.Embedding(11,4,mask_zero=True),L.GlobalAveragePooling1D(),dtype="int32")
+M["emb_float"]=seq((5,),L.Embedding(11,4))
+for om in ("one_hot","multi_hot","count"):
+    M["cat_"+om]=seq((1,) if om=="one_hot" else (5,),L.CategoryEncoding(num_tokens=11,output_mode=om),dtype="int32")
+M["add"]=fun(lambda a,b:L.Add()([a,b]),(4,),(4,)); M["mul"]=fun(lambda a,b:L.Multiply()([a,b]),(4,3),(4,3)); M["cat"]=fun(lambda a,b:L.Concatenate()([a,b]),(4,),(3,)); M["cat1"]=fun(lambda a,b:L.Concatenate(axis=1)([a,b]),(4,2),(3,2))
+M["add_bcast"]=fun(lambda a,b:L.Add()([a,b]),(4,3),(1,3))
+M["regs"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.L1L2(.1,.2),bias_regularizer="l2",activity_regularizer="l1",kernel_constraint=keras.constraints.MaxNorm(3,axis=0),bias_constraint="non_neg",kernel_initializer=keras.initializers.VarianceScaling(2.,"fan_out","untruncated_normal")))
+M["regs2"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.OrthogonalRegularizer(.1),kernel_constraint=keras.constraints.MinMaxNorm(.1,2.)))
+def shared():
+    d=L.Dense(4,name="shared"); return fun(lambda a,b:L.Add()([d(a),d(b)]),(5,),(5,))
+M["shared"]=shared()
+def nested():
+    e=keras.Sequential([keras.Input((6,)),L.Dense(4,name="dense_in"),L.BatchNormalization()],name="enc")
+    return fun(lambda a,b:L.Dense(2)(L.Concatenate()([e(a),e(b)])),(6,),(6,))
+M["nested"]=nested()
+def nested2():
+    i=keras.Input((6,),name="q"); d=L.Dense(4)(i); f=keras.Model(i,[d,L.Dense(3)(d)],name="two")
+    def g(a):
+        x,y=f(a); return [L.Dense(2,name="o1")(x),L.Dense(1,name="o2")(y)]
+    return fun(g,(6,))
+M["nested2"]=nested2()
+def nested3():
+    i=keras.Sequential([L.Dense(4),L.ReLU()],name="inner"); o=keras.Sequential([i,L.Dense(3)],name="outer"); 
+    m=keras.Sequential([keras.Input((5,)),o,L.Dense(2)]); return m
+M["nested3"]=nested3()
+if not OLD:
+    def dicts():
+        a=keras.Input((3,),name="b_in"); b=keras.Input((3,),name="a_in")
+        return keras.Model({"b_in":a,"a_in":b},{"z":L.Dense(2,name="dz")(a),"y":L.Dense(3,name="dy")(L.Concatenate()([a,b]))})
+    M["dicts"]=dicts()
+if OLD:
+    M["dw_groups"]=seq(img,L.DepthwiseConv2D(3))
+    m=keras.Sequential([L.Dense(3,input_shape=(4,)),L.Dense(2)]); M["bis"]=m
+    m=keras.Sequential([L.InputLayer(input_shape=(4,)),L.Dense(2)]); M["il"]=m
+else:
+    m=keras.Sequential([L.InputLayer(shape=(4,)),L.Dense(2)]); M["il"]=m
+    m=keras.Sequential([L.Dense(3),L.Dense(2)]); m.build((None,4)); M["built"]=m
+M["many"]=seq(img,L.Conv2D(4,3,name="c/1" if OLD else "c1"),L.BatchNormalization(),L.ReLU(6.),L.Conv2D(3,1),L.GlobalAveragePooling2D(),L.Dropout(.2),L.Dense(3,activation="softmax"))
+
+
+def fill(model):
+    for weight in model.weights:
+        if "count" in weight.name or weight.dtype != "float32":
+            continue
+        low = 0.2 if "variance" in weight.name else -1
+        weight.assign(rng.uniform(low, 1, weight.shape).astype("f4"))
+
+
+def draw(name, model):
+    arrays = []
+    for tensor in model.inputs:
+        shape = (EXAMPLES,) + tuple(tensor.shape[1:])
+        ids = name.startswith(("emb", "cat_"))
+        dtype = "i4" if "int" in str(tensor.dtype) else "f4"
+        arrays.append(rng.integers(0, 11, shape).astype(dtype) if ids else rng.normal(0, 2, shape).astype("f4"))
+    return arrays
+
+
+def predict(model, arrays):
+    given = arrays if len(arrays) > 1 else arrays[0]
+    if isinstance(getattr(model, "_inputs_struct", None), dict):
+        given = dict(zip([tensor.name for tensor in model.inputs], arrays))
+    outputs = model.predict(given, verbose=0)
+    if isinstance(outputs, dict):
+        outputs = [outputs[key] for key in outputs]
+    elif not isinstance(outputs, (list, tuple)):
+        outputs = [outputs]
+    return np.concatenate([np.reshape(o, (EXAMPLES, -1)) for o in outputs], axis=1)
+
+
+def make(name, model):
+    if name != "norm":
+        fill(model)
+    arrays = draw(name, model)
+    base = os.path.join(FOLDER, name)
+    outputs = predict(model, arrays)
+    model.save(base + ".keras")
+    model.save(base + ".h5")
+    model.save_weights(base + ".weights.h5")
+    with open(base + ".json", "w") as file:
+        file.write(model.to_json())
+    inputs = [{"name": t.name, "shape": list(a.shape), "dtype": "int32" if a.dtype == np.int32 else "float32",
+               "values": a.ravel().tolist()} for t, a in zip(model.inputs, arrays)]
+    with open(base + ".case.json", "w") as file:
+        json.dump({"inputs": inputs, "outputs": outputs.ravel().tolist()}, file)
+
+
+def check(name):
+    with open(os.path.join(FOLDER, name + ".case.json")) as file:
+        case = json.load(file)
+    known = {i["name"]: np.array(i["values"], i["dtype"]).reshape(i["shape"]) for i in case["inputs"]}
+    failures = 0
+    for file in sorted(os.listdir(FOLDER)):
+        if not file.startswith(name + ".again"):
+            continue
+        model = keras.models.load_model(os.path.join(FOLDER, file), compile=False)
+        arrays = [known[tensor.name] for tensor in model.inputs] if len(known) > 1 else list(known.values())
+        found = predict(model, arrays).ravel()
+        if found.size != len(case["outputs"]) or not np.allclose(found, case["outputs"], rtol=2e-5, atol=2e-6):
+            print(f"{file}: {found[:4]}, expected {case['outputs'][:4]}")
+            failures += 1
+    return failures
+
+
+if ACTION == "make":
+    for name, model in M.items():
+        make(name, model)
+    sys.exit(0)
+failed = sum(check(name) for name in M)
+print(f"{len(M)} models, {failed} files differ")
+sys.exit(1 if failed else 0)

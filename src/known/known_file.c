@@ -33,6 +33,7 @@
 #define LIANA__KNOWN_MOBILENET_V2(alpha)                                                        \
     MOBILENET_V2_SIZE(alpha, 96), MOBILENET_V2_SIZE(alpha, 128), MOBILENET_V2_SIZE(alpha, 160), \
         MOBILENET_V2_SIZE(alpha, 192), MOBILENET_V2_SIZE(alpha, 224),
+#define LIANA__KNOWN_WIDE_MOBILENET_V2(alpha) MOBILENET_V2_SIZE(alpha, 224),
 
 #define TWO_FILES(set, architecture, folder, with_top, without_top, hash, top_hash, no_top_hash, source) \
     WEIGHTS(set, "", architecture, 0, 0, true, folder, with_top, .hash = top_hash, source),              \

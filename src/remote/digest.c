@@ -54,8 +54,8 @@ liana_status liana__digest_file(const char *path, liana__digest_kind kind, liana
     LIANA_TRY(liana__library_load(&liana__crypto_library.library, error));
     LIANA_TRY(liana__file_open(path, &descriptor, &version, error));
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    const liana_status status = context ? find_digest(descriptor, path, context, kind, digest, error)
-                                        : liana__fail_memory(error, path);
+    const liana_status status =
+        context ? find_digest(descriptor, path, context, kind, digest, error) : liana__fail_memory(error, path);
     EVP_MD_CTX_free(context);
     close(descriptor);
     return status;

@@ -206,8 +206,10 @@ static liana_status fail_size(const transfer *own, liana__error *error)
         return liana__fail(error, LIANA_DATA_LOSS, "'%s' has more than the expected %llu bytes", name,
                            (unsigned long long)own->wanted->size);
     }
-    return liana__fail(error, LIANA_OUT_OF_RANGE, "'%s' is larger than %llu MiB, the limit for a file whose size is "
-                       "not published", name, (unsigned long long)(own->wanted->limit >> 20));
+    return liana__fail(error, LIANA_OUT_OF_RANGE,
+                       "'%s' is larger than %llu MiB, the limit for a file whose size is "
+                       "not published",
+                       name, (unsigned long long)(own->wanted->limit >> 20));
 }
 
 static liana_status check_end(transfer *own, liana__error *error)
@@ -237,8 +239,8 @@ static liana_status check_end(transfer *own, liana__error *error)
     }
     const uint64_t expected = own->wanted->size ? own->wanted->size : own->total;
     if (!expected || own->got == expected) return LIANA_OK;
-    return liana__fail(error, LIANA_DATA_LOSS, "'%s' has %llu bytes, expected %llu", name,
-                       (unsigned long long)own->got, (unsigned long long)expected);
+    return liana__fail(error, LIANA_DATA_LOSS, "'%s' has %llu bytes, expected %llu", name, (unsigned long long)own->got,
+                       (unsigned long long)expected);
 }
 
 liana_status liana__remote_download(liana__remote *remote, const liana__download *wanted, liana__error *error)

@@ -283,10 +283,20 @@ static void test_a_run(void **state)
     for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
     assert_int_equal(lines, 21);
     free(text);
+    /* Without a file. */
+    snprintf(run, sizeof run, "%s", liana__test_path("other"));
+    got = liana__test_command("train", "data.train=cifar10", "data.take=10",
+                              "model.layers=[Flatten, {Dense: {units: 10, "
+                              "activation: softmax}}]",
+                              "--out", run);
+    assert_says(got.out, "10 training");
+    assert_code(got, 0);
+    assert_refused(liana__test_command("train"), 2, "too few arguments", "CONFIG.yaml");
+    assert_code(liana__test_command("list", "data"), 0);
     /* A folder of the name beside the configuration is meant there. */
     assert_ok(liana__folder_make(liana__test_path("settings/cifar-10"), NULL), NULL);
     assert_refused(liana__test_command("train", liana__test_path("settings/c.yaml"), "--out",
-                                       liana__test_path("other")),
+                                       liana__test_path("third")),
                    1, "settings/cifar-10");
 }
 

@@ -366,7 +366,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
 
 /* Loads weights by layer name, from a Keras HDF5 or a safetensors file or a TensorFlow checkpoint. A layer that is
  * missing in the file is an error; with `partial` it keeps its weights (a new head). A layer of another shape is always
- * an error. Both are INVALID_DATA. */
+ * an error. Both are INVALID_DATA. "imagenet" is Keras's file for the architecture that the model begins with
+ * (models.h), which is fetched once; later layers may be missing there. "noisy-student" and "autoaugment" are
+ * EfficientNets'. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
 enum { LIANA_MAX_WARM_NAMES = 32 };

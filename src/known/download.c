@@ -128,7 +128,7 @@ static liana_status take_part(fetch *own, liana__error *error)
         if (locked) break;
         if (!told) liana__note(own->notes, "%s: another process fetches it; waiting", own->file->name);
         told = true;
-        if (liana__waiting_stops(own->context)) {
+        if (own->context && liana__waiting_stops(own->context)) {
             return liana__fail(error, LIANA_CANCELLED, "%s: stopped while another process fetches it", own->file->name);
         }
         usleep(LOCK_PAUSE);
@@ -221,7 +221,8 @@ liana_status liana__known_fetch_by(liana__remote *remote, liana_context *context
     *path = own.place.path;
     if (liana__file_exists(own.place.path)) return check_here(&own, error);
     LIANA_TRY(bring(&own, error));
-    liana__log(context, LIANA__LOG_DATA, "%s: fetched from %s to %s", file->name, own.place.url, own.place.path);
+    if (context)
+        liana__log(context, LIANA__LOG_DATA, "%s: fetched from %s to %s", file->name, own.place.url, own.place.path);
     return LIANA_OK;
 }
 
@@ -241,7 +242,7 @@ static bool tell_progress(void *user, const liana__remote_progress *progress)
         own->told = progress->seconds;
         liana__note(own->notes, "%s: %s", own->file->name, liana__remote_progress_line(progress).text);
     }
-    return !liana__waiting_stops(own->context);
+    return !own->context || !liana__waiting_stops(own->context);
 }
 
 liana_status liana__known_fetch(liana_context *context, const liana__known_file *file, const liana__notes *notes,

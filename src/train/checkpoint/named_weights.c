@@ -1,0 +1,40 @@
+/* Finds pretrained weights by name. */
+#include "train/checkpoint/named_weights.h"
+
+#include "known/download.h"
+#include "models/origin.h"
+
+liana_status liana__named_weights_fetch(const liana__weights_wanted *wanted, liana__remote *remote,
+                                        liana_context *context, const liana__notes *notes, liana__arena *arena,
+                                        const char **path, liana__error *error)
+{
+    const liana__known_file *file;
+    const char *note;
+    LIANA_TRY(liana__weights_choose(wanted, arena, &file, &note, error));
+    if (note) liana__note(notes, "%s", note);
+    return remote ? liana__known_fetch_by(remote, context, file, notes, arena, path, error)
+                  : liana__known_fetch(context, file, notes, arena, path, error);
+}
+
+liana_status liana__named_weights_of(const liana_model *model, const char *name, liana__weights_wanted *wanted,
+                                     size_t *num_layers, liana__error *error)
+{
+    liana__model_origin origin;
+    if (!liana__model_find_origin(model, &origin)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the weights '%s' belong to an architecture by its name (model.base, 'liana list models'), "
+                           "and the model begins with none of them; if a file is meant, write ./%s",
+                           name, name);
+    }
+    *num_layers = origin.num_layers;
+    *wanted = (liana__weights_wanted){.set = name,
+                                      .architecture = origin.architecture,
+                                      .alpha = origin.alpha,
+                                      .depth_multiplier = origin.depth_multiplier,
+                                      .height = origin.shape[0],
+                                      .width = origin.shape[1],
+                                      .channels = origin.shape[2],
+                                      .include_top = origin.include_top,
+                                      .classes = origin.classes};
+    return LIANA_OK;
+}

@@ -229,7 +229,11 @@ static liana_status show(liana__invocation *invocation, const wanted *chosen)
             if (looks[i].state != LIANA__KNOWN_NOT_HERE) looks[num_shown++] = looks[i];
         }
     }
-    print_all(invocation, looks, num_shown);
+    if (num_shown) {
+        print_all(invocation, looks, num_shown);
+    } else if (!liana__invocation_has(invocation, "json")) {
+        fprintf(invocation->out, "none of the known files is here\n");
+    }
     for (size_t i = 0; i < num_shown; i++) {
         if (!looks[i].damage) continue;
         complain(invocation, looks[i].damage);

@@ -152,6 +152,23 @@ static void test_fetched_and_verified(void **state)
     assert_refused(liana__test_command("fetch", NAME), 1, "pinned at the first fetch", ".sha256");
 }
 
+/* Without a published hash, HDF5 is opened. */
+static void test_truncated_weights(void **state)
+{
+    (void)state;
+    const off_t sizes[] = {100000, 2048, 600, 90, 0};
+    serve_weights(FOLDER STEM, 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_int_equal(truncate(liana__test_path("served/" FOLDER STEM), sizes[i]), 0);
+        assert_refused(liana__test_command("fetch", NAME), 1, NAME, "damaged or another file", "removed", "save it as",
+                       liana__test_path("cache/weights/" STEM));
+        liana__test_result got = liana__test_command("fetch", "--where", NAME);
+        assert_says(got.out, "(not here)");
+        assert_says(got.out, "none is published");
+        assert_code(got, 0);
+    }
+}
+
 static void test_damage_of_published_files(void **state)
 {
     (void)state;
@@ -249,6 +266,7 @@ int main(void)
         TEST(test_the_list),
         TEST(test_where),
         TEST(test_fetched_and_verified),
+        TEST(test_truncated_weights),
         TEST(test_damage_of_published_files),
         TEST(test_killed_and_stopped),
         TEST(test_two_commands),

@@ -20,7 +20,8 @@ bool liana__test_make_certificate(void);
 /* Starts the server on the files in the test folder's "served"; skips the test where there is no python3. */
 void liana__test_server_start(void);
 void liana__test_server_stop(void);
-/* "http://127.0.0.1:PORT" (or "https://localhost:PORT") with `path` behind it, in a static buffer that the next call but three overwrites. */
+/* "http://127.0.0.1:PORT" (or "https://localhost:PORT") with `path` behind it, in a static buffer that the next call
+ * but three overwrites. */
 const char *liana__test_server_url(const char *path);
 /* The next `count` requests of a file's bytes go wrong: see server.py. */
 void liana__test_server_fault(const char *kind, int count);

@@ -179,6 +179,22 @@ static void test_cuts_are_resumed(void **state)
     snprintf(range, sizeof range, "bytes=%llu- 206", (unsigned long long)size_in_cache("a.bin", ".part"));
     assert_fetched(&file, "a.bin");
     assert_int_equal(liana__test_server_requests(range, NULL), 1);
+    /* From where the server sends it to. */
+    remove(in_cache("a.bin", ""));
+    liana__test_server_fault("cut", 1);
+    assert_fails(fetch(&file, &path), LIANA_IO_ERROR, &error, file.url);
+    liana__test_server_forget();
+    liana__test_server_fault("moved", 1);
+    assert_fetched(&file, "a.bin");
+    assert_int_equal(liana__test_server_requests("bytes=150000- 302", NULL), 1);
+    assert_int_equal(liana__test_server_requests("bytes=150000- 206", NULL), 1);
+    /* Not with a version that does not stand for bytes. */
+    remove(in_cache("a.bin", ""));
+    liana__test_server_fault("faint", 1);
+    assert_fails(fetch(&file, &path), LIANA_IO_ERROR, &error, file.url);
+    liana__test_server_forget();
+    assert_fetched(&file, "a.bin");
+    assert_int_equal(liana__test_server_requests("bytes=", NULL), 0);
     /* Within one call, too. */
     remove(in_cache("a.bin", ""));
     liana__test_server_forget();
@@ -281,6 +297,9 @@ static void test_other_content(void **state)
     liana__test_server_fault("lie", 1);
     assert_fails(fetch(&file, &path), LIANA_DATA_LOSS, &error, "300011 bytes, expected 300001");
     file.size = 0;
+    liana__test_server_fault("huge", 1);
+    assert_fails(fetch(&file, &path), LIANA_OUT_OF_RANGE, &error, "larger than 4096 MiB", file.url);
+    assert_int_equal(size_in_cache("a.bin", ".part"), 0);
     liana__test_server_fault("lie", 1);
     assert_fails(fetch(&file, &path), LIANA_IO_ERROR, &error, file.url);
     assert_false(liana__file_exists(in_cache("a.bin", "")));

@@ -222,6 +222,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data = data[:-1] + bytes([data[-1] ^ 1])
         if kind == "away":
             return self.answer(302, b"", [("Location", "http://127.0.0.1:1" + self.path)])
+        if kind == "moved":
+            return self.answer(302, b"", [("Location", self.path)])
+        if kind == "faint":
+            headers = [(n, "W/" + v if n == tag else v) for n, v in headers]
         headers = [(n, v if kind not in ("changed", "unaware") or n != tag else '"9"') for n, v in headers]
         total, wanted = len(data), self.headers.get("Range")
         if self.headers.get("If-Range", dict(headers)[tag]) != dict(headers)[tag] and kind != "unaware":
@@ -244,11 +248,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for name, value in headers:
             self.send_header(name, value)
         if kind != "unsaid":
-            self.send_header("Content-Length", str(len(body) + (10 if kind == "lie" else 0)))
+            self.send_header("Content-Length", str(len(body) + {"lie": 10, "huge": 5 << 30}.get(kind, 0)))
         self.end_headers()
         if self.command == "HEAD":
             return
-        if kind in ("cut", "hang"):
+        if kind in ("cut", "faint", "hang"):
             self.wfile.write(body[:len(body) // 2])
             self.wfile.flush()
             if kind == "hang":

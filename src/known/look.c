@@ -7,7 +7,7 @@
 
 static liana_status compare(const liana__known_look *look, bool verify, liana__error *error)
 {
-    static const liana__known_hash none = {LIANA__KNOWN_NO_HASH};
+    static const liana__known_hash none = {.origin = LIANA__KNOWN_NO_HASH};
     const liana__known_hash *hash = verify ? &look->hash : &none;
     LIANA_TRY(liana__known_check(look->file, &look->place, look->place.path, hash, error));
     if (!verify || look->hash.origin != LIANA__KNOWN_NO_HASH) return LIANA_OK;

@@ -72,7 +72,7 @@ liana__known_hash liana__known_hash_of(liana__known_hash_origin origin, liana__d
 liana_status liana__known_hash_find(const liana__known_file *file, const liana__known_place *place,
                                     liana__known_hash *hash, liana__error *error)
 {
-    *hash = (liana__known_hash){LIANA__KNOWN_NO_HASH};
+    *hash = (liana__known_hash){.origin = LIANA__KNOWN_NO_HASH};
     if (file->sha256) {
         *hash = liana__known_hash_of(LIANA__KNOWN_PUBLISHED, LIANA__DIGEST_SHA256, file->sha256);
         return LIANA_OK;

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "harness/peers.h"
 #include "known/data_set.h"
 #include "known/known_weights.h"
 #include "models/models.h"
@@ -214,6 +215,23 @@ static void test_published_hashes(void **state)
     assert_int_equal(checked, 8);
 }
 
+static void test_keras_asks_for_the_same_files(void **state)
+{
+    (void)state;
+    if (!liana__test_peer("tensorflow")) skip();
+    liana__text text = {0};
+    size_t count;
+    const liana__known_file *files = liana__known_files(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (files[i].kind != LIANA__KNOWN_WEIGHTS) continue;
+        liana__text_add(&text, "%s\t%s\t%s\n", files[i].name, files[i].url, files[i].md5 ? files[i].md5 : "-");
+    }
+    liana__test_folder();
+    const char *rows = liana__test_write("rows.tsv", text.data, text.length);
+    liana__text_free(&text);
+    liana__test_run_keras("tests/known/keras_known_files.py", (const char *const[]){rows, NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_other_sizes_and_widths),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_published_hashes),
+        cmocka_unit_test(test_keras_asks_for_the_same_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const liana__unpack_limits roomy = {.bytes = 1 << 28, .files = 100, .ratio = 2000};
@@ -199,12 +199,47 @@ static void test_damaged_archives(void **state)
     check_clean();
 }
 
+/* Processes that want it at the same time. */
+static void test_processes(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 6 };
+    liana__text tar = {0};
+    pid_t started[PROCESSES];
+    char name[60];
+    static char bytes[100000];
+    liana__test_folder();
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "set/%d/%d.bin", i % 7, i);
+        memset(bytes, i, sizeof bytes);
+        liana__test_tar_add(&tar, name, '0', NULL, bytes, sizeof bytes);
+    }
+    const char *archive = write_archive(&tar);
+    fflush(NULL);
+    for (int i = 0; i < PROCESSES; i++) {
+        started[i] = fork();
+        if (started[i] > 0) continue;
+        liana__error error;
+        const bool good =
+            unpack(archive, &roomy, &error) == LIANA_OK && liana__file_exists(liana__test_path("out/set/3/59.bin"));
+        _exit(!good);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int code;
+        assert_int_equal(waitpid(started[i], &code, 0), started[i]);
+        assert_int_equal(code, 0);
+    }
+    memset(bytes, 59, sizeof bytes);
+    check_content("out/set/3/59.bin", bytes, sizeof bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_are_unpacked),
         cmocka_unit_test(test_hostile_members_are_refused),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_processes),
         cmocka_unit_test(test_damaged_archives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* CIFAR's binary files: which of the two they are, their planes, their labels, and what is wrong with them. */
-#include "harness/harness.h"
+#include "harness/command_run.h"
 
 #include "base/file.h"
 #include "data/source/source_open.h"
@@ -277,12 +277,31 @@ static void test_programs(void **state)
     liana_context_destroy(context);
 }
 
+static void test_inspect(void **state)
+{
+    (void)state;
+    static uint8_t bytes[MOST * HUNDRED];
+    liana__test_folder();
+    const char *path = write_records("data_batch_1.bin", 12, false);
+    write_names("batches.meta.txt", 10);
+    liana__test_result got = liana__test_command("inspect", path);
+    assert_says(got.out, "kind: CIFAR\n");
+    assert_says(got.out, "records: 12\n");
+    assert_says(got.out, "class 7");
+    assert_code(got, 0);
+    liana__test_write("data_batch_1.bin", bytes, make_records(bytes, 3, false) - 9);
+    got = liana__test_command("inspect", path);
+    assert_says(got.out, "records: 2\n");
+    assert_says(got.err, "record 2 has 3064 of 3073 bytes");
+    assert_code(got, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ten),       cmocka_unit_test(test_hundred), cmocka_unit_test(test_folders),
         cmocka_unit_test(test_cut_files), cmocka_unit_test(test_names),   cmocka_unit_test(test_labels_out_of_range),
-        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_inspect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

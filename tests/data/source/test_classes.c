@@ -208,9 +208,26 @@ static void test_two_classes_of_one_name(void **state)
     got = liana__test_command("predict", run, photo);
     assert_says(got.out, "dog");
     assert_code(got, 0);
+    got = liana__test_command("predict", run, photo, "--json");
+    json_error_t problem;
+    json_t *event = json_loads(got.out, 0, &problem), *all = json_object_get(event, "probabilities");
+    assert_int_equal(json_object_size(all), 4);
+    double sum = 0;
+    sum += json_number_value(json_object_get(all, "dog")) + json_number_value(json_object_get(all, "dog_3"));
+    sum += json_number_value(json_object_get(all, "cat")) + json_number_value(json_object_get(all, "eel"));
+    assert_near(sum, 1, 1e-5);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(event, "classes"), 0), "label")),
+                     3);
+    json_decref(event);
+    assert_code(got, 0);
     snprintf(out, sizeof out, "%s", liana__test_path("p.csv"));
     assert_code(liana__test_command("predict", run, liana__test_path("numbers.csv"), "--out", out, "--probabilities"),
                 0);
+    char *rows;
+    size_t size;
+    assert_ok(liana__file_read(out, 1 << 20, &rows, &size, NULL), NULL);
+    assert_begins(rows, "id,label,class,confidence,cat,dog,eel,dog_3\n");
+    free(rows);
     /* Where a name must say which class is meant, it cannot. */
     forget_run();
     assert_refused(train("names.csv", "numbers.csv", "data.class_names=[cat, dog, eel, dog]"), 1, "names.csv",

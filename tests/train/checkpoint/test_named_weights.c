@@ -1,6 +1,7 @@
 /* Weights by name: the file of just this architecture, in the cache, whatever door names it. It is placed there by
  * hand, and the address of every server leads nowhere. */
 #include "harness/command_run.h"
+#include "harness/remote_server.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -262,6 +263,46 @@ static void test_model_of_keras(void **state)
     assert_code(liana__test_command("convert-model", model, image, "--weights", "imagenet"), 0);
 }
 
+/* ---- from a server ---- */
+
+static void test_a_name_is_fetched_once(void **state)
+{
+    (void)state;
+    static const char file[] = "mobilenet_v2_weights_tf_dim_ordering_tf_kernels_0.5_224_no_top.h5";
+    char served[200];
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    setenv("LIANA_FETCH_BASE", liana__test_server_url("/web"), 1);
+    liana_model *model = new_model();
+    liana_mobilenet_v2(model, .alpha = 0.5, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+    assert_int_equal(liana_model_status(model), LIANA_OK);
+    change_weights(model);
+    place(model, "x.h5");
+    liana_model_destroy(model);
+    snprintf(served, sizeof served, "tensorflow/keras-applications/mobilenet_v2/%s", file);
+    liana__test_serve_file(served, liana__test_path("x.h5"));
+    for (int i = 0; i < 2; i++) {
+        /* As in Keras: there are none for 64 x 64. */
+        model = new_model();
+        liana_mobilenet_v2(model, .alpha = 0.5, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+        liana__test_server_forget();
+        if (liana_model_load_weights(model, "imagenet", false) != LIANA_OK) {
+            fail_msg("%s", liana_context_message(context));
+        }
+        check_first_weight(model);
+        assert_int_equal(liana__test_server_requests(file, "GET") > 0, i == 0);
+        liana_model_destroy(model);
+    }
+    /* A page in place of the file. */
+    snprintf(served, sizeof served, "tensorflow/keras-applications/mobilenet/mobilenet_7_5_128_tf_no_top.h5");
+    liana__test_serve(served, "<html>sorry</html>", 18);
+    model = new_model();
+    liana_mobilenet(model, .alpha = 0.75, .input_shape = LIANA_INTS(128, 128, 3), .include_top = false);
+    check_refused(model, "imagenet", "mobilenet_7_5_128_tf_no_top.h5");
+    assert_false(liana__file_exists(liana__test_path("cache/weights/mobilenet_7_5_128_tf_no_top.h5")));
+    liana_context_destroy(context);
+    unsetenv("LIANA_FETCH_BASE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +311,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_model_of_keras, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_name_is_fetched_once, liana__test_server_set_up_https,
+                                        liana__test_server_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,7 @@ static liana_status take_settings(const liana__model_file *file, liana_model *mo
                                  {{"loss", "loss_weights", "metrics"}, "losses and metrics"},
                                  {{"loss", "loss_weights"}, "losses"}};
     LIANA__SCOPED(liana__arena) arena = {0};
+    model->is_compiled = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         liana__error found = {0};
         liana_status status = take_some(file, parts[i].keys, model, &arena, &found);

@@ -18,6 +18,7 @@ import numpy as np
 import tf_keras
 
 TOLERANCE = 1e-5
+LEGACY_TOLERANCE = 3e-5  # TensorFlow's own kernels for whole updates, which round otherwise
 EXAMPLES, BATCH = 80, 8
 
 random = np.random.default_rng(5)
@@ -104,13 +105,14 @@ def compare(name, found, expected):
     if len(found) != len(expected):
         raise SystemExit(f"{name}: found {len(found)} variables, expected {len(expected)}")
     worst = 0
+    most_error = LEGACY_TOLERANCE if name.startswith("legacy") else TOLERANCE
     for i, (one, other) in enumerate(zip(found, expected)):
         if one.shape != other.shape:
             raise SystemExit(f"{name}: variable {i}: found {one.shape}, expected {other.shape}")
         most = np.abs(other).max() if other.size else 0
         error = np.abs(one.astype(np.float64) - other).max() / most if most else np.abs(one).max()
         worst = max(worst, error)
-        if error > TOLERANCE:
+        if error > most_error:
             raise SystemExit(f"{name}: variable {i} of {len(found)} {one.shape}: found an error of {error:.2g}")
     print(f"{name}: {worst:.2g}")
 

@@ -186,6 +186,12 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     LIANA_TRY(liana__refuse_foreign_model(folder, error));
     LIANA_TRY(liana__preprocessing_load_plugins(model, folder, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    if (liana__value_get(architecture, "weightsManifest")) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "'%s' is a layers model of TensorFlow.js, which liana writes and does not read: load the "
+                           "file that it was made of; its architecture alone is '%s'",
+                           folder, path);
+    }
     LIANA_TRY(liana__model_from_keras(model, architecture));
     bool is_run = false;
     LIANA_TRY(find_weights(folder, checkpoint, arena, &path, &model->precision, &is_run, error));

@@ -264,6 +264,21 @@ static void test_rescaling(void **state)
     }
 }
 
+static void test_rescaling_in_programs(void **state)
+{
+    (void)state;
+    liana_model *model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+    check_refused(model, "imagenet", ".imagenet_rescaling = true");
+    model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false,
+                          .imagenet_rescaling = true);
+    check_refused(model, "imagenet", "cache/weights/efficientnetb0_notop.h5"); /* which is not here */
+    model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+    check_refused(model, "autoaugment", "autoaugment_notop.h5");
+}
+
 /* An architecture of Keras that names itself. */
 static void test_model_of_keras(void **state)
 {
@@ -331,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rescaling, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rescaling_in_programs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_model_of_keras, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_name_is_fetched_once, liana__test_server_set_up_https,
                                         liana__test_server_tear_down),

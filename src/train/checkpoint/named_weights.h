@@ -15,7 +15,8 @@ liana_status liana__named_weights_fetch(const liana__weights_wanted *wanted, lia
                                         const char **path, liana__error *error) LIANA_MUST_USE;
 
 /* What is wanted for a model that begins with a known architecture. *num_layers are the model's layers up to the last
- * one of the architecture. Errors: INVALID_CONFIG (the architecture is not known). */
+ * one of the architecture. Errors: INVALID_CONFIG (the architecture is not known; an EfficientNet lacks Keras's second
+ * Rescaling, which Keras's own weights need), those of liana__weights_choose. */
 liana_status liana__named_weights_of(const liana_model *model, const char *name, liana__weights_wanted *wanted,
                                      size_t *num_layers, liana__error *error) LIANA_MUST_USE;
 

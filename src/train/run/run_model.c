@@ -250,16 +250,17 @@ static liana_status find_wanted(const liana__run *run, liana__weights_wanted *wa
     return LIANA_OK;
 }
 
-/* Refuses a name before anything is fetched, also where weights come from a checkpoint. */
-static liana_status check_named(liana__run *run, liana__error *error)
+/* The file of a name, or NULL where there is no name. What does not fit is refused before anything is fetched, also
+ * where weights come from a checkpoint. */
+static liana_status choose_named(liana__run *run, const liana__known_file **file, liana__error *error)
 {
     const char *name = run->config->model.weights, *note;
-    const liana__known_file *file;
     liana__weights_wanted wanted;
+    *file = NULL;
     if (!name || !liana__weights_are_named(name, name)) return LIANA_OK;
     liana__error own = {0};
     liana_status status = find_wanted(run, &wanted, &own);
-    if (status == LIANA_OK) status = liana__weights_choose(&wanted, &run->arena, &file, &note, &own);
+    if (status == LIANA_OK) status = liana__weights_choose(&wanted, &run->arena, file, &note, &own);
     if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
     const liana__place place = liana__config_place(run->config, "model.weights");
     return liana__fail_at(error, &place, "model.weights", "%s", own.message);
@@ -301,13 +302,14 @@ static liana_status find_weights(liana__run *run, liana__error *error)
     return meet_hash(run, error);
 }
 
-/* The resolved configuration records the choice of `auto`. */
-static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
+/* The resolved configuration records the choice of `auto`. A name says all, so that nothing is fetched to know. */
+static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture,
+                                   const liana__known_file *named, liana__error *error)
 {
     liana__model_config *config = &run->config->model;
     if (config->imagenet_rescaling != LIANA__IMAGENET_RESCALING_AUTO) return LIANA_OK;
-    bool is_there = false;
-    if (config->weights && liana__fields_find(architecture->options, "imagenet_rescaling")) {
+    bool is_there = named && strcmp(named->set, "imagenet") == 0;
+    if (!named && config->weights && liana__fields_find(architecture->options, "imagenet_rescaling")) {
         LIANA_TRY(find_weights(run, error));
         is_there = are_imagenets(run->weights_file);
     }
@@ -348,8 +350,9 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
         return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; remove this key",
                               config->alpha, architecture->name);
     }
-    LIANA_TRY(check_named(run, error));
-    LIANA_TRY(find_rescaling(run, architecture, error));
+    const liana__known_file *named;
+    LIANA_TRY(choose_named(run, &named, error));
+    LIANA_TRY(find_rescaling(run, architecture, named, error));
     liana_location here = {place.file, place.line};
     const liana__value *options = architecture_options(run, architecture);
     if (run->arena.failed) return liana__fail_memory(error, "the model");
@@ -423,7 +426,8 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
         LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
         LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     }
-    if (!config->base) LIANA_TRY(check_named(run, error));
+    const liana__known_file *named;
+    if (!config->base) LIANA_TRY(choose_named(run, &named, error));
     find_scale(run, find_architecture(run));
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;

@@ -244,6 +244,41 @@ static void test_refused_runs(void **state)
     assert_refused(train("data.image_size=100", NULL), 1, "0.35_224_no_top.h5");
 }
 
+/* Keras puts a second Rescaling into an EfficientNet with its own weights. The file need not be here to know. */
+static void test_rescaling(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *weights;
+        bool is_there;
+    } cases[] = {{"imagenet", true}, {"noisy-student", false}, {"autoaugment", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char yaml[300];
+        snprintf(yaml, sizeof yaml,
+                 "data: {image_size: 64, channels: 3, num_classes: 3}\nmodel: {base: EfficientNetB0, weights: %s}\n",
+                 cases[i].weights);
+        liana__test_result got = liana__test_command("summary", liana__test_write("b.yaml", yaml, strlen(yaml)));
+        assert_says(got.out, "normalization");
+        assert_int_equal(strstr(got.out, "rescaling_1") != NULL, cases[i].is_there);
+        assert_code(got, 0);
+    }
+}
+
+static void test_rescaling_in_programs(void **state)
+{
+    (void)state;
+    liana_model *model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+    check_refused(model, "imagenet", ".imagenet_rescaling = true");
+    model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false,
+                          .imagenet_rescaling = true);
+    check_refused(model, "imagenet", "cache/weights/efficientnetb0_notop.h5"); /* which is not here */
+    model = new_model();
+    liana_efficientnet_b0(model, .input_shape = LIANA_INTS(64, 64, 3), .include_top = false);
+    check_refused(model, "autoaugment", "autoaugment_notop.h5");
+}
+
 /* An architecture of Keras that names itself. */
 static void test_model_of_keras(void **state)
 {
@@ -310,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_warm_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rescaling, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rescaling_in_programs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_model_of_keras, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_name_is_fetched_once, liana__test_server_set_up_https,
                                         liana__test_server_tear_down),

@@ -60,6 +60,23 @@ static liana_status put_description(liana__hdf5_new *tree, const liana__hdf5_des
     return liana__hdf5_new_text(tree, "", "backend", backend, error);
 }
 
+static liana_status put_optimizer(liana__hdf5_new *tree, const liana__hdf5_description *whole, liana__arena *arena,
+                                  liana__error *error)
+{
+    static const char group[] = "optimizer_weights";
+    if (!whole || !whole->num_optimizer) return LIANA_OK;
+    LIANA_TRY(liana__hdf5_new_group(tree, group, error));
+    LIANA_TRY(put_names(tree, group, "weight_names", whole->optimizer, sizeof *whole->optimizer, whole->num_optimizer,
+                        error));
+    for (size_t i = 0; i < whole->num_optimizer; i++) {
+        const liana__hdf5_variable *variable = &whole->optimizer[i];
+        const char *path = liana__arena_format(arena, "%s/%s", group, variable->name);
+        if (!path) return liana__fail_memory(error, variable->name);
+        LIANA_TRY(liana__hdf5_new_dataset(tree, path, &variable->data, variable->values, error));
+    }
+    return LIANA_OK;
+}
+
 static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_layer *layers, size_t num_layers,
                                const liana__hdf5_description *whole, liana__error *error)
 {
@@ -81,7 +98,7 @@ static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_laye
     for (size_t i = 0; i < num_layers; i++) {
         LIANA_TRY(put_layer(tree, whole ? "model_weights/" : "", &layers[i], &arena, error));
     }
-    return LIANA_OK;
+    return put_optimizer(tree, whole, &arena, error);
 }
 
 liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *layers, size_t num_layers,

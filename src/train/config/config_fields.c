@@ -229,6 +229,9 @@ static const liana__field model_items[] = {
         .doc = "of weights by name: the SHA-256 of their file, which a run records (null: any)"),
     ROW(partial_weights, BOOL, .default_text = "false",
         .doc = "layers that are not in the file of weights keep their initial weights (a new head)"),
+    ROW(optimizer_state, BOOL, .default_text = "true",
+        .doc = "training goes on from the state of the optimizer in model.file, if the file has one and the training "
+               "has that optimizer; false: the optimizer begins anew"),
     ROW(warm_start, SECTION, .section = &liana__warm_start_fields,
         .doc = "the weights that training begins with, by name, with other names and exceptions"),
     ROW(trainable, BOOL, .default_text = "true", .doc = "false freezes the base: only the head is trained"),

@@ -115,6 +115,7 @@ static liana_status take_settings(const liana__model_file *file, liana_model *mo
     static const char *const objective[] = {"loss", "loss_weights", "metrics", NULL};
     static const char *const losses[] = {"loss", "loss_weights", NULL};
     liana__error found, of_metrics;
+    model->is_compiled = true;
     if (!takes(file, optimizer, model, &found)) {
         if (found.status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &found);
         tell_left(file, "the optimizer", &found, notes);

@@ -7,6 +7,7 @@
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
+#include "train/model/compiled.h"
 #include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
@@ -185,15 +186,49 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     LIANA_TRY(liana__refuse_foreign_model(folder, error));
     LIANA_TRY(liana__preprocessing_load_plugins(model, folder, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    if (liana__value_get(architecture, "weightsManifest")) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "'%s' is a layers model of TensorFlow.js, which liana writes and does not read: load the "
+                           "file that it was made of; its architecture alone is '%s'",
+                           folder, path);
+    }
     LIANA_TRY(liana__model_from_keras(model, architecture));
     bool is_run = false;
     LIANA_TRY(find_weights(folder, checkpoint, arena, &path, &model->precision, &is_run, error));
     LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error)
                      : liana__preprocessing_read_file(model, path, error));
-    return load_weights(model, path, model->num_layers, arena, error);
+    LIANA_TRY(load_weights(model, path, model->num_layers, arena, error));
+    const char *from = is_run ? liana__path_folder(arena, path) : NULL;
+    if (is_run && !from) return liana__fail_memory(error, folder);
+    return is_run ? liana__compiled_remember_checkpoint(model, from, error) : LIANA_OK;
 }
 
 /* ---- a file ---- */
+
+typedef struct whole_file {
+    const char *path;
+    liana__optimizer_state *state; /* NULL: the model was not compiled */
+} whole_file;
+
+static liana_status load_values(liana_model *model, const void *options, float *const *values, liana__arena *arena,
+                                liana__error *error)
+{
+    const whole_file *own = options;
+    liana__weights_report report;
+    return liana__weights_load_whole(model, own->path, values, own->state, arena, &report, error);
+}
+
+/* With the state of the optimizer, which a fit goes on from. */
+static liana_status load_compiled(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+{
+    LIANA__SCOPED(liana__optimizer_state) state = {0};
+    const whole_file file = {path, model->optimizer ? &state : NULL};
+    if (file.state) LIANA_TRY(liana__optimizer_state_create(model, model->optimizer, path, &state, error));
+    LIANA_TRY(liana__model_values_change(model, load_values, &file, arena, error));
+    if (!file.state || (state.iteration == 0 && !state.fault)) return LIANA_OK;
+    LIANA_TRY(liana__model_keep_optimizer(model, state.optimizer, error));
+    return liana__compiled_take_state(model, &state, error);
+}
 
 static liana_status load_whole(liana_model *model, const char *path, const liana__notes *notes, liana__arena *arena,
                                liana__error *error)
@@ -202,7 +237,7 @@ static liana_status load_whole(liana_model *model, const char *path, const liana
     LIANA_TRY(liana__model_file_open(path, arena, &file, error));
     LIANA_TRY(liana__model_file_fill(&file, model, notes, error));
     if (!model->num_weights) return LIANA_OK;
-    if (file.has_weights) return load_weights(model, path, model->num_layers, arena, error);
+    if (file.has_weights) return load_compiled(model, path, arena, error);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' is an architecture without weights: load it with liana_model_load_architecture (--model), "
                        "and a file of weights with liana_model_load_weights (--weights)",

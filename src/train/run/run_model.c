@@ -4,6 +4,7 @@
 #include "models/origin.h"
 #include "models/preprocessing.h"
 #include "remote/digest.h"
+#include "train/checkpoint/keras_optimizer.h"
 #include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_file.h"
@@ -157,6 +158,23 @@ liana_status liana__run_read_model(liana__run *run, liana__error *error)
     liana_status status = read_file(run, error);
     if (status != LIANA_OK) liana__remote_fail_within(run->remote, error);
     return status;
+}
+
+/* The rate that the file keeps is a part of it. */
+liana_status liana__run_read_state(liana__run *run, liana__error *error)
+{
+    const char *path;
+    const liana__model_config *config = &run->config->model;
+    const liana__value *optimizer = run->model ? run->model->optimizer : NULL;
+    const bool has_weights = config->file && config->weights && strcmp(config->file, config->weights) == 0;
+    if (!optimizer || !has_weights || config->warm_start.from || !config->optimizer_state) return LIANA_OK;
+    const bool is_taken = run->config->job.optimizer == optimizer;
+    LIANA_TRY(liana__remote_file(run->remote, config->file, &run->arena, &path, error));
+    LIANA_TRY(liana__optimizer_state_create(run->model, optimizer, config->file, &run->state, error));
+    LIANA_TRY(liana__keras_optimizer_open(path, &run->state, error));
+    LIANA_TRY(liana__model_keep_optimizer(run->model, run->state.optimizer, error));
+    if (is_taken) run->config->job.optimizer = run->model->optimizer;
+    return LIANA_OK;
 }
 
 /* ---- a list of layers ---- */

@@ -26,6 +26,11 @@ bool liana__weights_are_named(const char *text, const char *path)
     return find_set(text) != NULL;
 }
 
+const char *liana__weights_nearest(const char *text)
+{
+    return liana__nearest(text, sets, sizeof sets / sizeof *sets - 1);
+}
+
 const char *liana__weights_names(void)
 {
     return "imagenet, noisy-student or autoaugment";

@@ -9,6 +9,8 @@
 /* "imagenet", "noisy-student", "autoaugment"; case, '-' and '_' do not count. A file of such a name is "./imagenet":
  * `path` does not count either (base/field.h asks so). */
 bool liana__weights_are_named(const char *text, const char *path);
+/* The nearest name, or NULL. */
+const char *liana__weights_nearest(const char *text);
 /* "imagenet, noisy-student or autoaugment" */
 const char *liana__weights_names(void);
 

@@ -292,6 +292,14 @@ static liana_status find_weights(liana__run *run, liana__error *error)
     const char *weights = run->config->model.weights;
     if (run->weights_file) return LIANA_OK;
     if (!liana__weights_are_named(weights, weights)) {
+        const char *nearest = liana__weights_nearest(liana__path_name(weights));
+        const bool is_there = liana__path_is_remote(weights) || liana__file_exists(weights) ||
+                              liana__tf_checkpoint_find(weights, &run->arena);
+        const liana__place place = liana__config_place(run->config, "model.weights");
+        if (nearest && !is_there) {
+            return liana__fail_at(error, &place, "model.weights", "there is no file '%s'; did you mean '%s'?", weights,
+                                  nearest);
+        }
         return liana__remote_file(run->remote, weights, &run->arena, &run->weights_file, error);
     }
     const liana__notes notes = {run->bad_records.on_note, run->bad_records.user};

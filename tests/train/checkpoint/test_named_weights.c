@@ -234,6 +234,7 @@ static void test_refused_runs(void **state)
                    "include_top: false");
     assert_refused(train("data.channels=1", NULL), 2, "model.weights", "3 channels, not 1");
     assert_refused(train("data.image_size=20", NULL), 2, "model.weights", "20 x 20");
+    assert_refused(train("model.weights=imagenett", NULL), 2, "model.weights", "did you mean 'imagenet'");
     assert_refused(train("model.weights=autoaugment", NULL), 2, "command line", "EfficientNetB7");
     assert_refused(train("model={layers: [Flatten, {Dense: {units: 2, activation: softmax}}], weights: imagenet}",
                          NULL),

@@ -81,10 +81,9 @@ const liana__command liana__subcommand_convert_model = {
     .help =
         "MODEL is a run, one of its checkpoints (RUN/checkpoints/best), a folder that liana saved, a .keras file, a\n"
         "whole .h5 file, or an architecture (.json) with --weights. The end of OUT says what is written: .keras and\n"
-        ".h5 are whole models with the optimizer's state; .weights.h5 and .safetensors are weights; .json is the "
-        "architecture; another name is\n"
-        "a folder with model.json and weights.safetensors. What Keras cannot say of the model is an error, and\n"
-        "nothing is written.\n",
+        ".h5 are whole models, with the state of the optimizer; .weights.h5 and .safetensors are weights; .json is\n"
+        "the architecture; another name is a folder with model.json and weights.safetensors. What Keras cannot say of\n"
+        "the model is an error, and nothing is written.\n",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

@@ -305,12 +305,12 @@ typedef struct liana_softmax_options {
 #define liana_softmax(...) LIANA_ADD_("Softmax", liana_softmax_options, LIANA_SOFTMAX_DEFAULTS, __VA_ARGS__, )
 
 /* In training, sets a share `rate` of the elements to zero and multiplies the others by 1 / (1 - rate). .noise_shape
- * has one number for each axis, the batch first. Along axes with 1, all elements share one draw:
- * LIANA_INTS(-1, 1, 1, 1) drops whole examples. */
+ * has one number for each axis, the batch first: -1 (or the input's size), or 1 where all elements along the axis share
+ * one draw. LIANA_INTS(-1, 1, 1, 1) drops whole examples. */
 typedef struct liana_dropout_options {
     LIANA_LAYER_OPTIONS;
     double rate LIANA_DEFAULT_();
-    liana_ints noise_shape LIANA_DEFAULT_(); /* each -1 or 1, the first -1; empty: each element has its own draw */
+    liana_ints noise_shape LIANA_DEFAULT_(); /* the first is -1; empty: each element has its own draw */
 } liana_dropout_options;
 #define LIANA_DROPOUT_DEFAULTS .trainable = true, .training = true
 #define liana_dropout(...) LIANA_ADD_("Dropout", liana_dropout_options, LIANA_DROPOUT_DEFAULTS, __VA_ARGS__, )

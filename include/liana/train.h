@@ -339,10 +339,11 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_contex
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
  * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. A path that ends in .keras or
  * .h5 becomes a whole model for Keras 3, with losses, metrics, optimizer and the optimizer's state; one in .weights.h5
- * or .safetensors its weights; one in .json the architecture. Such a file is written whole or not at all. Errors:
- * IO_ERROR (a file cannot be written; a store refuses it), OUT_OF_MEMORY, and UNIMPLEMENTED (a layer that Keras does
- * not have, before anything is written; a name of a format that liana does not write; a URL of a file, or in a build
- * without libcurl). */
+ * or .safetensors its weights; one in .json the architecture; one in .tfjs a layers model of TensorFlow.js, a folder.
+ * Everything is written or nothing. Errors: IO_ERROR (a file cannot be written; a store refuses it), OUT_OF_MEMORY,
+ * INVALID_ARGUMENT (other files in a folder that would be replaced), and UNIMPLEMENTED (a layer that Keras or
+ * TensorFlow.js does not have, before anything is written; a name of a format that liana does not write; a URL of a
+ * file, or in a build without libcurl). */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *path);
 /* Brings an image of any size to the model's first input, as liana_predict would: channels are converted, the image is
  * resized, and pixels get the model's scale (liana_model_preprocessing). Writes height x width x channels of that input
@@ -369,7 +370,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
 
 /* Loads weights by layer name, from a Keras HDF5 or a safetensors file or a TensorFlow checkpoint. A layer that is
  * missing in the file is an error; with `partial` it keeps its weights (a new head). A layer of another shape is always
- * an error. Both are INVALID_DATA. */
+ * an error. Both are INVALID_DATA. "imagenet" is Keras's file for the architecture that the model begins with
+ * (models.h), which is fetched once; later layers may be missing there. "noisy-student" and "autoaugment" are
+ * EfficientNets'. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
 enum { LIANA_MAX_WARM_NAMES = 32 };

@@ -77,13 +77,14 @@ static liana_status run(liana__invocation *invocation)
 const liana__command liana__subcommand_convert_model = {
     .name = "convert-model",
     .operands = "MODEL OUT",
-    .summary = "Turn a model into a file of Keras, safetensors, or a folder",
+    .summary = "Turn a model into a file of Keras, safetensors, TensorFlow.js, or a folder",
     .help =
         "MODEL is a run, one of its checkpoints (RUN/checkpoints/best), a folder that liana saved, a .keras file, a\n"
         "whole .h5 file, or an architecture (.json) with --weights. The end of OUT says what is written: .keras and\n"
         ".h5 are whole models, with the state of the optimizer; .weights.h5 and .safetensors are weights; .json is\n"
-        "the architecture; another name is a folder with model.json and weights.safetensors. What Keras cannot say of\n"
-        "the model is an error, and nothing is written.\n",
+        "the architecture; .tfjs is a layers model of TensorFlow.js, a folder; another name is a folder with\n"
+        "model.json and weights.safetensors. What the format cannot say of the model is an error, and nothing is\n"
+        "written.\n",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

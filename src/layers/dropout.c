@@ -6,10 +6,9 @@
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
                      .doc = "share of the elements that training sets to zero, below 1"),
-    LIANA_OPTION_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = 1,
-                     .doc =
-                         "one number for each axis, the batch first: -1, or 1 if all elements along the axis share one "
-                         "draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
+    LIANA_OPTION_ROW(liana_dropout_options, noise_shape, INTS, .minimum = -1, .maximum = INT32_MAX,
+                     .doc = "one number for each axis, the batch first: -1 (or the axis's size), or 1 if all elements "
+                            "along the axis share one draw; default: all -1; [-1, 1, 1, 1] drops whole examples"),
 };
 
 static liana_status check_options(liana_check *check)
@@ -30,11 +29,20 @@ static liana_status check_options(liana_check *check)
 static liana_status check_input(liana_layer_build *build)
 {
     const liana_dropout_options *chosen = build->options;
-    int64_t count = chosen->noise_shape.count;
-    if (count == 0 || count == build->inputs[0].rank) return LIANA_OK;
-    char expected[64];
-    snprintf(expected, sizeof expected, "%lld dimensions, as noise_shape has", (long long)count);
-    return liana_layer_refuse(build, 0, expected);
+    const liana_ints *noise = &chosen->noise_shape;
+    char expected[96];
+    if (noise->count && noise->count != build->inputs[0].rank) {
+        snprintf(expected, sizeof expected, "%lld dimensions, as noise_shape has", (long long)noise->count);
+        return liana_layer_refuse(build, 0, expected);
+    }
+    for (int64_t i = 1; i < noise->count; i++) {
+        const int64_t size = noise->values[i];
+        if (size == -1 || size == 1 || size == build->inputs[0].dims[i]) continue;
+        snprintf(expected, sizeof expected, "the size %lld along axis %lld, as noise_shape has", (long long)size,
+                 (long long)i);
+        return liana_layer_refuse(build, 0, expected);
+    }
+    return LIANA_OK;
 }
 
 /* Draws for as many elements as noise_shape leaves, and each of them for all that share it. */

@@ -135,6 +135,10 @@ struct liana_model {
     const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
     const liana__value *optimizer;     /* that it was trained with, as `train.optimizer` names it; as above */
     bool is_compiled;                  /* its file had these: a fit that names none has them */
+    /* The architecture that was added to it first, and its options, in the arena; kept by src/models. */
+    const char *architecture; /* NULL: none was */
+    const liana__value *architecture_options;
+    size_t architecture_end; /* the number of layers with it */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;
@@ -449,10 +453,12 @@ liana__model_results liana__model_call_layer(const liana_model *model, size_t la
 
 /* ---- Keras JSON ---- */
 
-/* The form of model.to_json(): that of Keras 3 is liana's own as well, that of Keras 2 is for TensorFlow.js. */
+/* The form of model.to_json(): that of Keras 3 is liana's own as well, that of Keras 2 is for tf_keras. TensorFlow.js
+ * takes Keras 2's with words of its own. */
 typedef enum liana__keras_form {
     LIANA__KERAS3,
     LIANA__KERAS2,
+    LIANA__TFJS,
 } liana__keras_form;
 
 /* The architecture. Parts that a form cannot say are written so that liana reads them back; see
@@ -464,6 +470,15 @@ liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form 
  * Errors: UNIMPLEMENTED, with all layers. */
 liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
     LIANA_MUST_USE;
+
+/* The name of a weight in TensorFlow.js, in the arena (NULL: out of memory), or false: it has no such weight; and the
+ * value there. */
+bool liana__tfjs_weight_name(const liana_model *model, size_t weight, liana__arena *arena, const char **name);
+float liana__tfjs_weight_value(const liana_model *model, size_t weight, float value);
+
+/* The parts of the model that TensorFlow.js does not have and that count in training alone, in the arena. They are left
+ * out. NULL: there are none. */
+const char *liana__tfjs_left_out(const liana_model *model, liana__arena *arena);
 
 /* Gives each layer of the model its path, in the arena: `layers/`, the class in snake case, and from the second layer
  * of that class on `_1`, `_2`, ..., counted in the order of Keras's list of layers. For a Functional model that is the

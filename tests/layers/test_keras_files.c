@@ -335,6 +335,21 @@ static void test_python_code_is_never_run(void **state)
 }
 
 /* A class of somebody's package is not Keras's, whatever it is called. */
+/* Also those of nested models, code, and a name that is nearly known. */
+static void test_all_unknown_layers_are_told_at_once(void **state)
+{
+    (void)state;
+    assert_refused(ONE("{\"class_name\": \"LSTM\", \"config\": {\"name\": \"l\", \"units\": 3}},"
+                       " {\"class_name\": \"Sequential\", \"config\": {\"name\": \"in\", \"layers\": ["
+                       "{\"class_name\": \"Dense2\", \"config\": {\"name\": \"d\"}}]}},"
+                       " {\"class_name\": \"Lambda\", \"config\": {\"name\": \"code\"}}"),
+                   LIANA_UNIMPLEMENTED, "3 of the layers", "'l' of the class 'LSTM'",
+                   "'d' of the class 'Dense2' (the nearest is", "'code' of the class 'Lambda' (code, which",
+                   "liana has InputLayer");
+    assert_refused(ONE("{\"class_name\": \"GRU\", \"config\": {\"name\": \"g\"}}"), LIANA_UNIMPLEMENTED, "'g'", "GRU",
+                   "liana has InputLayer", "Concatenate");
+}
+
 static void test_classes_of_packages(void **state)
 {
     (void)state;
@@ -597,6 +612,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_frozen_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_precision_both_ways, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_python_code_is_never_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_all_unknown_layers_are_told_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_classes_of_packages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layers_of_several_models, set_up, tear_down),

@@ -432,7 +432,7 @@ static void test_what_liana_has_not_is_refused(void **state)
 {
     (void)state;
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"LSTM\", \"config\": {\"name\": \"l\", \"units\": 3}}"),
-                        LIANA_UNIMPLEMENTED, "layer 'l'", "LSTM");
+                        LIANA_UNIMPLEMENTED, "layer 'l'", "LSTM", "liana has InputLayer, Embedding", "Concatenate");
     assert_json_refused(SEQUENTIAL(INPUT
                                    ", {\"class_name\": \"Flatten\", \"config\": {\"name\": \"f\", \"data_format\":"
                                    " \"channels_first\"}}"),
@@ -450,8 +450,8 @@ static void test_what_liana_has_not_is_refused(void **state)
                                          " \"kernel_initializer\": {\"class_name\": \"Orthogonal\"}}}"),
                         LIANA_UNIMPLEMENTED, "layer 'd'", "kernel_initializer");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dropout\", \"config\": {\"name\": \"p\", \"rate\": 0.5,"
-                                         " \"noise_shape\": [null, 4, 4, 2]}}"),
-                        LIANA_INVALID_CONFIG, "layer 'p'", "noise_shape", "4");
+                                         " \"noise_shape\": [null, 4, 1, 7]}}"),
+                        LIANA_INVALID_ARGUMENT, "'p'", "the size 7 along axis 3", "noise_shape");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\","
                                          " \"axis\": [-1], \"invert\": true}}"),
                         LIANA_UNIMPLEMENTED, "layer 'n'", "invert", "false");

@@ -381,7 +381,8 @@ static void test_noise_shapes_that_make_no_sense(void **state)
     start_again();
     liana_input(model, .shape = LIANA_INTS(2, 3));
     liana_dropout(model, .rate = 0.5, .noise_shape = LIANA_INTS(-1, 3, 1));
-    assert_fails(liana_model_status(model), LIANA_INVALID_CONFIG, &context->error, "noise_shape", "3");
+    assert_fails(liana_model_status(model), LIANA_INVALID_ARGUMENT, &context->error, "[batch, 2, 3]",
+                 "the size 3 along axis 1", "noise_shape");
 }
 
 /* ---- Normalization ---- */

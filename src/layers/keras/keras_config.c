@@ -7,17 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const class_aliases[][2] = {
-    {"Convolution2D", "Conv2D"},
-    {"DepthwiseConvolution2D", "DepthwiseConv2D"},
-    {"SeparableConvolution2D", "SeparableConv2D"},
-    {"MaxPool2D", "MaxPooling2D"},
-    {"AvgPool2D", "AveragePooling2D"},
-    {"LeakyReLU", "ReLU"},
-    {"BatchNormalizationV1", "BatchNormalization"},
-    {"BatchNormalizationV2", "BatchNormalization"},
-};
-
 /* Names of options in Keras 1; that of LeakyReLU's slope also in Keras 2. */
 static const char *const option_aliases[][2] = {
     {"nb_filter", "filters"},
@@ -69,15 +58,6 @@ static const char *const neutral[] = {
     "renorm_clipping",
     NULL,
 };
-
-const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
-                                                const char **nearest)
-{
-    for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
-        if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
-    }
-    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
-}
 
 static bool is_neutral(const char *key)
 {

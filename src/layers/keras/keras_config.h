@@ -4,11 +4,6 @@
 
 #include "layers/layer.h"
 
-/* The layer type of a class name of any Keras. NULL: there is none; *nearest is then the nearest, or NULL. The
- * context's own layers count too. */
-const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
-                                                const char **nearest);
-
 /* Writes the options into *options. Old names become new ones. Options that do not change the result are left out.
  * Options that would change it are refused: channels first, an axis other than the last (`rank` is the input's; 0:
  * there is none), parts that liana does not have. `class_name` is that of the file, whose type is `type`. `keras3`:

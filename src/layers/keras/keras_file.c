@@ -2,7 +2,7 @@
 #include "layers/keras/keras_file.h"
 
 #include "base/value_read.h"
-#include "layers/keras/keras_form.h"
+#include "layers/model.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,47 +149,6 @@ bool liana__keras_is_of_package(const liana__value *object)
 {
     const liana__value *name = liana__value_get(object, "registered_name");
     return name && name->kind == LIANA__VALUE_STRING && strchr(name->string, '>');
-}
-
-/* Classes that hold Python code, or an operation that is not a layer, and the way out. */
-static liana_status refuse_code(const liana__value *layer, const char *class_name, const char *where,
-                                liana__error *error)
-{
-    static const char *const operations[] = {"TFOpLambda",     "SlicingOpLambda",  "ClassMethod",
-                                             "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer"};
-    const liana__value *config = liana__value_get(layer, "config");
-    if (strcmp(class_name, "Lambda") == 0) {
-        return refuse(layer, where, error,
-                      "a Lambda is Python code in the file, which liana never runs; in Keras, put layers in its place, "
-                      "such as Rescaling, or a layer of a class of your own that liana has too");
-    }
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strcmp(class_name, operations[i]) != 0) continue;
-        return refuse(layer, where, error,
-                      "liana has no layer class '%s': it is the operation '%.60s' of TensorFlow; in Keras, put layers "
-                      "in its place, such as Rescaling, Add or Multiply",
-                      operations[i], liana__value_text_of(config, "function", name_of(layer)));
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
-                                      const char *nearest, liana__error *error)
-{
-    const liana__value *class_value = liana__value_get(layer, "class_name");
-    const char *class_name = class_value->string;
-    if (!type) {
-        LIANA_TRY(refuse_code(layer, class_name, where, error));
-        return refuse(class_value, where, error,
-                      "liana has no layer class '%.60s'%s%s%s; if it is one of your own, register it first, or load "
-                      "its plugin",
-                      class_name, nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
-    }
-    if (!liana__keras_is_of_package(layer) || liana__keras_is_own(&liana__layer_kind, type->part.name)) return LIANA_OK;
-    return refuse(class_value, where, error,
-                  "its class '%.60s' is not that of Keras, but '%.60s'; give the class a name of its own, and register "
-                  "a layer of that name",
-                  class_name, liana__value_text_of(layer, "registered_name", ""));
 }
 
 /* ---- references ---- */

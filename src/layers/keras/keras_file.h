@@ -8,11 +8,6 @@
  * Errors: UNIMPLEMENTED with both names; OUT_OF_MEMORY. */
 liana_status liana__keras_check_sharing(const liana__value *root, liana__error *error) LIANA_MUST_USE;
 
-/* Refuses a layer whose class liana does not have (`type` NULL; `nearest` may be NULL), Python code, and a class of
- * somebody's package that has the name of a Keras class. Errors: UNIMPLEMENTED with `where`. */
-liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
-                                      const char *nearest, liana__error *error) LIANA_MUST_USE;
-
 /* Whether an object is of a package, as "Custom>Dense" is: its class is not the one of Keras. */
 bool liana__keras_is_of_package(const liana__value *object);
 

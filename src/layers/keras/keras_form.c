@@ -2,6 +2,7 @@
 #include "layers/keras/keras_form.h"
 
 #include "base/scoped.h"
+#include "layers/keras/tfjs_form.h"
 
 #include <string.h>
 
@@ -82,6 +83,7 @@ const char *liana__keras_item_name(const liana_model *model, size_t scope, liana
                                    liana__keras_form form, liana__arena *arena)
 {
     const char *name = liana__scope_item_name(model, item);
+    if (form == LIANA__TFJS) return item.is_nested ? model->nested[item.index].name : model->layers[item.index].name;
     if (form == LIANA__KERAS2 || !strchr(name, '/')) return name;
     char *made = liana__arena_string(arena, name);
     for (char *c = made; c && *c; c++) {
@@ -113,7 +115,7 @@ static void check_activation(findings *found, const char *layer, const char *tex
     if (found->form == LIANA__KERAS3 && old) {
         add(found, layer, "the activation ", text, "Keras 3's hard_sigmoid is another function");
     }
-    if (found->form == LIANA__KERAS2 && new) {
+    if (found->form != LIANA__KERAS3 && new) {
         add(found, layer, "the activation ", text, "Keras 2's is another function, liana's hard_sigmoid_keras2");
     }
 }
@@ -142,6 +144,10 @@ static void check_item(findings *found, const liana_model *model, size_t scope, 
     if (found->form == LIANA__KERAS3 && (!own || strchr(own, '/'))) {
         add(found, name, "its name has a '/'", "", "and the name with '_' in its place is taken");
     }
+    if (found->form == LIANA__TFJS && !liana__tfjs_takes_name(own)) {
+        add(found, name, "its name", "",
+            "TensorFlow.js takes letters, digits, '.', '-', '_' and '/', and a letter or digit first");
+    }
     if (item.is_nested) return;
     const liana__layer *layer = &model->layers[item.index];
     const char *class_name = layer->type->part.name;
@@ -149,6 +155,9 @@ static void check_item(findings *found, const liana_model *model, size_t scope, 
         add(found, name, "its class ", class_name, "Keras has no such layer");
     }
     check_options(found, layer, name);
+    if (found->form != LIANA__TFJS) return;
+    const liana__tfjs_fault fault = liana__tfjs_find_fault(model, item.index);
+    if (fault.what) add(found, name, fault.what, fault.name, fault.advice);
 }
 
 static void check_scope(findings *found, const liana_model *model, size_t scope)
@@ -170,6 +179,8 @@ static void check_scope(findings *found, const liana_model *model, size_t scope)
 
 liana_status liana__model_check_keras(const liana_model *model, liana__keras_form form, liana__error *error)
 {
+    static const char *const forms[] = {
+        [LIANA__KERAS3] = "Keras 3", [LIANA__KERAS2] = "Keras 2", [LIANA__TFJS] = "TensorFlow.js"};
     findings found = {.form = form};
     const char *model_name = liana__model_name(model);
     if (form == LIANA__KERAS3 && strchr(model_name, '/')) add(&found, model_name, "the model's name has a '/'", "", "");
@@ -181,8 +192,8 @@ liana_status liana__model_check_keras(const liana_model *model, liana__keras_for
     if (found.text.failed) {
         status = liana__fail_memory(error, "the check of a model");
     } else if (found.count) {
-        status = liana__fail(error, LIANA_UNIMPLEMENTED, "the form of Keras %d cannot say all of the model '%s'%s",
-                             form == LIANA__KERAS3 ? 3 : 2, liana__model_name(model), found.text.data);
+        status = liana__fail(error, LIANA_UNIMPLEMENTED, "the form of %s cannot say all of the model '%s'%s",
+                             forms[form], liana__model_name(model), found.text.data);
     }
     liana__text_free(&found.text);
     return status;

@@ -14,7 +14,8 @@
 #define LIANA__KERAS_VARIANCE "liana_" LIANA__POPULATION_VARIANCE
 
 /* The name of an item in a form: Keras 3 takes no '/', so "conv1/conv" is "conv1_conv" there. If another item of the
- * scope has that name already, it stays as it is. In the arena; NULL: out of memory. */
+ * scope has that name already, it stays as it is. TensorFlow.js finds weights by the names of layers alone, so those of
+ * a nested model begin with its name. In the arena; NULL: out of memory. */
 const char *liana__keras_item_name(const liana_model *model, size_t scope, liana__scope_item item,
                                    liana__keras_form form, liana__arena *arena);
 

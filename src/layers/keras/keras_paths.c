@@ -1,5 +1,5 @@
 /* Computes Keras 3's paths of layers. */
-#include "layers/model.h"
+#include "layers/keras/keras_form.h"
 
 #include "base/memory.h"
 
@@ -113,11 +113,27 @@ static int compare_operations(const void *a, const void *b)
     return first->visit < second->visit ? -1 : 1;
 }
 
+/* Where outputs have names, Keras 3 goes through them in the order of these. */
+static void sort_outputs(const scope_order *own, const liana__scope_result *outputs, size_t count, size_t *order)
+{
+    const bool by_name = liana__keras_names_outputs(own->model, own->scope);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = liana__keras_output_name(own->model, own->scope, i);
+        size_t at = 0;
+        for (size_t k = 0; k < count; k++) {
+            const int other = by_name && k != i ? strcmp(liana__keras_output_name(own->model, own->scope, k), name) : 0;
+            at += other < 0 || (other == 0 && k < i);
+        }
+        order[at] = call_of(own, &outputs[i]);
+    }
+}
+
 static void sort_operations(scope_order *own)
 {
     liana__scope_result outputs[LIANA_MAX_MODEL_OUTPUTS];
-    size_t count = liana__scope_outputs(own->model, own->scope, outputs);
-    for (size_t i = 0; i < count; i++) walk(own, call_of(own, &outputs[i]));
+    size_t count = liana__scope_outputs(own->model, own->scope, outputs), order[LIANA_MAX_MODEL_OUTPUTS];
+    sort_outputs(own, outputs, count, order);
+    for (size_t i = 0; i < count; i++) walk(own, order[i]);
     find_depths(own);
     qsort(own->operations, own->num_operations, sizeof *own->operations, compare_operations);
 }

@@ -1,5 +1,6 @@
 /* liana__model_from_keras: architecture files. */
 #include "base/scoped.h"
+#include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_config.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
@@ -126,7 +127,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     };
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
-    LIANA_TRY(liana__keras_check_class(layer, request.type, where, nearest, &r->error));
+    LIANA_TRY(liana__keras_check_class(r->model->context, layer, request.type, where, nearest, &r->error));
     LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
     size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
@@ -145,15 +146,6 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
 /* ---- nested models ---- */
 
 enum { MOST_NESTED = 8 };
-
-static bool is_model_class(const char *name)
-{
-    static const char *const names[] = {"Sequential", "Functional", "Model"};
-    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) return true;
-    }
-    return false;
-}
 
 static liana_status read_model(reader *r, const char *class_name, const liana__value *config);
 
@@ -278,7 +270,7 @@ static liana_status read_sequential(reader *r, const liana__value *config)
         const liana__value *layer = layers->items[i], *inner = liana__value_get(layer, "config");
         const char *class_name = text_of(layer, "class_name");
         bool is_input = class_name && strcmp(class_name, "InputLayer") == 0;
-        if (is_model_class(class_name)) {
+        if (liana__keras_is_model_class(class_name)) {
             LIANA_TRY(add_nested_in_sequence(r, layer));
             continue;
         }
@@ -355,23 +347,10 @@ static liana_status read_training(reader *r, const liana__value *call, const cha
     return refuse(r, training, name, "its call has training=True: it would compute as in training always");
 }
 
-/* Keras 3 writes the computation of masks as operations. Its HDF5 files do not say the module. */
-static bool is_mask_op(const liana__value *layer)
-{
-    static const char *const names[] = {"NotEqual",   "Any",        "All",       "LogicalOr",
-                                        "LogicalAnd", "LogicalNot", "ExpandDims"};
-    const char *module = text_of(layer, "module"), *class_name = text_of(layer, "class_name");
-    if (module) return strstr(module, ".ops") != NULL;
-    for (size_t i = 0; class_name && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(class_name, names[i]) == 0) return true;
-    }
-    return false;
-}
-
 static void open_entry(const liana__value *layer, entry *own)
 {
     const liana__value *nodes = liana__value_get(layer, "inbound_nodes");
-    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = is_mask_op(layer)};
+    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = liana__keras_is_operation(layer)};
     if (!nodes || nodes->kind != LIANA__VALUE_LIST || nodes->count == 0) return;
     if (liana__keras_is_reference(nodes->items[0])) {
         own->calls = nodes; /* one call without a list of its own */
@@ -443,7 +422,7 @@ static liana_status read_mode(reader *r, entry *own)
 static liana_status add_call(reader *r, entry *own, const size_t *nodes, size_t count)
 {
     LIANA_TRY(read_mode(r, own));
-    if (is_model_class(text_of(own->layer, "class_name"))) {
+    if (liana__keras_is_model_class(text_of(own->layer, "class_name"))) {
         if (!own->inner) LIANA_TRY(read_inner(r, own->layer, count ? nodes[0] : LIANA__NONE, &own->inner));
         return nest(r, own->layer, own->inner, nodes, count, own->inference);
     }
@@ -588,7 +567,7 @@ static liana_status read_functional(reader *r, const liana__value *config)
             r->renamed = &entries[i];
         }
         r->is_new = r->is_new || entries[i].is_new;
-        if (!is_model_class(text_of(layers->items[i], "class_name"))) continue;
+        if (!liana__keras_is_model_class(text_of(layers->items[i], "class_name"))) continue;
         entries[i].next_model = r->models;
         r->models = &entries[i];
     }
@@ -624,6 +603,7 @@ static liana_status read_architecture(reader *r, const liana__value *root)
     inner = liana__value_get(root, "model_config");
     if (inner) root = inner;
     LIANA_TRY(liana__keras_find_generation(wrapper, root, &r->keras3, &r->error));
+    LIANA_TRY(liana__keras_check_classes(r->model->context, root, &r->error));
     LIANA_TRY(liana__keras_check_sharing(root, &r->error));
     const liana__value *class_value, *config = liana__value_get(root, "config");
     LIANA_TRY(expect(r, root, "class_name", LIANA__VALUE_STRING, &class_value));
@@ -633,7 +613,7 @@ static liana_status read_architecture(reader *r, const liana__value *root)
         r->model->name = liana__arena_string(&r->model->arena, name);
         if (!r->model->name) return liana__fail_memory(&r->error, "a model");
     }
-    if (!is_model_class(class_value->string)) {
+    if (!liana__keras_is_model_class(class_value->string)) {
         liana__fail_at(&r->error, &class_value->place, NULL,
                        "found a model of the class '%.60s', expected Sequential or Functional; a class of its own is "
                        "Python code, which an architecture file does not hold",

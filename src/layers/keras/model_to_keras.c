@@ -1,6 +1,7 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
+#include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ static liana__value *write_object(const writer *w, const char *module, const cha
 /* Keras 3 numbers the outputs of a nested model in the order of their names, if they have any. */
 static size_t output_number(const writer *w, const liana__scope_result *result)
 {
-    if (w->form == LIANA__KERAS2 || !result->item.is_nested) return result->output;
+    if (w->form != LIANA__KERAS3 || !result->item.is_nested) return result->output;
     const liana__nested *nested = &w->model->nested[result->item.index];
     if (!liana__keras_names_outputs(w->model, result->item.index)) return result->output;
     size_t before = 0;
@@ -56,7 +57,7 @@ static liana__value *write_reference(const writer *w, const liana__scope_result 
 {
     const liana__scope_item item = result->item;
     bool shifted =
-        item.is_nested && (w->form == LIANA__KERAS2 || (of_model && liana__keras_is_functional(w->model, item.index)));
+        item.is_nested && (w->form != LIANA__KERAS3 || (of_model && liana__keras_is_functional(w->model, item.index)));
     liana__value *list = liana__value_list(w->arena);
     if (!list) return NULL;
     const char *name = liana__keras_item_name(w->model, scope_of(w, item), item, w->form, w->arena);
@@ -120,7 +121,7 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
 static const char *activation_name(const writer *w, const liana__value *item)
 {
     if (item->kind != LIANA__VALUE_STRING) return "linear";
-    bool old = w->form == LIANA__KERAS2 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
+    bool old = w->form != LIANA__KERAS3 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
     return old ? "hard_sigmoid" : item->string;
 }
 
@@ -143,7 +144,7 @@ static liana__value *write_dtype(const writer *w)
     static const char *const names[] = {[LIANA_FLOAT32] = "float32", [LIANA_MIXED_BFLOAT16] = "mixed_bfloat16"};
     bool known = w->model->precision == LIANA_MIXED_BFLOAT16;
     const char *name = names[known ? LIANA_MIXED_BFLOAT16 : LIANA_FLOAT32];
-    if (w->form == LIANA__KERAS2) return liana__value_string(w->arena, "float32");
+    if (w->form != LIANA__KERAS3) return liana__value_string(w->arena, "float32");
     liana__value *config = liana__value_map(w->arena);
     if (config) set_text(w, config, "name", name);
     return write_object(w, "keras", "DTypePolicy", NULL, config);
@@ -153,7 +154,7 @@ static liana__value *write_dtype(const writer *w)
 static void rename_input_shape(const writer *w, liana__value *config)
 {
     const liana__value *shape = liana__value_get(config, "batch_input_shape");
-    if (w->form == LIANA__KERAS2 || !shape) return;
+    if (w->form != LIANA__KERAS3 || !shape) return;
     liana__value_set(w->arena, config, "batch_shape", liana__value_copy(w->arena, shape));
     liana__value_remove(config, "batch_input_shape");
     liana__value_remove(config, "ragged");
@@ -257,8 +258,9 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
                : write_object(w, "keras", "Sequential", NULL, config);
 }
 
-static liana__value *write_layer(const writer *w, const liana__layer *layer, const char *name)
+static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
+    const liana__layer *layer = &w->model->layers[index];
     const char *class_name = layer->type->part.name;
     bool own = liana__keras_is_own(&liana__layer_kind, class_name);
     liana__value *map =
@@ -267,6 +269,7 @@ static liana__value *write_layer(const writer *w, const liana__layer *layer, con
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));
     }
+    if (map && w->form == LIANA__TFJS) liana__tfjs_rewrite(w->arena, w->model, index, map);
     return map;
 }
 
@@ -275,9 +278,8 @@ static liana__value *write_item(const writer *w, size_t scope, liana__scope_item
     const char *own = liana__scope_item_name(w->model, item);
     const char *name = liana__keras_item_name(w->model, scope, item, w->form, w->arena);
     if (!name) return NULL;
-    liana__value *map =
-        item.is_nested ? write_model(w, item.index, name) : write_layer(w, &w->model->layers[item.index], name);
-    if (map && strcmp(own, name) != 0) set_text(w, map, LIANA__KERAS_NAME, own);
+    liana__value *map = item.is_nested ? write_model(w, item.index, name) : write_layer(w, item.index, name);
+    if (map && strcmp(own, name) != 0 && w->form == LIANA__KERAS3) set_text(w, map, LIANA__KERAS_NAME, own);
     if (!map || !liana__keras_is_functional(w->model, scope)) return map;
     set_text(w, map, "name", name);
     liana__value_set(w->arena, map, "inbound_nodes", inbound_nodes(w, scope, item));
@@ -313,7 +315,7 @@ liana__value *liana__model_to_keras(const liana_model *model, liana__keras_form 
 {
     const writer w = {model, form, arena};
     liana__value *root = write_model(&w, LIANA__NONE, liana__model_name(model));
-    if (root && form == LIANA__KERAS2) {
+    if (root && form != LIANA__KERAS3) {
         set_text(&w, root, "keras_version", "2.15.0");
         set_text(&w, root, "backend", "tensorflow");
     }

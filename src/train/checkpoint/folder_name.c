@@ -13,6 +13,7 @@ static const struct {
     {".keras", "a Keras file"},
     {".onnx", "an ONNX file"},
     {".tflite", "a TensorFlow Lite file"},
+    {".tfjs", "a model of TensorFlow.js"},
     {".pb", "a TensorFlow graph"},
     {".pbtxt", "a TensorFlow graph"},
     {".safetensors", "a safetensors file"},

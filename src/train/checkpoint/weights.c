@@ -177,7 +177,7 @@ static liana_status check_scale(const liana__weight_source *source, const liana_
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
         "%s: the model has a second Rescaling (imagenet_rescaling: yes), which is for Keras's own ImageNet "
-        "weights; for those of timm set imagenet_rescaling: no",
+        "weights; for those of timm and of the package efficientnet set imagenet_rescaling: no",
         source->path);
 }
 

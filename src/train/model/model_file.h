@@ -30,7 +30,7 @@ liana_status liana__model_file_fill(const liana__model_file *file, liana_model *
 /* ---- writing ---- */
 
 /* Whether a name ends as that of a file that a model is written to: .keras, .h5, .hdf5, .weights.h5, .safetensors,
- * .json. */
+ * .json; .tfjs is a folder. */
 bool liana__model_file_is_named(const char *path);
 /* Writes such a file, whole or not at all: a model that was checked (liana__model_check_used), with all values. Compile
  * settings that Keras cannot say are told, and left out. In the form of Keras 2 only .h5, .hdf5 and .json are written.

@@ -2,6 +2,8 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "models/models.h"
+#include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
@@ -99,8 +101,19 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
 static liana_status load_own_weights(liana_model *model, const char *path, bool partial)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    size_t num_required = partial ? 0 : model->num_layers;
-    return load_weights(model, path, num_required, &arena, &model->context->error);
+    size_t num_required = model->num_layers;
+    liana__error *error = &model->context->error;
+    if (liana__weights_are_named(path, path)) {
+        const liana__notes notes = notes_of(model->context);
+        liana__weights_wanted wanted;
+        LIANA_TRY(liana__named_weights_of(model, path, &wanted, &num_required, error));
+        LIANA_TRY(liana__named_weights_fetch(&wanted, NULL, model->context, &notes, &arena, &path, error));
+        LIANA_TRY(load_weights(model, path, partial ? 0 : num_required, &arena, error));
+        liana_scale *scale = &model->preprocessing.scale;
+        if (*scale == LIANA_SCALE_AUTO) *scale = liana__architecture_find(wanted.architecture, NULL)->scale;
+        return LIANA_OK;
+    }
+    return load_weights(model, path, partial ? 0 : num_required, &arena, error);
 }
 
 liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
@@ -173,6 +186,12 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     LIANA_TRY(liana__refuse_foreign_model(folder, error));
     LIANA_TRY(liana__preprocessing_load_plugins(model, folder, error));
     LIANA_TRY(liana__json_read(path, arena, &architecture, error));
+    if (liana__value_get(architecture, "weightsManifest")) {
+        return liana__fail(error, LIANA_UNIMPLEMENTED,
+                           "'%s' is a layers model of TensorFlow.js, which liana writes and does not read: load the "
+                           "file that it was made of; its architecture alone is '%s'",
+                           folder, path);
+    }
     LIANA_TRY(liana__model_from_keras(model, architecture));
     bool is_run = false;
     LIANA_TRY(find_weights(folder, checkpoint, arena, &path, &model->precision, &is_run, error));

@@ -12,6 +12,7 @@
 #include "train/model/compiled.h"
 #include "train/model/keras_compile.h"
 #include "train/model/model_objective.h"
+#include "train/model/tfjs_folder.h"
 
 #include <string.h>
 
@@ -20,7 +21,8 @@
 LIANA__SCOPED_POINTER(liana__hdf5_new_free, liana__hdf5_new)
 
 /* The Kerases whose forms are written. */
-static const char *const versions[] = {[LIANA__KERAS3] = "3.15.1", [LIANA__KERAS2] = "2.15.0"};
+static const char *const versions[] = {
+    [LIANA__KERAS3] = "3.15.1", [LIANA__KERAS2] = "2.15.0", [LIANA__TFJS] = "2.15.0"};
 
 typedef struct saving {
     const liana_model *model;
@@ -117,7 +119,7 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
     if (!train || own->arena->failed) return liana__fail_memory(own->error, own->path);
     liana_status status = liana__keras_compile_write(model, train, form, own->arena, settings, &found);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(own->error, own->path);
-    if (status == LIANA_OK) return own->in == LIANA__KERAS2 ? name_generation(own, settings) : LIANA_OK;
+    if (status == LIANA_OK) return own->in != LIANA__KERAS3 ? name_generation(own, settings) : LIANA_OK;
     *settings = NULL;
     liana__note(own->notes, "'%s' says nothing of how the model was trained: %s", own->path, found.message);
     return LIANA_OK;
@@ -267,6 +269,23 @@ static liana_status write_h5(const saving *own)
     return liana__hdf5_write(own->path, layers, count, &whole, own->error);
 }
 
+/* ---- TensorFlow.js ---- */
+
+static liana_status write_tfjs(const saving *own)
+{
+    liana__tfjs_parts parts = {.keras_version = versions[own->in], .facts_key = LIANA__HDF5_OWN};
+    LIANA_TRY(make_architecture(own, &parts.architecture));
+    LIANA_TRY(find_settings(own, LIANA__KERAS_TRAINING_CONFIG, &parts.settings));
+    parts.facts = liana__model_facts_text(own->model, own->arena);
+    if (!parts.facts) return liana__fail_memory(own->error, own->path);
+    const char *left_out = liana__tfjs_left_out(own->model, own->arena);
+    if (left_out) {
+        liana__note(own->notes, "'%s' leaves out parts that TensorFlow.js does not have, which count in training: %s",
+                    own->path, left_out);
+    }
+    return liana__tfjs_folder_write(own->model, &parts, own->path, own->arena, own->error);
+}
+
 /* ---- all ---- */
 
 typedef struct form {
@@ -274,12 +293,14 @@ typedef struct form {
     bool has_layers; /* Keras must be able to say them */
     bool is_older;   /* Keras 2 has the format, too */
     bool has_state;  /* of the optimizer */
+    bool is_tfjs;    /* a folder, in TensorFlow.js's words */
     liana_status (*write)(const saving *own);
 } form;
 
 static const form *find_form(const char *path)
 {
     static const form forms[] = {
+        {".tfjs", .has_layers = true, .is_tfjs = true, .write = write_tfjs}, /* also its model.json */
         {".weights.h5", .write = write_weights_h5},
         {".keras", .has_layers = true, .has_state = true, .write = write_archive},
         {".h5", .has_layers = true, .is_older = true, .has_state = true, .write = write_h5},
@@ -287,10 +308,13 @@ static const form *find_form(const char *path)
         {".json", .has_layers = true, .is_older = true, .write = write_json},
         {".safetensors", .write = write_safetensors},
     };
+    const size_t length = strlen(path);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const size_t length = strlen(path), size = strlen(forms[i].ending);
+        const size_t size = strlen(forms[i].ending);
+        size_t end = length;
+        if (forms[i].is_tfjs) end = liana__tfjs_folder_length(path);
         /* ".h5" alone is the name of a hidden folder. */
-        if (length > size && path[length - size - 1] != '/' && liana__ends_with(path, forms[i].ending)) {
+        if (end > size && path[end - size - 1] != '/' && strncmp(path + end - size, forms[i].ending, size) == 0) {
             return &forms[i];
         }
     }
@@ -316,7 +340,8 @@ liana_status liana__model_file_write(liana_model *model, const char *path, liana
     LIANA__SCOPED(liana__optimizer_state) made = {0};
     const liana__optimizer_state *state = NULL;
     const form *wanted = find_form(path);
-    if (in != LIANA__KERAS3 && !wanted->is_older) return liana__model_fail_older(path, error);
+    if (wanted->is_tfjs) in = LIANA__TFJS;
+    if (in == LIANA__KERAS2 && !wanted->is_older) return liana__model_fail_older(path, error);
     if (wanted->has_layers) LIANA_TRY(liana__model_check_keras(model, in, error));
     if (wanted->has_state) LIANA_TRY(liana__compiled_find_state(model, &made, &state, error));
     if (state && state->fault) liana__note(notes, "'%s' gets no state of the optimizer: %s", path, state->fault);

@@ -59,6 +59,7 @@ typedef struct liana__run {
     int64_t num_drawn;   /* their number; 0 where drawn is NULL */
     size_t num_backbone_layers;   /* the rest is a new head, which a weight file need not have */
     liana__optimizer_state state; /* of the optimizer in model.file, to go on from */
+    const char *weights_file;     /* the local file of model.weights, once it was asked for */
     const char *warm_listing;     /* the matches of a warm start, for the run folder; NULL: there was none */
     liana__remote *remote;        /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;

@@ -26,16 +26,13 @@ x = random.normal(size=(EXAMPLES, 48)).astype(np.float32)
 y = random.integers(0, 3, EXAMPLES).astype(np.int32)
 
 
-# The moving variance of images is Keras 2's in liana: n / (n - 1) times Keras 3's.
 def build(k, frozen):
     layers = k.layers
-    norm = layers.BatchNormalization(momentum=0.8, name="norm")
     inputs = k.Input((48,), name="x")
     z = layers.Reshape((4, 4, 3), name="grid")(inputs)
     z = layers.Conv2D(5, 2, activation="tanh", name="conv")(z)
-    z = norm(z) if k is tf_keras else z
+    z = layers.BatchNormalization(momentum=0.8, name="norm")(z)
     z = layers.Flatten(name="flat")(z)
-    z = norm(z) if k is keras else z
     z = layers.Dense(7, activation="tanh", name="middle", trainable=not frozen)(z)
     outputs = layers.Dense(3, activation="softmax", name="out")(z)
     return k.Model(inputs, outputs, name="stately")

@@ -42,6 +42,11 @@ liana_status liana__hdf5_tree_take(const char *name, char *bytes, size_t size, l
                                    liana__error *error) LIANA_MUST_USE;
 void liana__hdf5_tree_close(liana__hdf5_tree *tree);
 
+/* Reads a file of the classic layout again through libhdf5, which knows what the reader here refuses as UNIMPLEMENTED:
+ * links within the file, groups of newer layouts. Nodes of before are not valid any more. false: it was read so
+ * already, or cannot be. */
+bool liana__hdf5_tree_rewrite(liana__hdf5_tree *tree, const char *name);
+
 liana__hdf5_node liana__hdf5_tree_root(const liana__hdf5_tree *tree);
 
 /* The messages of the functions below are phrases about a node ("has no shape"); the caller knows its name. Links into

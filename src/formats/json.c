@@ -105,6 +105,11 @@ liana_status liana__json_parse(const char *text, size_t size, const char *file, 
         return liana__fail(error, LIANA_INVALID_DATA, "%s: %zu bytes of JSON, expected at most %d", place.file, size,
                            LIANA__JSON_MAX_SIZE);
     }
+    /* The mark that some editors put before UTF-8. */
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        size -= 3;
+    }
     LIANA_TRY(liana__json_check_memory(text, size, place.file, error));
     json_error_t problem;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);

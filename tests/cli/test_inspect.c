@@ -243,6 +243,37 @@ static size_t add_member(uint8_t *tar, size_t at, const char *name, const char *
     return at + 1024;
 }
 
+/* Also of layers that liana does not have. */
+static void test_architectures(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "{\"class_name\": \"Functional\", \"keras_version\": \"3.1.0\", \"config\": {\"name\": \"m\", \"layers\": ["
+        "{\"class_name\": \"LSTM\", \"config\": {\"name\": \"memory\", \"units\": 3}},"
+        "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"in\", \"layers\": [{\"class_name\": \"Dense\", "
+        "\"config\": {\"name\": \"d\"}}]}}]}}";
+    liana__test_folder();
+    json_t *json = inspect_json(liana__test_write("m.json", model, sizeof model - 1), 0);
+    assert_text(json, "kind", "Keras architecture");
+    assert_text(json, "keras_version", "3.1.0");
+    assert_text(json, "name", "m");
+    json_t *layers = json_object_get(json, "layers");
+    assert_compare(json_array_size(layers), ==, 3);
+    assert_text(json_array_get(layers, 0), "class", "LSTM");
+    assert_text(json_array_get(layers, 2), "layer", "d");
+    assert_text(json_array_get(layers, 2), "model", "in");
+    json_decref(json);
+    static const char *const others[] = {"[1]", "{\"class_name\": 3}", "{}", "{\"config\": {}}"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        result got = run("inspect", liana__test_write("other.json", others[i], strlen(others[i])));
+        assert_compare(got.code, ==, 1, i);
+        assert_says(got.err, "other.json");
+        assert_says(got.err, "without the architecture of a model");
+        free(got.out);
+        free(got.err);
+    }
+}
+
 static void test_archives_and_lists(void **state)
 {
     (void)state;
@@ -422,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_damage_is_counted_and_named),
         cmocka_unit_test(test_safetensors_and_checkpoint_folders),
         cmocka_unit_test(test_other_files_are_named),
+        cmocka_unit_test(test_architectures),
         cmocka_unit_test(test_archives_and_lists),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_event_files),

@@ -348,6 +348,28 @@ static void test_weights_outside_of_the_file_are_refused(void **state)
     check_outside(true);
 }
 
+/* By hdf5_links.py: a link within the file, and groups of a newer layout in a file of the classic one. */
+static void test_newer_parts_of_classic_files_are_read(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hdf5_soft_link.h5", "hdf5_ordered.h5"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[1024];
+        liana__error error = {0};
+        float values[6];
+        snprintf(path, sizeof path, "%s/tests/samples/%s", LIANA_SOURCE_DIR, names[i]);
+        liana__hdf5 *file = open_file(path);
+        const liana__hdf5_contents *contents = liana__hdf5_get_contents(file);
+        assert_compare(contents->num_layers, ==, 1);
+        assert_compare(contents->num_weights, ==, 1);
+        assert_string_equal(contents->layers[0].weights[0].name, "a/kernel:0");
+        assert_compare(contents->layers[0].weights[0].data.num_elements, ==, 6);
+        assert_ok(liana__hdf5_read(file, &contents->layers[0].weights[0], values, &error), &error);
+        for (int k = 0; k < 6; k++) assert_compare(values[k], ==, (float)k, k);
+        liana__hdf5_close(file);
+    }
+}
+
 static void test_bad_files_are_named(void **state)
 {
     (void)state;
@@ -476,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_variants_are_read),
         cmocka_unit_test(test_chunks_and_filters_are_undone),
         cmocka_unit_test(test_weights_outside_of_the_file_are_refused),
+        cmocka_unit_test(test_newer_parts_of_classic_files_are_read),
         cmocka_unit_test(test_bad_files_are_named),
         cmocka_unit_test(test_truncated_files_are_refused),
         cmocka_unit_test(test_damaged_files_never_crash),

@@ -31,6 +31,13 @@ static void test_what_texts_mean(void **state)
     assert_compare(liana__value_get(value, "min")->integer, ==, INT64_MIN);
     assert_string_equal(list->place.file, "m.json");
     assert_int_equal(list->place.line, 0);
+    /* The mark that some editors put before UTF-8; a second one is not JSON. */
+    assert_ok(liana__json_parse("\xEF\xBB\xBF[7]", 6, "m.json", &arena, &value, &error), &error);
+    assert_int_equal(value->items[0]->integer, 7);
+    assert_fails(liana__json_parse("\xEF\xBB\xBF\xEF\xBB\xBF[7]", 9, "m.json", &arena, &value, &error),
+                 LIANA_INVALID_DATA, &error, "m.json:1:1");
+    assert_fails(liana__json_parse("\xEF\xBB\xBF", 3, "m.json", &arena, &value, &error), LIANA_INVALID_DATA, &error,
+                 "m.json:1:1");
     liana__arena_free(&arena);
 }
 

@@ -134,6 +134,7 @@ static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size
     if (is_idx(path, bytes, size)) return inspect_idx;
     if (liana__source_cifar.recognises(path, bytes, size)) return liana__inspect_cifar;
     const char *looks = liana__sniff(bytes, size);
+    if (looks && strcmp(looks, "a JSON file") == 0) return liana__inspect_architecture;
     bool known = looks && !strstr(looks, "gzip") && !strstr(looks, "TFRecord");
     return known ? NULL : liana__inspect_tfrecord;
 }
@@ -149,7 +150,7 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     if (kind) return kind(path, report, arena, error);
     return liana__fail(
         error, LIANA_INVALID_DATA,
-        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, zip, safetensors, IDX, "
+        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, .json, zip, safetensors, IDX, "
         "CIFAR, JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
         path, looks);
 }
@@ -205,7 +206,7 @@ const liana__command liana__subcommand_inspect = {
     .help = "TFRecord: records, checksums, features, images, labels.\n"
             "tar (WebDataset): members and examples.\n"
             "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
-            "Keras HDF5 (.h5, .weights.h5) and .keras: layers and weights.\n"
+            "Keras HDF5 (.h5, .weights.h5) and .keras: layers and weights; an architecture (.json): layers.\n"
             "zip: entries.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"

@@ -20,6 +20,9 @@ liana_status liana__inspect_zip(const char *path, liana__value *report, liana__a
     LIANA_MUST_USE;
 liana_status liana__inspect_safetensors(const char *path, liana__value *report, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
+/* An architecture of Keras or TensorFlow.js, as JSON. */
+liana_status liana__inspect_architecture(const char *path, liana__value *report, liana__arena *arena,
+                                         liana__error *error) LIANA_MUST_USE;
 /* A TensorFlow checkpoint by its index. */
 liana_status liana__inspect_tensorflow(const char *index, liana__value *report, liana__arena *arena,
                                        liana__error *error) LIANA_MUST_USE;

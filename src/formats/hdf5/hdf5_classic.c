@@ -137,12 +137,24 @@ static liana_status match_message(void *user, int kind, liana__span body, bool *
     return LIANA_OK;
 }
 
+/* h5py makes such groups in a file of the classic layout, if they keep the order of their links or have links to other
+ * files. */
+static liana_status refuse_newer_group(const liana__hdf5_tree *file, uint64_t header, liana__error *error)
+{
+    message_search search = {.kind = LIANA__MESSAGE_LINKS};
+    LIANA_TRY(liana__classic_walk(file, header, match_message, &search, error));
+    if (!search.found) return LIANA_OK;
+    return liana__fail(error, LIANA_UNIMPLEMENTED,
+                       "is a group of a newer layout of HDF5; rewrite the file with h5repack");
+}
+
 liana_status liana__classic_message(const liana__hdf5_tree *file, uint64_t header, int kind, liana__span *body,
                                     bool *found, liana__error *error)
 {
     message_search search = {.kind = kind};
     LIANA_TRY(liana__classic_walk(file, header, match_message, &search, error));
     *body = search.body;
+    if (kind == LIANA__MESSAGE_TABLE && !search.found) LIANA_TRY(refuse_newer_group(file, header, error));
     if (found) {
         *found = search.found;
     } else if (!search.found) {

@@ -22,7 +22,8 @@ struct liana__hdf5_tree {
     /* Links and nodes that may still be listed. A tree that goes round has no end, and links may make it as wide as
      * they like. */
     size_t steps_left;
-    char *bytes; /* the file's, malloc'ed: a copy, since others may write to the file while it is read */
+    char *bytes;       /* the file's, malloc'ed: a copy, since others may write to the file while it is read */
+    bool is_rewritten; /* by libhdf5 */
 };
 
 /* An address that says "nowhere". */
@@ -40,6 +41,7 @@ liana_status liana__classic_damaged(liana__error *error, const char *what);
 /* The kinds of header messages that matter here (IV.A.2). */
 typedef enum liana__message_kind {
     LIANA__MESSAGE_SPACE = 0x01,
+    LIANA__MESSAGE_LINKS = 0x02, /* of a group in a newer layout */
     LIANA__MESSAGE_TYPE = 0x03,
     LIANA__MESSAGE_EXTERNAL = 0x07,
     LIANA__MESSAGE_LAYOUT = 0x08,

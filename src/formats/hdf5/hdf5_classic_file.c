@@ -58,7 +58,7 @@ static liana_status find_link(const group *in, uint64_t address, const char *nam
         good = compare_name(in, liana__span_number(entry, 8), name, length, &order);
         if (!good || order != 0) continue;
         if (liana__span_number(entry + 16, 4) == SOFT_LINK) {
-            return liana__fail(error, LIANA_INVALID_DATA, "is a link to another file, which liana does not follow");
+            return liana__fail(error, LIANA_UNIMPLEMENTED, "is a link to another place, which liana does not follow");
         }
         *header = liana__span_number(entry + 8, 8);
         return LIANA_OK;
@@ -233,21 +233,38 @@ static liana_status check_head(const char *name, const char *head, size_t size, 
 }
 
 /* Makes a classic file of one in a newer layout. */
-static liana_status open_bytes(liana__hdf5_tree *tree, const char *name, liana__error *error)
+static liana_status make_classic(liana__hdf5_tree *tree, const char *name, liana__error *error)
 {
-    const size_t size = tree->file.size;
-    LIANA_TRY(check_head(name, tree->bytes, size, size, error));
-    if ((uint8_t)tree->bytes[VERSION] > NEWEST_CLASSIC) {
-        char *classic;
-        liana_status status = liana__hdf5_make_classic(tree->bytes, size, &classic, &tree->file.size, error);
-        if (status != LIANA_OK) return liana__fail_within(error, "'%s'", name);
-        free(tree->bytes);
-        tree->bytes = classic;
-    }
+    char *classic;
+    liana_status status = liana__hdf5_make_classic(tree->bytes, tree->file.size, &classic, &tree->file.size, error);
+    if (status != LIANA_OK) return liana__fail_within(error, "'%s'", name);
+    free(tree->bytes);
+    tree->bytes = classic;
+    tree->is_rewritten = true;
+    return LIANA_OK;
+}
+
+static liana_status open_classic(liana__hdf5_tree *tree, const char *name, liana__error *error)
+{
     /* A link takes 40 bytes. Every group is listed once or twice. */
     tree->steps_left = tree->file.size / 10 + 1000;
     tree->file.data = (const uint8_t *)tree->bytes;
     return read_superblock(tree, error) == LIANA_OK ? LIANA_OK : liana__fail_within(error, "'%s'", name);
+}
+
+static liana_status open_bytes(liana__hdf5_tree *tree, const char *name, liana__error *error)
+{
+    const size_t size = tree->file.size;
+    LIANA_TRY(check_head(name, tree->bytes, size, size, error));
+    if ((uint8_t)tree->bytes[VERSION] > NEWEST_CLASSIC) LIANA_TRY(make_classic(tree, name, error));
+    return open_classic(tree, name, error);
+}
+
+bool liana__hdf5_tree_rewrite(liana__hdf5_tree *tree, const char *name)
+{
+    liana__error ignored;
+    return !tree->is_rewritten && make_classic(tree, name, &ignored) == LIANA_OK &&
+           open_classic(tree, name, &ignored) == LIANA_OK;
 }
 
 liana_status liana__hdf5_tree_take(const char *name, char *bytes, size_t size, liana__hdf5_tree **out,

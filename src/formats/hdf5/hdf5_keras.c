@@ -316,14 +316,23 @@ static liana_status open_tree(liana__hdf5 *file, liana__error *error)
     return status;
 }
 
-static liana_status open_file(liana__hdf5 *file, liana__error *error)
+static liana_status read_all(liana__hdf5 *file, liana__error *error)
 {
-    LIANA_TRY(open_tree(file, error));
-    if (!file->tree) return LIANA_OK; /* an archive that is described */
     names list = {0};
     liana_status status = read_contents(file, &list, error);
     free(list.items);
     return status;
+}
+
+static liana_status open_file(liana__hdf5 *file, liana__error *error)
+{
+    LIANA_TRY(open_tree(file, error));
+    if (!file->tree) return LIANA_OK; /* an archive that is described */
+    const liana__hdf5_contents before = file->contents;
+    liana_status status = read_all(file, error);
+    if (status != LIANA_UNIMPLEMENTED || !liana__hdf5_tree_rewrite(file->tree, file->path)) return status;
+    file->contents = before;
+    return read_all(file, error);
 }
 
 static liana_status open_with(const char *path, bool describes, liana__hdf5 **out, liana__error *error)

@@ -309,6 +309,7 @@ static liana_status load(const liana_model *model, const liana__weight_source *s
     report->missing = (liana__strings){missing.count, missing.items};
     report->unused = (liana__strings){unused.count, unused.items};
     if (all.num_missing || all.num_different) return fail_faults(source, model, &all, error);
+    if (!values) return LIANA_OK;
     LIANA_TRY(load_matches(model, source, matches, values, report, error));
     if (report->num_layers == 0 && model->num_weights) {
         return liana__fail(error, LIANA_INVALID_DATA,

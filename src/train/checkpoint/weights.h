@@ -95,9 +95,9 @@ typedef struct liana__weights_report {
  *
  * Layers are matched by name. Within a layer, HDF5 weights are matched by their order (their names differ between
  * versions of Keras), and safetensors by name. values[w] has room for weight w of the model; if the layer is missing,
- * it is not changed. The first `num_required` layers of the model must be in the file, so that a backbone is never half
- * loaded; later ones (a new head) may be missing. No layer may differ in the number or shape of its weights. At least
- * one must be found.
+ * it is not changed. Without `values` (NULL) names and shapes are compared, and nothing is read. The first
+ * `num_required` layers of the model must be in the file, so that a backbone is never half loaded; later ones (a new
+ * head) may be missing. No layer may differ in the number or shape of its weights. At least one must be found.
  *
  * Errors: those of opening the file; INVALID_DATA with the missing layers, and the shapes found and expected, or for a
  * value that is not finite; UNIMPLEMENTED for a file of Keras's Theano backend, whose kernels are flipped. After an

@@ -23,6 +23,17 @@ static liana_status parse(const char *text, const char *part, liana__arena *aren
     return liana__json_parse(text, strlen(text), name, arena, value, error);
 }
 
+/* An architecture is an object, whatever else is wrong with it. */
+static liana_status check_architecture(const liana__model_file *file, const char *part, liana__error *error)
+{
+    char found[128];
+    if (file->architecture->kind == LIANA__VALUE_MAP) return LIANA_OK;
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "'%s'%s%s: found %s, expected the architecture of a model, {\"class_name\": ..., \"config\": ...}", file->path,
+        *part ? ": " : "", part, liana__value_describe(file->architecture, found, sizeof found));
+}
+
 static liana_status read_whole(liana__model_file *file, liana__arena *arena, liana__error *error)
 {
     LIANA__SCOPED_BY(liana__hdf5_close_scoped) liana__hdf5 *hdf5 = NULL;
@@ -37,6 +48,7 @@ static liana_status read_whole(liana__model_file *file, liana__arena *arena, lia
                            file->path);
     }
     LIANA_TRY(parse(contents->model_config, part, arena, file, &file->architecture, error));
+    LIANA_TRY(check_architecture(file, part, error));
     if (contents->keras_version && !liana__value_get(file->architecture, "keras_version")) {
         liana__value *version = liana__value_string(arena, contents->keras_version);
         liana__value_set(arena, file->architecture, "keras_version", version);
@@ -58,6 +70,11 @@ liana_status liana__model_file_open(const char *path, liana__arena *arena, liana
     *file = (liana__model_file){.path = path};
     LIANA_TRY(liana__refuse_foreign_model(path, error));
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    if (size == 0) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s' is empty, expected an architecture (.json) or a whole model of Keras (.keras, .h5)",
+                           path);
+    }
     const char *kind = liana__sniff(head, size);
     const bool is_whole = kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0);
     if (kind && !is_whole && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
@@ -66,6 +83,7 @@ liana_status liana__model_file_open(const char *path, liana__arena *arena, liana
                            kind);
     }
     LIANA_TRY(is_whole ? read_whole(file, arena, error) : liana__json_read(path, arena, &file->architecture, error));
+    LIANA_TRY(check_architecture(file, "", error));
     if (!file->settings) file->settings = liana__value_get(file->architecture, "compile_config");
     if (!file->settings) file->settings = liana__value_get(file->architecture, "training_config");
     return LIANA_OK;

@@ -2,6 +2,7 @@
 #include "base/scoped.h"
 #include "formats/json.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "ir/shape.h"
 #include "models/models.h"
 #include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/remote_checkpoints.h"
@@ -95,6 +96,13 @@ static liana_status load_weights(liana_model *model, const char *path, size_t nu
                                  liana__error *error)
 {
     const weights_file file = {path, num_required};
+    liana__file_version version;
+    uint64_t size = 0;
+    for (size_t i = 0; i < model->num_weights; i++) size += liana__byte_size(LIANA_F32, &model->weights[i].shape);
+    /* A small file may describe a model that no memory holds: then its weights are compared before any is made. */
+    if (!liana__file_version_find(path, &version) || size > (uint64_t)version.size) {
+        LIANA_TRY(liana__weights_load(model, path, num_required, NULL, arena, NULL, error));
+    }
     return liana__model_values_change(model, load_file, &file, arena, error);
 }
 

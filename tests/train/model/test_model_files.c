@@ -341,11 +341,55 @@ static void test_files_without_a_model_are_refused(void **state)
     refuse_load(liana__test_path("a.json"), LIANA_INVALID_DATA, "a.json", "without weights");
     refuse_load(liana__test_path("none.keras"), LIANA_INVALID_DATA, "none.keras", "config.json");
     refuse_load(liana__test_path("text.keras"), LIANA_INVALID_DATA, "text.keras: config.json", "");
-    refuse_load(liana__test_path("list.keras"), LIANA_INVALID_CONFIG, "list.keras", "");
+    refuse_load(liana__test_path("list.keras"), LIANA_INVALID_CONFIG, "list.keras", "a list of 1");
     refuse_load(liana__test_write("photo.keras", "\xff\xd8\xff\xe0", 4), LIANA_INVALID_DATA, "a JPEG image", "");
-    refuse_load(liana__test_write("empty.keras", "", 0), LIANA_INVALID_DATA, "empty.keras", "");
+    refuse_load(liana__test_write("empty.keras", "", 0), LIANA_INVALID_DATA, "empty.keras", "is empty");
+    refuse_load(liana__test_write("list.json", "[]", 2), LIANA_INVALID_CONFIG, "list.json", "a list of 0");
     refuse_load(liana__test_path("missing.keras"), LIANA_NOT_FOUND, "missing.keras", "");
     liana_model_destroy(model);
+}
+
+/* Another architecture in an archive of Keras, whose metadata say a version. */
+static void write_other_config(const char *name, const char *config)
+{
+    liana__zip *archive;
+    liana__zip_new_entry entries[8];
+    size_t count;
+    assert_ok(liana__zip_open(sample("keras3_compiled.keras"), &archive, &context->error), &context->error);
+    const liana__zip_entry *all = liana__zip_entries(archive, &count);
+    assert_compare(count, <=, 8);
+    char *bytes[8];
+    for (size_t i = 0; i < count; i++) {
+        assert_ok(liana__zip_read(archive, &all[i], &bytes[i], &context->error), &context->error);
+        const bool is_config = strcmp(all[i].name, "config.json") == 0;
+        entries[i] = (liana__zip_new_entry){all[i].name, is_config ? config : bytes[i],
+                                            is_config ? strlen(config) : (size_t)all[i].size};
+    }
+    assert_ok(liana__zip_write(liana__test_path(name), entries, count, &context->error), &context->error);
+    for (size_t i = 0; i < count; i++) free(bytes[i]);
+    liana__zip_close(archive);
+}
+
+static void test_hostile_architectures_are_refused(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    static const char *const texts[][2] = {{"[]", "a list of 0"},
+                                           {"null", "null"},
+                                           {"3", "the number 3"},
+                                           {"\"Sequential\"", "'Sequential'"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_other_config("m.keras", texts[i][0]);
+        refuse_load(liana__test_path("m.keras"), LIANA_INVALID_CONFIG, "m.keras': config.json: found", texts[i][1]);
+    }
+    /* 40 TB: the weights are compared before there is memory for them. */
+    write_other_config("m.keras",
+                       "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["
+                       "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4]}},"
+                       "{\"class_name\": \"Dense\", \"config\": {\"name\": \"hidden\", \"units\": 1000000}},"
+                       "{\"class_name\": \"Dense\", \"config\": {\"name\": \"out\", \"units\": 10000000}}]}}");
+    refuse_load(liana__test_path("m.keras"), LIANA_INVALID_DATA, "layer 'hidden' has kernel [4, 5] in the file",
+                "[4, 1000000] in the model");
 }
 
 static const char *const all_names[] = {"m.keras", "m.h5", "m.json"};
@@ -660,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_settings_come_back),
         cmocka_unit_test(test_unknown_settings_are_left_out),
         cmocka_unit_test(test_files_without_a_model_are_refused),
+        cmocka_unit_test(test_hostile_architectures_are_refused),
         cmocka_unit_test(test_unsayable_models_are_refused),
         cmocka_unit_test(test_a_half_written_file_replaces_nothing),
         cmocka_unit_test(test_convert_model_is_followed_by_others),

@@ -135,6 +135,7 @@ struct liana_model {
     const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
     const liana__value *optimizer;     /* that it was trained with, as `train.optimizer` names it; as above */
     bool is_compiled;                  /* its file had these: a fit that names none has them */
+    bool knows_objective;              /* it was trained with that objective; NULL: with the usual losses and metrics */
     /* The architecture that was added to it first, and its options, in the arena; kept by src/models. */
     const char *architecture; /* NULL: none was */
     const liana__value *architecture_options;

@@ -92,17 +92,22 @@ static liana_status load_file(liana_model *model, const void *options, float *co
     return liana__weights_load(model, own->path, own->num_required, values, arena, NULL, error);
 }
 
+/* A small file may describe a model that no memory holds: then its weights are compared before any is made. */
+static liana_status compare_first(const liana_model *model, const char *path, size_t num_required, liana__arena *arena,
+                                  liana__error *error)
+{
+    liana__file_version version;
+    uint64_t size = 0;
+    for (size_t i = 0; i < model->num_weights; i++) size += liana__byte_size(LIANA_F32, &model->weights[i].shape);
+    if (liana__file_version_find(path, &version) && size <= (uint64_t)version.size) return LIANA_OK;
+    return liana__weights_load(model, path, num_required, NULL, arena, NULL, error);
+}
+
 static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
                                  liana__error *error)
 {
     const weights_file file = {path, num_required};
-    liana__file_version version;
-    uint64_t size = 0;
-    for (size_t i = 0; i < model->num_weights; i++) size += liana__byte_size(LIANA_F32, &model->weights[i].shape);
-    /* A small file may describe a model that no memory holds: then its weights are compared before any is made. */
-    if (!liana__file_version_find(path, &version) || size > (uint64_t)version.size) {
-        LIANA_TRY(liana__weights_load(model, path, num_required, NULL, arena, NULL, error));
-    }
+    LIANA_TRY(compare_first(model, path, num_required, arena, error));
     return liana__model_values_change(model, load_file, &file, arena, error);
 }
 
@@ -231,6 +236,7 @@ static liana_status load_compiled(liana_model *model, const char *path, liana__a
 {
     LIANA__SCOPED(liana__optimizer_state) state = {0};
     const whole_file file = {path, model->optimizer ? &state : NULL};
+    LIANA_TRY(compare_first(model, path, model->num_layers, arena, error));
     if (file.state) LIANA_TRY(liana__optimizer_state_create(model, model->optimizer, path, &state, error));
     LIANA_TRY(liana__model_values_change(model, load_values, &file, arena, error));
     if (!file.state || (state.iteration == 0 && !state.fault)) return LIANA_OK;

@@ -52,7 +52,9 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
                                          liana__error *error)
 {
     const liana__value *const parts[NUM_PARTS] = {request->loss, request->loss_weights, request->metrics};
-    return keep(model, parts, error);
+    LIANA_TRY(keep(model, parts, error));
+    model->knows_objective = true;
+    return LIANA_OK;
 }
 
 static void recall(const liana_model *model, liana__objective_request *request)

@@ -109,7 +109,7 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
     liana__error found = {0};
     *settings = NULL;
     if (!model->objective && !model->optimizer) return LIANA_OK;
-    if (!model->objective) {
+    if (!model->objective && !model->knows_objective) {
         liana__note(own->notes, "'%s' says nothing of how the model was trained: its losses are not known", own->path);
         return LIANA_OK;
     }
@@ -117,7 +117,12 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
         liana__note(own->notes, "it is not known which optimizer trained the model: '%s' names the default, Adam",
                     own->path);
     }
-    liana__value *train = liana__value_copy(own->arena, model->objective);
+    liana__value *train =
+        model->objective ? liana__value_copy(own->arena, model->objective) : liana__value_map(own->arena);
+    /* The default of a fit. */
+    if (train && !model->objective) {
+        liana__value_set(own->arena, train, "metrics", liana__value_string(own->arena, "accuracy"));
+    }
     if (train) set_optimizer(own, train);
     if (!train || own->arena->failed) return liana__fail_memory(own->error, own->path);
     liana_status status = liana__keras_compile_write(model, train, form, own->arena, settings, &found);

@@ -4,7 +4,7 @@ liana_find_package(CMOCKA cmocka REQUIRED)
 file(GLOB_RECURSE LIANA_TEST_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/test_*.c)
 list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/harness/")
 if(NOT LIANA_REMOTE)
-  list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/test_(remote.*|sigv4|listing)\\.c$")
+  list(FILTER LIANA_TEST_SOURCES EXCLUDE REGEX "/test_(remote.*|sigv4|listing|known_fetch|known_files|fetch_command|data_sets|named_weights)\\.c$")
 endif()
 file(GLOB_RECURSE LIANA_TEST_HARNESS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/harness/*.c)
 liana_choose_instruction_sets(${LIANA_TEST_HARNESS})
@@ -43,7 +43,7 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/train/training/test_tile_plan.c
 add_dependencies(liana_test_harness liana_ahead_plugin)
 # Tests without arithmetic on arrays and images: they depend on no instruction set. `make test-levels` runs them once.
 foreach(name credentials crc32c csv csv_table example field file_target gzip gzip_index hdf5 hdf5_keras3 hdf5_tree idx json
-    listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tf_checkpoint
+    known_fetch listing remote remote_https remote_keys remote_names remote_outlet remote_store safetensors sampler sigv4 tar tf_checkpoint
     tfrecord tfrecord_blocks value yaml zip)
   set(LIANA_LABELS_test_${name} "files;")
   set(LIANA_LABELS_replay_${name} "files;")

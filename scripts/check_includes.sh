@@ -55,7 +55,8 @@ function rules(    lines, count, i, parts) {
         "optimizers: ops;" \
         "program: exec backends/remote layers optimizers;" \
         "remote: formats;" \
-        "data: remote batch;" \
+        "known: remote;" \
+        "data: known batch;" \
         "distribute: exec backends/remote;" \
         "distribute/cluster: distribute;" \
         "distribute/strategies: distribute/cluster;" \

@@ -252,6 +252,9 @@ typedef struct liana_batch_normalization_options {
     const char *gamma_regularizer LIANA_DEFAULT_();
     const char *beta_constraint LIANA_DEFAULT_();
     const char *gamma_constraint LIANA_DEFAULT_();
+    /* The moving variance of images is that of the population, as in Keras 3. Else it is n / (n - 1) times that, as in
+     * Keras 2. */
+    bool population_variance LIANA_DEFAULT_();
 } liana_batch_normalization_options;
 #define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                 \
     .trainable = true, .training = true, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, \

@@ -70,6 +70,9 @@ typedef struct liana_option {
     const char *const *names; /* of ENUM; ends with NULL */
     const struct liana_options *section;
     const char *doc; /* one sentence, with the unit */
+    /* Of PATH and PATHS: whether a text is a name that stays as it is; `path` is the path that it would be. NULL: all
+     * texts are paths. */
+    bool (*is_name)(const char *text, const char *path);
 } liana_option;
 
 /* A table. */

@@ -108,14 +108,16 @@ typedef struct liana_fit_options {
      * output only, for this one. A target of one value is the number of its class, of several the largest is. */
     const double *class_weights;
     int64_t num_class_weights;
-    /* As in YAML: "Adam" (also for NULL), "{name: SGD, momentum: 0.9, learning_rate: 0.01}". */
+    /* As in YAML: "Adam", "{name: SGD, momentum: 0.9, learning_rate: 0.01}". NULL: that of the file of Keras which the
+     * model was loaded from, with its state, if it was compiled (liana_model_load); else "Adam". */
     const char *optimizer;
     /* As `stages` in YAML: "[{epochs: 3}, {epochs: 9, trainable_from: block_13, optimizer: {learning_rate: 1.0e-5}}]".
      * Each stage trains other layers, with a new optimizer: `optimizer` with the options that the stage changes.
      * `epochs` is then 0 or those of all stages. Afterwards the model's layers are as trainable as before. NULL: one
      * stage. */
     const char *stages;
-    /* As in YAML, like the optimizer: "mse", "{name: huber, delta: 2}"; NULL: "sparse_categorical_crossentropy". */
+    /* As in YAML, like the optimizer: "mse", "{name: huber, delta: 2}"; NULL: "sparse_categorical_crossentropy".
+     * Without loss and metrics, those of such a file. */
     const char *loss;
     /* The same: "{name: top_k_accuracy, k: 3}"; none: "accuracy", if the loss is of probabilities. */
     const char *metrics[LIANA_MAX_METRICS];
@@ -336,12 +338,12 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_contex
 
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
  * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. A path that ends in .keras or
- * .h5 becomes a whole model for Keras 3, with losses, metrics and optimizer; one in .weights.h5 or .safetensors its
- * weights; one in .json the architecture; one in .tfjs a layers model of TensorFlow.js, a folder. Everything is written
- * or nothing. Errors: IO_ERROR (a file cannot be written; a store refuses it), OUT_OF_MEMORY, INVALID_ARGUMENT (other
- * files in a folder that would be replaced), and UNIMPLEMENTED (a layer that Keras or TensorFlow.js does not have,
- * before anything is written; a name of a format that liana does not write; a URL of a file, or in a build without
- * libcurl). */
+ * .h5 becomes a whole model for Keras 3, with losses, metrics, optimizer and the optimizer's state; one in .weights.h5
+ * or .safetensors its weights; one in .json the architecture; one in .tfjs a layers model of TensorFlow.js, a folder.
+ * Everything is written or nothing. Errors: IO_ERROR (a file cannot be written; a store refuses it), OUT_OF_MEMORY,
+ * INVALID_ARGUMENT (other files in a folder that would be replaced), and UNIMPLEMENTED (a layer that Keras or
+ * TensorFlow.js does not have, before anything is written; a name of a format that liana does not write; a URL of a
+ * file, or in a build without libcurl). */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const char *path);
 /* Brings an image of any size to the model's first input, as liana_predict would: channels are converted, the image is
  * resized, and pixels get the model's scale (liana_model_preprocessing). Writes height x width x channels of that input
@@ -351,10 +353,10 @@ LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *mod
                                                           float *input);
 
 /* Makes a new model from such a folder, a whole-model file (told by its first bytes), or a run folder; all may be URLs.
- * From a run folder it takes its
- * model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A checkpoint of a run
- * may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose path
- * liana_checkpoint_best finds. With liana_context_options.allow_plugins the plugins that config.yaml names are
+ * A fit goes on from the optimizer's state in a whole-model file of Keras, if it has the file's optimizer. From a run
+ * folder it takes its model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A
+ * checkpoint of a run may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose
+ * path liana_checkpoint_best finds. With liana_context_options.allow_plugins the plugins that config.yaml names are
  * loaded. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *path, liana_model **model);
 
@@ -368,7 +370,9 @@ LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const
 
 /* Loads weights by layer name, from a Keras HDF5 or a safetensors file or a TensorFlow checkpoint. A layer that is
  * missing in the file is an error; with `partial` it keeps its weights (a new head). A layer of another shape is always
- * an error. Both are INVALID_DATA. */
+ * an error. Both are INVALID_DATA. "imagenet" is Keras's file for the architecture that the model begins with
+ * (models.h), which is fetched once; later layers may be missing there. "noisy-student" and "autoaugment" are
+ * EfficientNets'. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial);
 
 enum { LIANA_MAX_WARM_NAMES = 32 };

@@ -6,21 +6,30 @@
 
 #include <stdlib.h>
 
+static bool is_able(const liana__kernel *kernel, const liana__node *node, liana__isa isa)
+{
+    const char *reason;
+    return kernel->isa <= isa && (!kernel->applicable || kernel->applicable(node, &reason));
+}
+
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa)
 {
-    const liana__kernel *const *kernel = node->op->kernels;
+    const liana__kernel *const *kernel = node->op->kernels, *able = NULL;
     for (; kernel[1]; kernel++) {
         const char *reason = liana__kernel_declines(*kernel, node, isa);
         if (!reason) break;
+        if (!able && is_able(*kernel, node, isa)) able = *kernel;
         liana__log(context, LIANA__LOG_DISPATCH, "node %u %s: %s declined: %s", node->id, node->op->name,
                    (*kernel)->name, reason);
     }
+    /* A kernel leaves a node to a faster one. Where the reference is all that is left, none is faster. */
+    const liana__kernel *chosen = !kernel[1] && able ? able : *kernel;
     /* Printing the type takes longer than a small kernel. */
     if (liana__log_wants(context, LIANA__LOG_DISPATCH)) {
         liana__log(context, LIANA__LOG_DISPATCH, "node %u %s %s: %s", node->id, node->op->name,
-                   liana__type_print(node->dtype, &node->shape).text, (*kernel)->name);
+                   liana__type_print(node->dtype, &node->shape).text, chosen->name);
     }
-    return *kernel;
+    return chosen;
 }
 
 const liana__kernel *liana__reference_kernel(const liana__node *node)

@@ -5,8 +5,9 @@
 #include "base/context.h"
 #include "ir/op.h"
 
-/* The first kernel in the op's list that this instruction set has and that accepts the node; the reasons of those that
- * declined are logged under `dispatch`. Depends on the node and the instruction set alone. */
+/* The first kernel in the op's list that this instruction set has and that accepts the node. If none does: the first
+ * one that can compute it, although it says that another is faster. If there is none either: the reference. The reasons
+ * of those that declined are logged under `dispatch`. Depends on the node and the instruction set alone. */
 const liana__kernel *liana__choose_kernel(liana_context *context, const liana__node *node, liana__isa isa);
 
 /* The last kernel of the list: the plain loop. */

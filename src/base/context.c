@@ -1,6 +1,5 @@
 /* Creates contexts, and gives their settings and messages. */
 #include "base/context.h"
-#include "base/context_end.h"
 
 #include "base/context_plugins.h"
 #include "base/format.h"

@@ -1,7 +1,9 @@
-/* context_plugins.h - the plugins of a context: it keeps them loaded, and may be made before it is
- * started. */
+/* context_plugins.h - the life of a context: it may be made before it is started, keeps plugins loaded, and tells its
+ * end. */
 #ifndef LIANA_BASE_CONTEXT_PLUGINS_H
 #define LIANA_BASE_CONTEXT_PLUGINS_H
+
+#include "base/error.h"
 
 #include <liana/context.h>
 
@@ -16,5 +18,9 @@ typedef struct liana__loaded_plugin {
  * run in it. Errors of making: OUT_OF_MEMORY; of starting: those of liana_context_create, in the context. */
 liana_status liana__context_make(const liana_context_options *options, liana_context **context) LIANA_MUST_USE;
 liana_status liana__context_start(liana_context *context, int num_threads) LIANA_MUST_USE;
+
+/* Calls a function when the context is destroyed, before anything of it is gone. Errors: OUT_OF_MEMORY, in the
+ * context. */
+liana_status liana__context_at_end(liana_context *context, void (*call)(void *user), void *user) LIANA_MUST_USE;
 
 #endif

@@ -143,6 +143,9 @@ static liana_status read_text(const liana__field *field, const liana__value *val
     const char *folder = move ? liana__path_folder(arena, value->place.file) : NULL;
     bool elsewhere = folder && strcmp(folder, ".") != 0;
     *text = elsewhere ? liana__path_join(arena, folder, value->string) : liana__arena_string(arena, value->string);
+    if (*text && field->is_name && field->is_name(value->string, *text)) {
+        *text = liana__arena_string(arena, value->string);
+    }
     return *text ? LIANA_OK : liana__fail_memory(error, where);
 }
 

@@ -106,6 +106,7 @@ static liana_status open_configured(checker *own, const liana__config *config, c
     if (!liana__config_is_override(config, "data.take")) wanted.take = 0;
     wanted.skip_damage = true;
     wanted.remote = own->remote;
+    wanted.measured = where != &config->data.train;
     liana__error *error = &own->invocation->error;
     liana__strings files;
     LIANA_TRY(liana__config_files(where, &own->invocation->arena, &files, error));

@@ -81,9 +81,10 @@ const liana__command liana__subcommand_convert_model = {
     .help =
         "MODEL is a run, one of its checkpoints (RUN/checkpoints/best), a folder that liana saved, a .keras file, a\n"
         "whole .h5 file, or an architecture (.json) with --weights. The end of OUT says what is written: .keras and\n"
-        ".h5 are whole models; .weights.h5 and .safetensors are weights; .json is the architecture; .tfjs is a layers\n"
-        "model of TensorFlow.js, a folder; another name is a folder with model.json and weights.safetensors. What the\n"
-        "format cannot say of the model is an error, and nothing is written.\n",
+        ".h5 are whole models, with the state of the optimizer; .weights.h5 and .safetensors are weights; .json is\n"
+        "the architecture; .tfjs is a layers model of TensorFlow.js, a folder; another name is a folder with\n"
+        "model.json and weights.safetensors. What the format cannot say of the model is an error, and nothing is\n"
+        "written.\n",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

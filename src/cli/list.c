@@ -11,6 +11,7 @@
 #include "data/source/source_open.h"
 #include "distribute/strategies/strategies.h"
 #include "distribute/transport/transport.h"
+#include "known/data_set.h"
 #include "layers/activations.h"
 #include "layers/rules/constraints.h"
 #include "layers/rules/regularizers.h"
@@ -140,6 +141,12 @@ static void list_keys(entries *list, const liana__fields *fields, const char *pr
     }
 }
 
+static void list_data_sets(entries *list)
+{
+    const char *doc, *name;
+    for (size_t i = 0; (name = liana__data_set_at(i, &doc)); i++) add(list, name, doc, NULL);
+}
+
 typedef struct kind {
     const char *name;
     const char *doc;
@@ -175,6 +182,7 @@ static const kind kinds[] = {
      .with_options = true},
     {"controls", "what decides whether a training goes on or back, for train.control", .list = list_controls},
     {"sources", "kinds of data, for data.train.kind", .parts = &liana__source_kind},
+    {"data", "data sets by name, for data.train", .list = list_data_sets},
     {"columns", "options of one column, for data.columns", .keys = liana__column_fields},
     {"datasets", "stages of datasets, for C programs (liana_dataset_NAME)", .parts = &liana__stage_kind},
     {"augmentations", "augmentations of training images, for data.augment", .parts = &liana__augmentation_kind,

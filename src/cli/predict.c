@@ -46,6 +46,7 @@ typedef struct printer {
     const liana__run *run;
     const liana__objective *objective;
     liana__output_classes classes[LIANA__MAX_OUTPUTS]; /* of each output */
+    const char **keys[LIANA__MAX_OUTPUTS];             /* of all classes, in JSON */
     size_t *top;                                       /* room for the likeliest classes */
     size_t num_top;                                    /* how many are shown */
     bool json;
@@ -88,11 +89,10 @@ static liana__value *list_values(liana__arena *arena, const float *values, size_
 }
 
 /* The likeliest classes as a list, and the probabilities of all in the order of the classes. */
-static void set_classes(const printer *own, liana__arena *arena, liana__value *map,
-                        const liana__output_classes *classes, const float *output)
+static void set_classes(const printer *own, size_t index, liana__arena *arena, liana__value *map, const float *output)
 {
     float both[2];
-    char number[24];
+    const liana__output_classes *classes = &own->classes[index];
     const float *values = liana__class_probabilities(classes, output, both);
     const size_t count = find_shown(own, classes, values);
     liana__value *list = liana__value_list(arena), *all = liana__value_map(arena);
@@ -107,8 +107,7 @@ static void set_classes(const printer *own, liana__arena *arena, liana__value *m
         liana__value_add(arena, list, item);
     }
     for (size_t i = 0; i < classes->count; i++) {
-        const char *name = liana__class_name(classes, i, number);
-        liana__value_set(arena, all, name, liana__value_float(arena, (double)values[i]));
+        liana__value_set(arena, all, own->keys[index][i], liana__value_float(arena, (double)values[i]));
     }
     liana__value_set(arena, map, "classes", list);
     liana__value_set(arena, map, "probabilities", all);
@@ -126,7 +125,7 @@ static liana__value *list_outputs(const printer *own, liana__arena *arena, const
     for (size_t i = 0; i < own->objective->num_outputs; i++) {
         liana__value *one = liana__value_map(arena);
         liana__value_set(arena, one, "values", list_values(arena, output, size_of(own, i)));
-        if (own->classes[i].count) set_classes(own, arena, one, &own->classes[i], output);
+        if (own->classes[i].count) set_classes(own, i, arena, one, output);
         liana__value_set(arena, outputs, own->objective->outputs[i].name, one);
         output += size_of(own, i);
     }
@@ -140,7 +139,7 @@ static liana_status print_event(const printer *own, const char *id, const float 
     const bool is_one = own->objective->num_outputs == 1;
     liana__value_set(&arena, event, "event", liana__value_string(&arena, "prediction"));
     liana__value_set(&arena, event, "id", liana__value_string(&arena, id));
-    if (is_one && own->classes[0].count) set_classes(own, &arena, event, &own->classes[0], output);
+    if (is_one && own->classes[0].count) set_classes(own, 0, &arena, event, output);
     if (!liana__predicts_classes(own->objective)) {
         const size_t row_size = (size_t)liana__trainer_row_size(own->run->core.trainer);
         liana__value_set(&arena, event, "values", list_values(&arena, output, row_size));
@@ -223,6 +222,20 @@ static liana_status print_batch(void *user, const liana__batch *batch, const flo
 
 /* ---- both ---- */
 
+static liana_status find_keys(printer *own, size_t index)
+{
+    const liana__output_classes *classes = &own->classes[index];
+    liana__arena *arena = &own->invocation->arena;
+    const char **keys = liana__arena_allocate(arena, (classes->count + 1) * sizeof *keys);
+    if (!keys) return liana__fail_memory(&own->invocation->error, "the predictions");
+    for (size_t i = 0; i < classes->count; i++) {
+        const liana__class_key key = liana__class_key_of(classes, i);
+        keys[i] = liana__arena_string(arena, key.text);
+    }
+    own->keys[index] = keys;
+    return arena->failed ? liana__fail_memory(&own->invocation->error, "the predictions") : LIANA_OK;
+}
+
 static liana_status print_all(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
                               bool is_chief)
 {
@@ -238,6 +251,7 @@ static liana_status print_all(liana__invocation *invocation, liana__run *run, co
     for (size_t i = 0; i < own.objective->num_outputs; i++) {
         own.classes[i] = liana__run_output_classes(run, i);
         if (own.classes[i].count > most) most = own.classes[i].count;
+        if (own.json) LIANA_TRY(find_keys(&own, i));
     }
     const bool shows_all = liana__invocation_has(invocation, "probabilities") || (size_t)num_top > most;
     own.num_top = shows_all ? most : (size_t)num_top;

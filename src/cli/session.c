@@ -35,9 +35,16 @@ static liana_status start_context(liana__invocation *invocation, liana__session 
 
 static liana_status open_config(liana__invocation *invocation, const char *config_path, liana__session *session)
 {
+    static const char nothing[] = "{}";
+    liana__arena *arena = &invocation->arena;
+    liana__error *error = &invocation->error;
     LIANA_TRY(make_context(invocation, session));
-    LIANA_TRY(liana__config_load(session->context, LIANA__PLUGINS_LOADED, config_path, invocation->overrides,
-                                 invocation->num_overrides, &invocation->arena, &session->config, &invocation->error));
+    LIANA_TRY(config_path
+                  ? liana__config_load(session->context, LIANA__PLUGINS_LOADED, config_path, invocation->overrides,
+                                       invocation->num_overrides, arena, &session->config, error)
+                  : liana__config_parse(session->context, LIANA__PLUGINS_LOADED, nothing, strlen(nothing),
+                                        "command line", invocation->overrides, invocation->num_overrides, arena,
+                                        &session->config, error));
     return start_context(invocation, session);
 }
 

@@ -196,14 +196,20 @@ static liana_status train(liana__invocation *invocation, liana_context *context,
     return status;
 }
 
-/* A run folder stands for its config.yaml, and goes on. *folder is NULL for a configuration. */
+/* A run folder stands for its config.yaml, and goes on. *folder is NULL for a configuration; so is *config_path where
+ * all of it is on the command line. */
 static liana_status find_config(liana__invocation *invocation, const char **config_path, const char **folder)
 {
-    const char *given = invocation->operands[0];
+    const char *given = invocation->num_operands ? invocation->operands[0] : "";
+    *config_path = *folder = NULL;
+    if (!*given && invocation->num_overrides) return LIANA_OK;
+    if (!*given) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "train: too few arguments, expected: liana train %s", invocation->command->operands);
+    }
     const bool is_yaml = liana__ends_with(given, ".yaml") || liana__ends_with(given, ".yml");
     const bool is_folder = liana__path_is_remote(given) ? !is_yaml : liana__folder_exists(given);
     *config_path = given;
-    *folder = NULL;
     if (!is_folder) return LIANA_OK;
     *config_path = liana__path_join(&invocation->arena, given, "config.yaml");
     if (!*config_path) return liana__fail_memory(&invocation->error, "the run folder");
@@ -243,18 +249,18 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_train = {
     .name = "train",
-    .operands = "CONFIG.yaml|RUN [key=value ...]",
+    .operands = "[CONFIG.yaml|RUN] [key=value ...]",
     .summary = "Train a classifier",
     .help =
         "Trains, and evaluates after each epoch. RUN is a run folder: 'liana train RUN --resume' goes on with it as\n"
         "its config.yaml says. Writes to the run folder: config.yaml (resolved), model.json,\n"
         "history.json, timing.json, checkpoints, and predictions.\n"
-        "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4.\n"
+        "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4. Without a file\n"
+        "all of it is said so: liana train data.train=mnist model.base=MobileNet model.weights=imagenet ...\n"
         "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
         "also after a crash. If standard output has no reader any more (| head), training goes on.\n"
         "The run folder may be gs://bucket/folder or s3://bucket/folder.\n",
     .options = options,
-    .min_operands = 1,
     .max_operands = 1,
     .overrides = true,
     .run = run,

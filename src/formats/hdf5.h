@@ -20,6 +20,9 @@
 /* The attribute of an HDF5 file, and the key in an archive's metadata.json, that keeps liana's own facts. */
 #define LIANA__HDF5_OWN "liana"
 
+/* The path of the optimizer in Keras 3's layout, and the layer of its variables in messages. */
+#define LIANA__HDF5_OPTIMIZER "optimizer"
+
 typedef struct liana__hdf5_weight {
     const char *name;  /* as in weight_names; in Keras 3's layout its path below the layer, without `vars`: "0" */
     const char *layer; /* the name of its layer */
@@ -43,7 +46,11 @@ typedef struct liana__hdf5_contents {
     const liana__hdf5_layer
         *layers; /* in the order of layer_names, or of their paths; those without weights included */
     size_t num_layers;
-    size_t num_weights;          /* of all layers */
+    size_t num_weights; /* of all layers */
+    /* The variables of the optimizer, in its order: "0", "1", ... in Keras 3's layout, else their names, such as
+     * "adam/iteration". NULL: the file has none, or they cannot be listed. */
+    const liana__hdf5_layer *optimizer;
+    const char *optimizer_fault; /* why they cannot be listed; NULL: they can */
     bool is_keras3;              /* Keras 3's layout: layers have paths */
     bool has_names;              /* ... and the file keeps the names of all layers with weights */
     bool is_archive;             /* a .keras archive */
@@ -69,6 +76,9 @@ const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file);
  * with the file, the layer and the weight. */
 liana_status liana__hdf5_read(const liana__hdf5 *file, const liana__hdf5_weight *weight, float *values,
                               liana__error *error) LIANA_MUST_USE;
+/* The same of integers, unchanged. Errors: those, and INVALID_DATA for an array of other numbers. */
+liana_status liana__hdf5_read_s64(const liana__hdf5 *file, const liana__hdf5_weight *weight, int64_t *values,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* A weight to be written. */
 typedef struct liana__hdf5_new_weight {
@@ -84,12 +94,21 @@ typedef struct liana__hdf5_new_layer {
     size_t num_weights;
 } liana__hdf5_new_layer;
 
+/* A variable of an optimizer to be written. */
+typedef struct liana__hdf5_variable {
+    const char *name; /* "adam/dense_kernel_momentum"; not read in Keras 3's layout */
+    liana__hdf5_data data;
+    const void *values; /* in its dtype */
+} liana__hdf5_variable;
+
 /* What stands beside the weights in a whole-model file. */
 typedef struct liana__hdf5_description {
-    const char *model_config;    /* JSON */
-    const char *training_config; /* JSON; NULL: none */
-    const char *own;             /* JSON; NULL: none */
-    const char *keras_version;   /* NULL: "2.11.0" */
+    const char *model_config;              /* JSON */
+    const char *training_config;           /* JSON; NULL: none */
+    const char *own;                       /* JSON; NULL: none */
+    const char *keras_version;             /* NULL: "2.11.0" */
+    const liana__hdf5_variable *optimizer; /* in its order */
+    size_t num_optimizer;                  /* 0: nothing is written of it */
 } liana__hdf5_description;
 
 /* Writes a weight file in the layout of Keras 2, which is that of a whole-model file of Keras 3 as well (same weights,

@@ -91,6 +91,8 @@ typedef struct liana__hdf5_new liana__hdf5_new;
 /* `name` is for messages, and outlives the tree. Errors: OUT_OF_MEMORY, UNIMPLEMENTED. */
 liana_status liana__hdf5_new_create(const char *name, liana__hdf5_new **tree, liana__error *error) LIANA_MUST_USE;
 void liana__hdf5_new_free(liana__hdf5_new *tree);
+/* Says how many bytes of data will come, so that the memory need not grow. Before the first group. */
+void liana__hdf5_new_expect(liana__hdf5_new *tree, size_t data_size);
 
 /* Makes a group; "" is the root, which is there. Groups above it are made if need be. Errors: INVALID_ARGUMENT (it is
  * there already). */

@@ -213,7 +213,10 @@ static liana_status find_members(liana__tar *tar, liana__file_view *view, liana_
             LIANA_TRY(parse_extended(tar, view, data, type, (size_t)size, &extended, error));
         } else if (!extends) {
             bool regular = type == '0' || type == 0 || type == '7';
-            if (regular) LIANA_TRY(add_member(tar, member_name(tar, header, &extended), data, size, error));
+            const char *name = member_name(tar, header, &extended);
+            if (regular) LIANA_TRY(add_member(tar, name, data, size, error));
+            if (!name) return liana__fail_memory(error, tar->name);
+            if (!regular && type != '5' && !tar->special) tar->special = name;
             extended = (extension){0};
         }
         uint64_t padded = (size + BLOCK - 1) / BLOCK * BLOCK;

@@ -23,6 +23,7 @@ typedef struct liana__tar {
     liana__tar_member *members; /* [count], in the order of the file */
     size_t count;
     size_t capacity;
+    const char *special; /* the first member that is neither a file nor a folder, or NULL */
 } liana__tar;
 
 /* Maps a file and reads its headers, each checked against its checksum. Without the zeros that mark the end of an

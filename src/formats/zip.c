@@ -3,10 +3,12 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
+#include "base/thread_start.h"
 #include "formats/zip_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -307,45 +309,125 @@ static bool add_entry(zip_t *handle, const liana__zip_new_entry *entry)
            zip_file_set_dostime(handle, (zip_uint64_t)index, 0, FIRST_OF_JANUARY_1980, 0) == 0;
 }
 
-/* The file that libzip writes into, in any order, through a buffer. */
+/* Bytes for one place of the file. */
+typedef struct piece {
+    char *bytes;
+    size_t filled;
+    zip_int64_t begin;
+} piece;
+
+/* The file that libzip writes into, in any order. A thread writes one piece while libzip fills the next one and
+ * computes its checksum, which takes as long. */
 typedef struct sink {
     liana__file_writer writer;
-    char *buffer;
-    size_t filled;
-    zip_int64_t begin;    /* place of the buffer in the file */
+    piece pieces[2];
+    piece *filling;
     zip_int64_t position; /* where libzip writes next */
     zip_int64_t end;
     zip_error_t failure; /* libzip's words for it ... */
     liana__error *error; /* ... and ours */
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    const piece *writing; /* NULL: all is written */
+    bool ends;
+    liana__error written; /* of the thread */
 } sink;
 
-enum { BUFFER = 1 << 18 };
+enum { PIECE = 1 << 19 };
 
+static void write_piece(sink *own, const piece *from)
+{
+    if (own->written.status != LIANA_OK) return;
+    if (lseek(own->writer.descriptor, from->begin, SEEK_SET) < 0) {
+        liana__fail(&own->written, LIANA_IO_ERROR, "cannot write a zip archive to '%s': it is no file",
+                    own->writer.path);
+    } else if (liana__file_write(&own->writer, from->bytes, from->filled, &own->written) == LIANA_OK) {
+        /* The disk begins at once; the sync at the end then waits for less. */
+        sync_file_range(own->writer.descriptor, from->begin, (off_t)from->filled, SYNC_FILE_RANGE_WRITE);
+    }
+}
+
+static void *write_pieces(void *user)
+{
+    sink *own = user;
+    pthread_mutex_lock(&own->mutex);
+    while (own->writing || !own->ends) {
+        const piece *next = own->writing;
+        if (!next) {
+            pthread_cond_wait(&own->changed, &own->mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&own->mutex);
+        write_piece(own, next);
+        pthread_mutex_lock(&own->mutex);
+        own->writing = NULL;
+        pthread_cond_broadcast(&own->changed);
+    }
+    pthread_mutex_unlock(&own->mutex);
+    return NULL;
+}
+
+/* Waits for the piece before, and hands on the one that is filled. */
 static bool flush(sink *own)
 {
-    if (own->filled == 0) return true;
-    if (lseek(own->writer.descriptor, own->begin, SEEK_SET) < 0) {
-        liana__fail(own->error, LIANA_IO_ERROR, "cannot write a zip archive to '%s': it is no file", own->writer.path);
-        return false;
+    pthread_mutex_lock(&own->mutex);
+    while (own->writing) pthread_cond_wait(&own->changed, &own->mutex);
+    if (own->filling->filled) {
+        own->writing = own->filling;
+        own->filling = own->filling == own->pieces ? own->pieces + 1 : own->pieces;
+        own->filling->filled = 0;
+        pthread_cond_broadcast(&own->changed);
     }
-    bool done = liana__file_write(&own->writer, own->buffer, own->filled, own->error) == LIANA_OK;
-    /* The disk writes while checksums are computed; the sync at the end then waits for less. */
-    if (done) sync_file_range(own->writer.descriptor, own->begin, (off_t)own->filled, SYNC_FILE_RANGE_WRITE);
-    own->filled = 0;
-    return done;
+    const bool good = own->written.status == LIANA_OK;
+    pthread_mutex_unlock(&own->mutex);
+    return good;
+}
+
+/* Writes all that is filled. */
+static bool drain(sink *own)
+{
+    return flush(own) && flush(own);
+}
+
+static liana_status begin_writing(sink *own, char *bytes)
+{
+    for (size_t i = 0; i < 2; i++) own->pieces[i].bytes = bytes + i * PIECE;
+    own->filling = own->pieces;
+    pthread_mutex_init(&own->mutex, NULL);
+    pthread_cond_init(&own->changed, NULL);
+    const int code = liana__thread_start(&own->thread, write_pieces, own);
+    if (code == 0) return LIANA_OK;
+    pthread_cond_destroy(&own->changed);
+    pthread_mutex_destroy(&own->mutex);
+    return liana__fail(own->error, LIANA_OUT_OF_MEMORY, "'%s': no thread can be started: %s", own->writer.path,
+                       strerror(code));
+}
+
+static void end_writing(sink *own)
+{
+    pthread_mutex_lock(&own->mutex);
+    own->ends = true;
+    pthread_cond_broadcast(&own->changed);
+    pthread_mutex_unlock(&own->mutex);
+    pthread_join(own->thread, NULL);
+    pthread_cond_destroy(&own->changed);
+    pthread_mutex_destroy(&own->mutex);
 }
 
 static zip_int64_t write_bytes(sink *own, const char *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        bool follows = own->position == own->begin + (zip_int64_t)own->filled;
-        if ((!follows || own->filled == BUFFER) && !flush(own)) return -1;
-        if (own->filled == 0) own->begin = own->position;
-        size_t piece = size - done < BUFFER - own->filled ? size - done : BUFFER - own->filled;
-        memcpy(own->buffer + own->filled, bytes + done, piece);
-        own->filled += piece;
-        own->position += (zip_int64_t)piece;
-        done += piece;
+        const piece *before = own->filling;
+        bool follows = own->position == before->begin + (zip_int64_t)before->filled;
+        if ((!follows || before->filled == PIECE) && before->filled && !flush(own)) return -1;
+        piece *to = own->filling;
+        if (to->filled == 0) to->begin = own->position;
+        size_t part = size - done < PIECE - to->filled ? size - done : PIECE - to->filled;
+        memcpy(to->bytes + to->filled, bytes + done, part);
+        to->filled += part;
+        own->position += (zip_int64_t)part;
+        done += part;
     }
     if (own->position > own->end) own->end = own->position;
     return (zip_int64_t)size;
@@ -368,7 +450,7 @@ static zip_int64_t serve(void *user, void *data, zip_uint64_t length, zip_source
         if (result < 0) return -1;
         own->position = result;
         return 0;
-    case ZIP_SOURCE_COMMIT_WRITE: result = flush(own) ? 0 : -1; break;
+    case ZIP_SOURCE_COMMIT_WRITE: result = drain(own) ? 0 : -1; break;
     default: return 0;
     }
     if (result < 0) zip_error_set(&own->failure, ZIP_ER_WRITE, EIO);
@@ -390,12 +472,12 @@ static liana_status fill(sink *own, const char *path, const liana__zip_new_entry
         status =
             liana__zip_fail(own->error, path, entries[i].name, "the entry cannot be written", zip_get_error(handle));
     }
-    if (status == LIANA_OK) own->error->message[0] = 0;
     if (status == LIANA_OK && zip_close(handle) == 0) return LIANA_OK;
-    /* A disk that is full has been told of already. */
+    /* The disk's words say more than libzip's. */
+    drain(own);
     if (status == LIANA_OK) {
-        status = own->error->message[0]
-                     ? own->error->status
+        status = own->written.status != LIANA_OK
+                     ? liana__fail_as(own->error, &own->written)
                      : liana__zip_fail(own->error, path, NULL, "the zip archive cannot be made", zip_get_error(handle));
     }
     if (handle) zip_discard(handle);
@@ -419,12 +501,15 @@ liana_status liana__zip_write(const char *path, const liana__zip_new_entry *entr
     sink own = {.error = error ? error : &unused};
     if (liana__zip_load(own.error) != LIANA_OK) return liana__fail_within(own.error, "'%s'", path);
     LIANA_TRY(check_names(path, entries, count, own.error));
-    LIANA__SCOPED_MEMORY char *buffer = malloc(BUFFER);
-    own.buffer = buffer;
+    LIANA__SCOPED_MEMORY char *buffer = malloc(2 * PIECE);
     if (!buffer) return liana__fail_memory(own.error, path);
     LIANA_TRY(liana__file_begin(&own.writer, path, own.error));
     zip_error_init(&own.failure);
-    liana_status status = fill(&own, path, entries, count);
+    liana_status status = begin_writing(&own, buffer);
+    if (status == LIANA_OK) {
+        status = fill(&own, path, entries, count);
+        end_writing(&own);
+    }
     zip_error_fini(&own.failure);
     if (status == LIANA_OK) return liana__file_commit(&own.writer, true, own.error);
     liana__file_abandon(&own.writer);

@@ -19,7 +19,18 @@ static const liana_option rows[] = {
     LIANA__REGULARIZER_ROW(liana_batch_normalization_options, gamma_regularizer),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, beta_constraint),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
+    LIANA_OPTION_ROW(liana_batch_normalization_options, population_variance, BOOL, .default_text = "false",
+                     .doc = "whether the moving variance of images is the population's, as in Keras 3; else it is "
+                            "n / (n - 1) times that, as in Keras 2"),
 };
+
+/* Beside the layer, since Keras has no such option. */
+static void to_keras(liana__arena *arena, const void *options, liana__value *config)
+{
+    (void)arena;
+    (void)options;
+    liana__value_remove(config, LIANA__POPULATION_VARIANCE);
+}
 
 static liana_status declare_weights(liana_layer_build *build)
 {
@@ -172,12 +183,13 @@ static liana_tensor normalise_present(liana_layer_call *call, const present_stat
 }
 
 /* Keras 2 runs images through TensorFlow's fused kernel, whose variance for the moving average is the unbiased one,
- * n / (n - 1) times the population's; other ranks keep the population's. */
+ * n / (n - 1) times the population's; other ranks keep the population's. So do all of Keras 3. */
 static liana_tensor unbiased_variance(liana_layer_call *call, liana_tensor variance)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     double count = (double)(shape.dims[0] * shape.dims[1] * shape.dims[2]);
-    if (shape.rank != 4 || count < 2) return variance;
+    const liana_batch_normalization_options *chosen = call->options;
+    if (shape.rank != 4 || count < 2 || chosen->population_variance) return variance;
     liana_tensor factor =
         liana_graph_scalar_at(call->here, variance.graph, liana_tensor_dtype(variance), count / (count - 1));
     if (call->present.id) {
@@ -258,6 +270,7 @@ const liana_layer_type liana__layer_batch_normalization = {
     .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,
+    .to_keras = to_keras,
 };
 
 liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum)

@@ -21,6 +21,9 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 #include "layers/layers.def"
 #undef LIANA__LAYER
 
+/* An option of BatchNormalization, which Keras's files do not have as such. */
+#define LIANA__POPULATION_VARIANCE "population_variance"
+
 /* The kind: its list has all layer types in the order of layers.def. */
 extern const liana__kind liana__layer_kind;
 

@@ -134,6 +134,12 @@ struct liana_model {
     bool knows_classes;                /* the classes are known: without names they are numbers */
     const liana__value *objective;     /* its losses and metrics, in the arena; NULL: not known; kept by src/train */
     const liana__value *optimizer;     /* that it was trained with, as `train.optimizer` names it; as above */
+    bool is_compiled;                  /* its file had these: a fit that names none has them */
+    bool knows_objective;              /* it was trained with that objective; NULL: with the usual losses and metrics */
+    /* The architecture that was added to it first, and its options, in the arena; kept by src/models. */
+    const char *architecture; /* NULL: none was */
+    const liana__value *architecture_options;
+    size_t architecture_end; /* the number of layers with it */
     /* The values of the first num_values weights: f32 on the host, malloc'ed, kept by src/train. */
     float **values;
     size_t num_values;

@@ -50,7 +50,12 @@ static void add_layers(liana_model *model, const liana__architecture *architectu
                 liana__arena_string(&model->arena, architecture->keras_name ? architecture->keras_name : name);
         }
     }
+    const bool is_first = !model->architecture;
     architecture->build(architecture, model, options);
+    if (!is_first) return;
+    model->architecture = architecture->name;
+    model->architecture_options = liana__fields_write(architecture->options, &model->arena, options);
+    model->architecture_end = model->num_layers;
 }
 
 liana_status liana__architecture_add(liana_model *model, liana_location here, const liana__architecture *architecture,

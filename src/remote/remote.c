@@ -177,6 +177,16 @@ static liana_status read_web_name(const char *url, liana__remote_object *object,
     return LIANA_OK;
 }
 
+liana_status liana__remote_web_name(liana__remote *remote, const char *url, liana__arena *arena,
+                                    liana__remote_object *object, liana__error *error)
+{
+    LIANA_TRY(liana__remote_connect(remote, error));
+    *object = (liana__remote_object){0};
+    LIANA_TRY(find_scheme(url, &object->scheme, error));
+    if (!object->scheme->ask_list) return read_web_name(url, object, arena, error);
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is in a bucket, expected the address of a web server", url);
+}
+
 /* "gs://bucket/key" */
 static liana_status read_bucket_name(const char *url, liana__remote_object *object, liana__arena *arena,
                                      liana__error *error)

@@ -114,6 +114,10 @@ liana_status liana__remote_find_cache(liana__remote *remote, const char **folder
 liana_status liana__remote_bucket_name(liana__remote *remote, const char *url, liana__arena *arena,
                                        liana__remote_object *object, liana__error *error);
 
+/* remote.c: opens the connections and reads "https://host/path", a file. Errors: INVALID_ARGUMENT. */
+liana_status liana__remote_web_name(liana__remote *remote, const char *url, liana__arena *arena,
+                                    liana__remote_object *object, liana__error *error);
+
 /* fetch.c: fetches objects into the cache: all of them except failed optional ones, or an error. Checks versions,
  * lengths and checksums. */
 liana_status liana__remote_fetch(liana__remote *remote, liana__remote_object *objects, size_t count,

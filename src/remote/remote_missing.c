@@ -1,4 +1,6 @@
 /* In the place of everything else in this room but name.c, where liana is built without libcurl. */
+#include "remote/digest.h"
+#include "remote/download.h"
 #include "remote/outlet.h"
 #include "remote/store.h"
 
@@ -59,6 +61,21 @@ liana_status liana__remote_files(liana__remote *remote, liana__remote_file_of_ma
         files[i].path = liana__arena_string(arena, files[i].name);
     }
     return arena->failed ? liana__fail_memory(error, "a list of files") : LIANA_OK;
+}
+
+liana_status liana__remote_download(liana__remote *remote, const liana__download *wanted, liana__error *error)
+{
+    return refuse(wanted->url, error);
+}
+
+liana_status liana__digest_file(const char *path, liana__digest_kind kind, liana__digest_text *digest,
+                                liana__error *error)
+{
+    *digest = (liana__digest_text){""};
+    return liana__fail(error, LIANA_UNIMPLEMENTED,
+                       "the checksum of '%s' cannot be computed: this build of liana has no libcrypto; build it with "
+                       "-DLIANA_REMOTE=ON (Debian: libssl-dev)",
+                       path);
 }
 
 liana__remote_version liana__remote_version_of(const liana__remote *remote, const char *name)

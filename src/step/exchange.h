@@ -3,23 +3,9 @@
 #ifndef LIANA_STEP_EXCHANGE_H
 #define LIANA_STEP_EXCHANGE_H
 
-#include "base/format.h"
+#include "base/notes.h"
 #include "distribute/cluster/cluster.h"
 #include "distribute/strategy.h"
-
-/* ---- notes ---- */
-
-/* Sentences about findings and choices, for a caller that asked for them. */
-
-typedef struct liana__notes {
-    void (*tell)(void *user, const char *note); /* NULL: nobody asked */
-    void *user;
-} liana__notes;
-
-/* Tells a sentence, if somebody asked. Longer ones than 2,300 bytes are cut. */
-void liana__note(const liana__notes *notes, const char *format, ...) LIANA__PRINTF(2, 3);
-
-/* ---- exchange ---- */
 
 /* The most updates until all processes meet; 0: the workers are in step. `cluster` NULL: this process is alone. */
 size_t liana__span_steps_of(const liana__strategy *strategy, const void *options, const liana__cluster *cluster);

@@ -1,6 +1,8 @@
 /* Starts servers for tests and ends them. */
 #include "harness/remote_server.h"
 
+#include "harness/peers.h"
+
 #include "base/file.h"
 
 #include <signal.h>
@@ -13,6 +15,7 @@
 static pid_t server;
 static int port;
 static int fault_number;
+static const char *origin = "http://127.0.0.1";
 
 pid_t liana__test_start(const char *const *words, FILE **output)
 {
@@ -44,6 +47,33 @@ void liana__test_stop(pid_t process)
     if (process <= 0) return;
     kill(process, SIGKILL);
     waitpid(process, &status, 0);
+}
+
+bool liana__test_make_certificate(void)
+{
+    static const char openssl[] = "/usr/bin/openssl";
+    if (access(openssl, X_OK) != 0) return false;
+    const char *words[] = {openssl,
+                           "req",
+                           "-x509",
+                           "-newkey",
+                           "ec",
+                           "-pkeyopt",
+                           "ec_paramgen_curve:prime256v1",
+                           "-nodes",
+                           "-days",
+                           "2",
+                           "-subj",
+                           "/CN=localhost",
+                           "-addext",
+                           "subjectAltName=DNS:localhost",
+                           "-keyout",
+                           liana__test_path("key.pem"),
+                           "-out",
+                           liana__test_path("certificate.pem"),
+                           NULL};
+    liana__test_run_program(words);
+    return true;
 }
 
 void liana__test_server_start(void)
@@ -78,7 +108,7 @@ const char *liana__test_server_url(const char *path)
     static char urls[4][512];
     static int next;
     char *url = urls[next++ % 4];
-    snprintf(url, sizeof urls[0], "http://127.0.0.1:%d%s", port, path);
+    snprintf(url, sizeof urls[0], "%s:%d%s", origin, port, path);
     return url;
 }
 
@@ -180,5 +210,22 @@ int liana__test_server_tear_down(void **state)
 {
     (void)state;
     liana__test_server_stop();
+    return 0;
+}
+
+int liana__test_server_set_up_https(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    if (!liana__test_make_certificate()) {
+        printf("skipped: no openssl\n");
+        skip();
+    }
+    origin = "https://localhost";
+    setenv("TEST_CERTIFICATE", liana__test_path("certificate.pem"), 1);
+    setenv("TEST_CERTIFICATE_KEY", liana__test_path("key.pem"), 1);
+    liana__test_server_start();
+    liana__test_server_environment();
+    setenv("SSL_CERT_FILE", liana__test_path("certificate.pem"), 1);
     return 0;
 }

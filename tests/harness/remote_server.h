@@ -14,10 +14,14 @@
 pid_t liana__test_start(const char *const *words, FILE **output);
 void liana__test_stop(pid_t process);
 
+/* Makes "key.pem" and "certificate.pem" for the server "localhost" in the test folder. False: there is no openssl. */
+bool liana__test_make_certificate(void);
+
 /* Starts the server on the files in the test folder's "served"; skips the test where there is no python3. */
 void liana__test_server_start(void);
 void liana__test_server_stop(void);
-/* "http://127.0.0.1:PORT" with `path` behind it, in a static buffer that the next call but three overwrites. */
+/* "http://127.0.0.1:PORT" (or "https://localhost:PORT") with `path` behind it, in a static buffer that the next call
+ * but three overwrites. */
 const char *liana__test_server_url(const char *path);
 /* The next `count` requests of a file's bytes go wrong: see server.py. */
 void liana__test_server_fault(const char *kind, int count);
@@ -36,6 +40,8 @@ void liana__test_server_environment(void);
 
 /* For a test program's set-up and tear-down: a folder, the server and its environment. */
 int liana__test_server_set_up(void **state);
+/* The same with https://localhost:PORT, whose certificate is trusted. Skips the test where there is no openssl. */
+int liana__test_server_set_up_https(void **state);
 int liana__test_server_tear_down(void **state);
 
 #endif

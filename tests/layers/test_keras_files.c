@@ -556,6 +556,49 @@ static void test_damaged_files_never_crash(void **state)
     assert_compare(refused, >, 10);
 }
 
+/* Of the second layer. */
+static bool has_population_variance(void)
+{
+    assert_string_equal(model->layers[1].type->part.name, liana__layer_batch_normalization.part.name);
+    return ((const liana_batch_normalization_options *)model->layers[1].options)->population_variance;
+}
+
+/* Keras 3's moving variance is that of the population; that of Keras 2, and of what is made here, is not. */
+static void test_moving_variances(void **state)
+{
+    (void)state;
+    static const char norm[] =
+        "{\"class_name\": \"Sequential\", \"keras_version\": \"%s\", \"config\": {\"name\": \"s\", \"layers\": ["
+        "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"i\", \"%s\": [null, 4, 4, 2]}},"
+        "{\"class_name\": \"BatchNormalization\"%s, \"config\": {\"name\": \"n\", \"axis\": %s}}]}}";
+    static const struct {
+        const char *version, *shape, *own, *axis;
+        bool is_population;
+    } rows[] = {
+        {"3.15.1", "batch_shape", "", "-1", true},
+        {"3.0.5", "batch_shape", "", "3", true},
+        {"3.15.1", "batch_shape", ", \"liana_population_variance\": false", "-1", false},
+        {"3.15.1", "batch_shape", ", \"liana_population_variance\": true", "-1", true},
+        {"2.15.0", "batch_input_shape", "", "[3]", false},
+        {"1.2.2", "batch_input_shape", "", "3", false},
+    };
+    static const liana__keras_form forms[] = {LIANA__KERAS3, LIANA__KERAS2};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[1000];
+        snprintf(json, sizeof json, norm, rows[i].version, rows[i].shape, rows[i].own, rows[i].axis);
+        accept(json);
+        assert_compare(has_population_variance(), ==, rows[i].is_population, i);
+        /* What is written is read as it was; Keras 2 has no word for Keras 3's. */
+        for (size_t k = 0; k < 2; k++) {
+            accept(json);
+            const char *text = liana__json_line(liana__model_to_keras(model, forms[k], &arena), &arena);
+            assert_never_says(text, "\"population_variance\"");
+            accept(text);
+            assert_compare(has_population_variance(), ==, rows[i].is_population && forms[k] == LIANA__KERAS3, i, k);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +617,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layers_of_several_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_batch_normalization, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moving_variances, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_form_cannot_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_each_keras_wrote, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_of_before, set_up, tear_down),

@@ -83,11 +83,7 @@ static void set_first_weights(liana_model *model)
 static void check_weights(liana_model *model, const char *name, const char *optimizer)
 {
     for (size_t i = 0; liana_model_weight(model, i).name; i++) {
-        const char *weight = liana_model_weight(model, i).name;
-        /* That of images is Keras 2's here: n / (n - 1) times Keras 3's. */
-        if (!liana__ends_with(weight, "moving_variance")) {
-            liana__keras_weight_near(&samples, model, name, optimizer, weight);
-        }
+        liana__keras_weight_near(&samples, model, name, optimizer, liana_model_weight(model, i).name);
     }
 }
 

@@ -243,11 +243,26 @@ static void check_kernel(const liana__sample *sample, const liana__kernel *kerne
     free(again - GUARD);
 }
 
+/* A kernel may leave a node to a faster one, but not to the plain loop. */
+static void check_choice(const liana__sample *sample, const liana__node *node)
+{
+    for (int isa = LIANA__ISA_BASELINE; isa <= (int)context->isa; isa++) {
+        if (liana__choose_kernel(context, node, (liana__isa)isa) != liana__reference_kernel(node)) continue;
+        for (const liana__kernel *const *kernel = node->op->kernels; kernel[1]; kernel++) {
+            const char *reason = NULL;
+            if ((int)(*kernel)->isa > isa || ((*kernel)->applicable && !(*kernel)->applicable(node, &reason))) continue;
+            fail_msg("%s, sample '%s': the reference is chosen, though kernel %s is applicable", node->op->name,
+                     sample->name, (*kernel)->name);
+        }
+    }
+}
+
 /* Each kernel of a node against its reference, on inputs that the reference computed. */
 static void check_node(const liana__sample *sample, const liana__node *node, const void *const *values)
 {
     const void *src[64];
     assert_compare(node->num_inputs, <=, 64);
+    check_choice(sample, node);
     for (uint32_t i = 0; i < node->num_inputs; i++) src[i] = values[node->inputs[i]->id];
     char *expected = run_kernel(liana__reference_kernel(node), node, src);
     const liana__kernel *const *const lists[] = {node->op->kernels, liana__emulated_kernels(node->op)};

@@ -11,6 +11,8 @@ CONTROL holds "NUMBER FAULT COUNT": the next COUNT requests of a file's bytes be
 go wrong. Two faults are others: the next COUNT requests are answered; all behind them never ("enough"), or refused
 ("denied"). LOG gets a line for each request that is answered: method, path, range, status.
 
+With TEST_CERTIFICATE and TEST_CERTIFICATE_KEY (PEM files) in its environment it speaks https.
+
 Objects are written as both clouds do it: S3's whole objects and multipart uploads, GCS's resumable uploads. Files appear
 in FOLDER when they are complete. Signatures cover the bodies, and checksums are compared. Faults of requests that send
 bytes begin with "put-", those of S3's CompleteMultipartUpload with "end-". Both clouds' conditions on the version that is
@@ -24,6 +26,7 @@ import hmac
 import http.server
 import json
 import os
+import ssl
 import struct
 import sys
 import threading
@@ -217,8 +220,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if kind == "corrupt":
             data = data[:-1] + bytes([data[-1] ^ 1])
-        headers = [(n, v if kind != "changed" or n != tag else '"9"') for n, v in headers]
+        if kind == "away":
+            return self.answer(302, b"", [("Location", "http://127.0.0.1:1" + self.path)])
+        if kind == "moved":
+            return self.answer(302, b"", [("Location", self.path)])
+        if kind == "faint":
+            headers = [(n, "W/" + v if n == tag else v) for n, v in headers]
+        headers = [(n, v if kind not in ("changed", "unaware") or n != tag else '"9"') for n, v in headers]
         total, wanted = len(data), self.headers.get("Range")
+        if self.headers.get("If-Range", dict(headers)[tag]) != dict(headers)[tag] and kind != "unaware":
+            wanted = None
         if kind == "length":
             total += 1
         if not wanted or kind == "norange":
@@ -236,17 +247,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", "bytes %d-%d/%d" % (start, start + len(body) - 1, total))
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        if kind != "unsaid":
+            self.send_header("Content-Length", str(len(body) + {"lie": 10, "huge": 5 << 30}.get(kind, 0)))
         self.end_headers()
         if self.command == "HEAD":
             return
-        if kind == "cut":
+        if kind in ("cut", "faint", "hang"):
             self.wfile.write(body[:len(body) // 2])
             self.wfile.flush()
-            self.connection.shutdown(2)
+            if kind == "hang":
+                self.connection.recv(1)
+            else:
+                self.connection.shutdown(2)
             self.close_connection = True
             return
+        if kind == "slow":
+            for at in range(0, len(body), len(body) // 10 + 1):
+                self.wfile.write(body[at:at + len(body) // 10 + 1])
+                time.sleep(0.1)
+            return
         self.wfile.write(body)
+        # Only the end of the connection is the end of the body.
+        if kind in ("lie", "unsaid"):
+            self.close_connection = True
 
     # ---- web ----
 
@@ -660,5 +683,9 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
+if os.environ.get("TEST_CERTIFICATE"):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["TEST_CERTIFICATE"], os.environ["TEST_CERTIFICATE_KEY"])
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 print(server.server_address[1], flush=True)
 server.serve_forever()

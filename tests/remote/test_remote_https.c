@@ -38,20 +38,7 @@ static void assert_read(const char *name, const char *bytes, size_t size)
     free(data);
 }
 
-/* Runs a program to its end; its words without the output. */
-static void run_words(const char *const *words)
-{
-    FILE *output;
-    pid_t process = liana__test_start(words, &output);
-    char line[512];
-    while (fgets(line, sizeof line, output)) {
-    }
-    fclose(output);
-    int status;
-    waitpid(process, &status, 0);
-    assert_int_equal(status, 0);
-}
-#define run_program(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+#define run_program(...) liana__test_run_program((const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- nginx ---- */
 
@@ -116,9 +103,7 @@ static int start_nginx(void **state)
     port = liana__test_free_port();
     liana__error error = {0};
     assert_ok(liana__folder_make(liana__test_path("www"), &error), &error);
-    run_program("/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
-                liana__test_path("key.pem"), "-out", liana__test_path("certificate.pem"));
+    assert_true(liana__test_make_certificate());
     write_configuration();
     const char *words[] = {"/usr/sbin/nginx", "-c", liana__test_path("nginx.conf"), NULL};
     nginx = liana__test_start(words, NULL);

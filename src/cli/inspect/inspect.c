@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "cli/remote_files.h"
+#include "data/source/source.h"
 #include "formats/csv_file.h"
 #include "formats/idx.h"
 #include "formats/image.h"
@@ -131,6 +132,7 @@ static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size
         return liana__inspect_safetensors;
     }
     if (is_idx(path, bytes, size)) return inspect_idx;
+    if (liana__source_cifar.recognises(path, bytes, size)) return liana__inspect_cifar;
     const char *looks = liana__sniff(bytes, size);
     if (looks && strcmp(looks, "a JSON file") == 0) return liana__inspect_architecture;
     bool known = looks && !strstr(looks, "gzip") && !strstr(looks, "TFRecord");
@@ -149,7 +151,7 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     return liana__fail(
         error, LIANA_INVALID_DATA,
         "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, .json, zip, safetensors, IDX, "
-        "JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
+        "CIFAR, JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
         path, looks);
 }
 
@@ -208,6 +210,7 @@ const liana__command liana__subcommand_inspect = {
             "zip: entries.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
+            "CIFAR's binary files: records, labels.\n"
             "IDX, JPEG, PNG: shapes.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,

@@ -124,3 +124,18 @@ liana_status liana__inspect_csv(const char *path, liana__value *report, liana__a
     liana__source_close(source);
     return status;
 }
+
+liana_status liana__inspect_cifar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    liana__source *source;
+    const liana__source_options options = {.kind = "cifar", .skip_damage = true};
+    liana__findings_text(arena, report, "kind", "CIFAR");
+    LIANA_TRY(liana__source_open(&path, 1, &options, &source, error));
+    liana__findings_int(arena, report, "records", (int64_t)source->num_records);
+    liana_status status = report_records(source, report, arena, error);
+    if (status == LIANA_OK && source->num_lost) {
+        status = liana__fail(error, LIANA_DATA_LOSS, "%s", source->lost[0].reason);
+    }
+    liana__source_close(source);
+    return status;
+}

@@ -2,6 +2,7 @@
 #include "data/source/class_list.h"
 
 #include "base/format.h"
+#include "base/scoped.h"
 #include "data/source/name_key.h"
 
 #include <errno.h>
@@ -211,7 +212,7 @@ liana_status liana__class_list_find_alike(const liana__strings *names, bool list
     }
     if (enough && names->count) qsort(sorted, names->count, sizeof *sorted, compare_keys);
     for (size_t i = 1; enough && i < names->count && !alike->one; i++) {
-        if (strcmp(sorted[i - 1].key, sorted[i].key) != 0) continue;
+        if (strcmp(sorted[i - 1].key, sorted[i].key) != 0 || strcmp(sorted[i - 1].name, sorted[i].name) == 0) continue;
         alike->one = sorted[i - 1].name;
         alike->other = sorted[i].name;
         alike->looks_same = looks_same(alike->one, alike->other);
@@ -226,13 +227,52 @@ liana_status liana__class_list_check(const liana__strings *names, liana__error *
     liana__alike alike;
     LIANA_TRY(liana__class_list_find_alike(names, true, &alike, error));
     if (!alike.one) return LIANA_OK;
-    if (strcmp(alike.one, alike.other) == 0) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "found '%.100s' twice; remove one of them", alike.one);
-    }
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "found %s and %s, which look the same, but are written with different bytes; keep the one that "
                        "the data have",
                        liana__class_name_show(alike.one, true).text, liana__class_name_show(alike.other, true).text);
+}
+
+/* ---- two classes of one name ---- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const char *const *first = *(const char *const *const *)a, *const *second = *(const char *const *const *)b;
+    int order = strcmp(*first, *second);
+    return order ? order : (first > second) - (first < second);
+}
+
+liana_status liana__class_list_find_twins(const liana__strings *names, liana__twins *twins, liana__error *error)
+{
+    *twins = (liana__twins){-1, -1};
+    LIANA__SCOPED_MEMORY const char *const **sorted = malloc((names->count + 1) * sizeof *sorted);
+    if (!sorted) return liana__fail_memory(error, "a list of classes");
+    for (size_t i = 0; i < names->count; i++) sorted[i] = &names->items[i];
+    if (names->count) qsort(sorted, names->count, sizeof *sorted, compare_places);
+    for (size_t i = 1; i < names->count; i++) {
+        const int64_t one = sorted[i - 1] - names->items;
+        if (strcmp(*sorted[i - 1], *sorted[i]) != 0 || (twins->one >= 0 && twins->one < one)) continue;
+        *twins = (liana__twins){one, sorted[i] - names->items};
+    }
+    return LIANA_OK;
+}
+
+liana__twins liana__class_twins(const liana__strings *names, int64_t one)
+{
+    for (size_t i = (size_t)one + 1; i < names->count; i++) {
+        if (strcmp(names->items[i], names->items[one]) == 0) return (liana__twins){one, (int64_t)i};
+    }
+    return (liana__twins){-1, -1};
+}
+
+liana__twins_text liana__twins_show(const liana__strings *names, const liana__twins *twins)
+{
+    liana__twins_text shown;
+    snprintf(shown.text, sizeof shown.text,
+             "the classes %" PRId64 " and %" PRId64 " (counted from 0; lines %" PRId64 " and %" PRId64
+             " of their list) are both called '%.100s'",
+             twins->one, twins->other, twins->one + 1, twins->other + 1, names->items[twins->one]);
+    return shown;
 }
 
 /* ---- how they are shown ---- */

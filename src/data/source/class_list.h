@@ -60,9 +60,25 @@ typedef struct liana__alike {
  * OUT_OF_MEMORY. */
 liana_status liana__class_list_find_alike(const liana__strings *names, bool listed, liana__alike *alike,
                                           liana__error *error) LIANA_MUST_USE;
-/* Refuses a list that was written with two such names, or with one name twice. Errors, without a place: INVALID_CONFIG,
- * OUT_OF_MEMORY. */
+/* Refuses a list that was written with two such names. One name twice is no fault: ImageNet has two classes called
+ * 'crane'. Errors, without a place: INVALID_CONFIG, OUT_OF_MEMORY. */
 liana_status liana__class_list_check(const liana__strings *names, liana__error *error) LIANA_MUST_USE;
+
+/* Two classes of one name. Whoever makes a number of a name refuses theirs. */
+typedef struct liana__twins {
+    int64_t one; /* -1: there are none */
+    int64_t other;
+} liana__twins;
+/* The first two of a list. Errors: OUT_OF_MEMORY. */
+liana_status liana__class_list_find_twins(const liana__strings *names, liana__twins *twins, liana__error *error)
+    LIANA_MUST_USE;
+/* The class `one` and the next one of its name, if there is one. */
+liana__twins liana__class_twins(const liana__strings *names, int64_t one);
+/* "the classes 134 and 517 (counted from 0; lines 135 and 518 of their list) are both called 'crane'" */
+typedef struct liana__twins_text {
+    char text[300];
+} liana__twins_text;
+liana__twins_text liana__twins_show(const liana__strings *names, const liana__twins *twins);
 
 /* "'cafe'", or, where the names look the same, "'cafe' (bytes 63 61 66 65)". */
 typedef struct liana__class_name_text {

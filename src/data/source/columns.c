@@ -125,6 +125,12 @@ static liana_status check_vocabulary(const liana__column *column, const liana__p
                                      liana__error *error)
 {
     liana__error own = {0};
+    liana__twins twins;
+    LIANA_TRY(liana__class_list_find_twins(&column->vocabulary, &twins, error));
+    if (twins.one >= 0) {
+        return liana__fail_at(error, place, key, "vocabulary: found '%.100s' twice; remove one of them",
+                              column->vocabulary.items[twins.one]);
+    }
     liana_status status = liana__class_list_check(&column->vocabulary, &own);
     return status == LIANA_OK ? LIANA_OK : liana__fail_at(error, place, key, "vocabulary: %s", own.message);
 }

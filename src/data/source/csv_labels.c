@@ -117,7 +117,11 @@ static liana_status find_names(liana__csv_labels *labels, const liana__source_op
     labels->lists_classes = listed->count > 0;
     if (labels->lists_classes) {
         labels->classes = liana__names_copy(listed, labels->arena);
-        return labels->arena->failed ? liana__fail_memory(error, "a list of classes") : LIANA_OK;
+        if (labels->arena->failed) return liana__fail_memory(error, "a list of classes");
+        liana__twins twins;
+        LIANA_TRY(liana__class_list_find_twins(&labels->classes, &twins, error));
+        labels->has_twins = twins.one >= 0;
+        return LIANA_OK;
     }
     LIANA_TRY(collect_names(labels, &labels->classes, error));
     return check_spelling(labels, error);
@@ -171,6 +175,19 @@ static liana_status fail_name(const liana__csv_labels *labels, const liana__csv_
                        both.found.text);
 }
 
+/* A label that is the name of two classes says neither. */
+static liana_status check_twins(const liana__csv_labels *labels, const liana__csv_list *list, size_t row,
+                                int64_t *label, liana__error *error)
+{
+    const liana__twins twins = liana__class_twins(&labels->classes, *label);
+    if (twins.one < 0) return LIANA_OK;
+    *label = -1;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "line %zu: the label is the name of two classes: %s; write all labels as numbers, or give each "
+                       "class a name of its own",
+                       list->csv.lines[row], liana__twins_show(&labels->classes, &twins).text);
+}
+
 liana_status liana__csv_fail_labels(const liana__csv_labels *labels, liana__error *error)
 {
     both_lists both;
@@ -188,7 +205,8 @@ liana_status liana__csv_find_label(const liana__csv_labels *labels, const liana_
     if (!cell) return LIANA_OK;
     if (labels->classes.count) {
         *label = find_name(&labels->classes, cell);
-        return *label >= 0 ? LIANA_OK : fail_name(labels, list, row, cell, error);
+        if (*label < 0) return fail_name(labels, list, row, cell, error);
+        return labels->has_twins ? check_twins(labels, list, row, label, error) : LIANA_OK;
     }
     switch (liana__class_number_read(cell, label)) {
     case LIANA__CLASS_NO_NUMBER:

@@ -23,6 +23,7 @@ typedef struct liana__csv_labels {
     size_t num_lists;
     liana__strings classes; /* in the order of the labels, in the arena; none: labels are numbers */
     bool lists_classes;     /* they are those of the options */
+    bool has_twins;         /* two of them have one name */
     bool ignored;
     bool skip_damage;
 } liana__csv_labels;

@@ -243,6 +243,17 @@ static liana_status fail_class(folder_source *source, const char *folder, const 
                        folder, *hint.text ? hint.text : " (see data.class_names)", ours.text, theirs.text);
 }
 
+/* A folder's name says one class, and not which of two. */
+static liana_status check_twins(const folder_source *source, const char *folder, int64_t label, liana__error *error)
+{
+    const liana__twins twins = label < 0 ? (liana__twins){-1, -1} : liana__class_twins(&source->classes, label);
+    if (twins.one < 0) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the folder '%s' has the name of two classes: %s; give each class a name of its own in "
+                       "data.class_names",
+                       folder, liana__twins_show(&source->classes, &twins).text);
+}
+
 /* Why a folder has no image: its other contents. `unread`: the images of other kinds in it. */
 static liana_status fail_without_images(folder_source *source, const char *what, const char *folder,
                                         const liana__unread_images *unread, const char *hint, liana__error *error)
@@ -275,6 +286,7 @@ static liana_status add_class_folder(folder_source *source, const char *folder, 
 {
     int64_t label = source->ignore_labels ? -1 : liana__names_find(&source->classes, false, name, strlen(name));
     if (label < 0 && !source->ignore_labels) return fail_class(source, folder, name, error);
+    LIANA_TRY(check_twins(source, folder, label, error));
     size_t before = source->files.count, num_lost = source->base.num_lost;
     const liana__unread_images all = source->unread;
     const uint64_t ignored = source->base.num_ignored;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/field.h"
 #include "base/file.h"
+#include "base/notes.h"
 #include "base/part.h"
 #include "base/text.h"
 #include "data/source/columns.h"
@@ -66,6 +67,10 @@ typedef struct liana__source_options {
     /* Fetches URLs; must outlive the source. NULL: the source makes one for itself, so a kind's `open` always has
      * one. */
     liana__remote *remote;
+    /* The name of a data set means its test part, if it names none; else its training part. */
+    bool measured;
+    /* Hears of data sets that are fetched. NULL: nobody does. */
+    const liana__notes *notes;
     /* Treat the data as if they had no labels. */
     bool ignore_labels;
     /* Go on without unreadable parts: files that cannot be opened, and records after damage that hides where records

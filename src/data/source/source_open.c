@@ -4,8 +4,10 @@
 #include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "data/source/image_names.h"
+#include "data/source/number_names.h"
 #include "formats/image.h"
 #include "formats/sniff.h"
+#include "known/data_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,7 +191,12 @@ static liana_status add_pattern(path_list *list, const char *pattern, liana__err
     /* A path that exists is meant literally, whatever characters it has. */
     if (liana__file_exists(pattern) || liana__folder_exists(pattern)) return add_path(list, pattern, error);
     liana__paths matches;
-    LIANA_TRY(liana__file_match(pattern, list->arena, &matches, error));
+    liana_status status = liana__file_match(pattern, list->arena, &matches, error);
+    const char *nearest = status == LIANA_NOT_FOUND ? liana__data_set_nearest(liana__path_name(pattern)) : NULL;
+    if (nearest) {
+        return liana__fail(error, status, "there is no file '%s'; did you mean the data set '%s'?", pattern, nearest);
+    }
+    LIANA_TRY(status);
     for (size_t i = 0; i < matches.count; i++) LIANA_TRY(add_path(list, matches.items[i], error));
     return LIANA_OK;
 }
@@ -304,8 +311,9 @@ static liana_status check_source(const liana__source *source, const char *patter
     return check_names(source, pattern, options, error);
 }
 
+/* The first of the patterns names the data in messages. `known`: what labels that are numbers mean; empty: nothing. */
 static liana_status open_local(const char *const *patterns, size_t num_patterns, const liana__source_options *options,
-                               liana__source **source, liana__error *error)
+                               const liana__strings *known, liana__source **source, liana__error *error)
 {
     *source = NULL;
     if (num_patterns == 0) return liana__fail(error, LIANA_INVALID_ARGUMENT, "no files to read data from");
@@ -320,28 +328,62 @@ static liana_status open_local(const char *const *patterns, size_t num_patterns,
     if (options->take && options->take < (*source)->num_records) (*source)->num_records = options->take;
     if (options->ignore_labels) (*source)->has_labels = false;
     (*source)->skip_damage = options->skip_damage;
-    liana_status status = check_source(*source, patterns[0], options, error);
+    liana_status status = LIANA_OK;
+    if (known->count) status = liana__source_name_numbers(*source, patterns[0], known, options, error);
+    if (status == LIANA_OK) status = check_source(*source, patterns[0], options, error);
     if (status == LIANA_OK) return LIANA_OK;
     liana__source_close(*source);
     *source = NULL;
     return status;
 }
 
+/* Names that are opened together. */
+typedef struct name_list {
+    liana__arena arena;
+    const char **items;
+    size_t count;
+    const char *set;      /* the data set that all of them belong to; NULL: there is none */
+    liana__strings known; /* its classes, where the files do not say them */
+} name_list;
+
+static void name_list_free(name_list *list)
+{
+    liana__arena_free(&list->arena);
+}
+
+/* The files of a data set take the place of its name. */
+static liana_status add_name(name_list *list, const char *name, liana__source_options *options, liana__error *error)
+{
+    liana__data_files files = {.paths = {1, &name}};
+    if (liana__data_set_is_meant(name, name)) {
+        LIANA_TRY(liana__data_set_find(name, options->measured, options->remote, (liana_context *)options->context,
+                                       options->notes, &list->arena, &files, error));
+        if (!options->kind || strcmp(options->kind, "auto") == 0) options->kind = files.kind;
+    }
+    const bool same = list->count == 0 || (list->set && files.set && strcmp(list->set, files.set) == 0);
+    list->set = same ? files.set : NULL;
+    list->known = same ? files.class_names : (liana__strings){0};
+    for (size_t i = 0; i < files.paths.count; i++) list->items[list->count++] = files.paths.items[i];
+    return LIANA_OK;
+}
+
 /* Fetches all URLs together, then opens the local files. Named labels come after the patterns. */
 static liana_status open_resolved(liana__remote *remote, const char *const *patterns, size_t num_patterns,
                                   const liana__source_options *options, liana__source **source, liana__error *error)
 {
-    LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(name_list) names = {0};
     liana__paths paths;
     liana__source_options local = *options;
-    size_t count = num_patterns + (options->labels != NULL);
-    const char **names = liana__arena_allocate(&arena, (count + 1) * sizeof *names);
-    if (!names) return liana__fail_memory(error, "a list of files");
-    for (size_t i = 0; i < num_patterns; i++) names[i] = patterns[i];
-    if (options->labels) names[num_patterns] = options->labels;
-    liana_status status = liana__remote_resolve(remote, names, count, &arena, &paths, error);
+    names.items = liana__arena_allocate(&names.arena, (LIANA__DATA_SET_FILES * num_patterns + 1) * sizeof *names.items);
+    if (!names.items) return liana__fail_memory(error, "a list of files");
+    for (size_t i = 0; i < num_patterns; i++) LIANA_TRY(add_name(&names, patterns[i], &local, error));
+    const size_t count = names.count + (options->labels != NULL);
+    if (options->labels) names.items[names.count] = options->labels;
+    liana_status status = liana__remote_resolve(remote, names.items, count, &names.arena, &paths, error);
     if (status == LIANA_OK && options->labels) local.labels = paths.items[--paths.count];
-    if (status == LIANA_OK) status = open_local((const char *const *)paths.items, paths.count, &local, source, error);
+    if (status == LIANA_OK) {
+        status = open_local((const char *const *)paths.items, paths.count, &local, &names.known, source, error);
+    }
     return status == LIANA_OK ? LIANA_OK : liana__remote_fail_within(remote, error);
 }
 

@@ -3,7 +3,7 @@
 #include "distribute/cluster/recovery.h"
 
 #include "base/clock.h"
-#include "base/context_end.h"
+#include "base/context_plugins.h"
 #include "distribute/transport/cluster_read.h"
 
 #include <stdlib.h>

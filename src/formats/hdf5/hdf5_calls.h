@@ -9,21 +9,22 @@
 
 /* clang-format off */
 #define LIANA__HDF5_NAMES(X) \
-    X(H5Aclose) X(H5Acreate2) X(H5Aexists) X(H5Aget_name) X(H5Aget_num_attrs) X(H5Aget_space) X(H5Aget_type)     \
-    X(H5Aopen) X(H5Aopen_by_idx) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_create_plist)         \
-    X(H5Dget_space) X(H5Dget_type) X(H5Dread) X(H5Dvlen_reclaim) X(H5Dwrite) X(H5Eclear2) X(H5Eget_auto2)        \
-    X(H5Eset_auto2) X(H5Ewalk2) X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_file_image) X(H5Fget_vfd_handle)   \
-    X(H5Fopen) X(H5Gclose) X(H5Gcreate2) X(H5Gget_info) X(H5Iget_type) X(H5Lget_name_by_idx) X(H5Oclose)         \
-    X(H5Oopen) X(H5PLset_loading_state) X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_FILE_ACCESS_ID_g)               \
-    X(H5P_CLS_GROUP_CREATE_ID_g) X(H5P_CLS_LINK_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5Pclose)             \
-    X(H5Pcreate) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pset_create_intermediate_group)                   \
-    X(H5Pset_elink_cb) X(H5Pset_fapl_core) X(H5Pset_fclose_degree) X(H5Pset_file_image)                          \
-    X(H5Pset_obj_track_times) X(H5Sclose) X(H5Screate) X(H5Screate_simple) X(H5Sget_simple_extent_dims)          \
-    X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) X(H5Sis_simple) X(H5T_C_S1_g)                   \
-    X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64LE_g) X(H5T_STD_I16LE_g) X(H5T_STD_I32LE_g) X(H5T_STD_I64LE_g)             \
-    X(H5T_STD_I8LE_g) X(H5T_STD_U16LE_g) X(H5T_STD_U32LE_g) X(H5T_STD_U64LE_g) X(H5T_STD_U8LE_g) X(H5Tclose)     \
-    X(H5Tcopy) X(H5Tcreate) X(H5Tget_class) X(H5Tget_sign) X(H5Tget_size) X(H5Tget_strpad) X(H5Tis_variable_str) \
-    X(H5Tset_cset) X(H5Tset_ebias) X(H5Tset_fields) X(H5Tset_size) X(H5Tset_strpad) X(H5check_version) X(H5open)
+    X(H5Aclose) X(H5Acreate2) X(H5Aexists) X(H5Aget_name) X(H5Aget_num_attrs) X(H5Aget_space) X(H5Aget_type)    \
+    X(H5Aopen) X(H5Aopen_by_idx) X(H5Aread) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_create_plist)        \
+    X(H5Dget_space) X(H5Dget_type) X(H5Dread) X(H5Dvlen_reclaim) X(H5Dwrite) X(H5Eclear2) X(H5Eget_auto2)       \
+    X(H5Eset_auto2) X(H5Ewalk2) X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_file_image) X(H5Fget_vfd_handle)  \
+    X(H5Fopen) X(H5Gclose) X(H5Gcreate2) X(H5Gget_info) X(H5Iget_type) X(H5Lget_name_by_idx) X(H5Oclose)        \
+    X(H5Oopen) X(H5PLset_loading_state) X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_FILE_ACCESS_ID_g)              \
+    X(H5P_CLS_GROUP_CREATE_ID_g) X(H5P_CLS_LINK_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5Pclose)            \
+    X(H5Pcreate) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pset_create_intermediate_group)                  \
+    X(H5Pset_elink_cb) X(H5Pset_fapl_core) X(H5Pset_fclose_degree) X(H5Pset_file_image)                         \
+    X(H5Pset_file_image_callbacks) X(H5Pset_obj_track_times) X(H5Sclose) X(H5Screate) X(H5Screate_simple)       \
+    X(H5Sget_simple_extent_dims) X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) X(H5Sis_simple)   \
+    X(H5T_C_S1_g) X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64LE_g) X(H5T_STD_I16LE_g) X(H5T_STD_I32LE_g)                 \
+    X(H5T_STD_I64LE_g) X(H5T_STD_I8LE_g) X(H5T_STD_U16LE_g) X(H5T_STD_U32LE_g) X(H5T_STD_U64LE_g)               \
+    X(H5T_STD_U8LE_g) X(H5Tclose) X(H5Tcopy) X(H5Tcreate) X(H5Tget_class) X(H5Tget_sign) X(H5Tget_size)         \
+    X(H5Tget_strpad) X(H5Tis_variable_str) X(H5Tset_cset) X(H5Tset_ebias) X(H5Tset_fields) X(H5Tset_size)       \
+    X(H5Tset_strpad) X(H5check_version) X(H5open)
 /* clang-format on */
 
 LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
@@ -74,6 +75,7 @@ LIANA__LIBRARY_DECLARE(hdf5, LIANA__HDF5_NAMES);
 #define H5Pset_fapl_core liana__hdf5_library.H5Pset_fapl_core
 #define H5Pset_fclose_degree liana__hdf5_library.H5Pset_fclose_degree
 #define H5Pset_file_image liana__hdf5_library.H5Pset_file_image
+#define H5Pset_file_image_callbacks liana__hdf5_library.H5Pset_file_image_callbacks
 #define H5Pset_obj_track_times liana__hdf5_library.H5Pset_obj_track_times
 #define H5Sclose liana__hdf5_library.H5Sclose
 #define H5Screate liana__hdf5_library.H5Screate

@@ -171,13 +171,42 @@ static liana_status read_layers(liana__hdf5 *file, const names *list, liana__err
     return status;
 }
 
-/* --- Opening ----------------------------------------------------------------------------------------------------- */
-
 static bool has_node(liana__hdf5 *file, const char *name)
 {
     liana__hdf5_node node;
     return liana__hdf5_tree_find(file->tree, liana__hdf5_tree_root(file->tree), name, &node, NULL) == LIANA_OK;
 }
+
+/* ---- the optimizer ---- */
+
+static liana_status list_optimizer(liana__hdf5 *file, liana__hdf5_node group, names *list, growing *lists,
+                                   liana__error *error)
+{
+    bool found;
+    LIANA_TRY(read_names(file, group, "optimizer_weights", "weight_names", list, &found, error));
+    for (size_t i = 0; i < list->count; i++) {
+        LIANA_TRY(add_weight(file, group, LIANA__HDF5_OPTIMIZER, list->items[i], lists, error));
+    }
+    return LIANA_OK;
+}
+
+/* Of a whole-model file. */
+static liana_status read_optimizer(liana__hdf5 *file, liana__error *error)
+{
+    liana__hdf5_node group;
+    names list = {0};
+    growing lists = {0};
+    if (!has_node(file, "optimizer_weights")) return LIANA_OK;
+    liana_status status =
+        liana__hdf5_tree_find(file->tree, liana__hdf5_tree_root(file->tree), "optimizer_weights", &group, error);
+    if (status == LIANA_OK) status = list_optimizer(file, group, &list, &lists, error);
+    status = liana__hdf5_keep_optimizer(file, lists.weights, lists.num_weights, status, error);
+    free(list.items);
+    free(lists.weights);
+    return status;
+}
+
+/* --- Opening ----------------------------------------------------------------------------------------------------- */
 
 static liana_status read_group(liana__hdf5 *file, names *list, bool *found, liana__error *error)
 {
@@ -202,7 +231,10 @@ static liana_status read_contents(liana__hdf5 *file, names *list, liana__error *
         LIANA_TRY(read_group(file, list, &found, error));
     }
     if (file->describes) return LIANA_OK;
-    if (found) return read_layers(file, list, error);
+    if (found) {
+        LIANA_TRY(read_optimizer(file, error));
+        return read_layers(file, list, error);
+    }
     LIANA_TRY(liana__hdf5_read_keras3(file, error));
     /* Older versions write nothing for layers without weights. */
     file->contents.is_keras3 = file->contents.is_keras3 || file->contents.is_archive;
@@ -342,11 +374,28 @@ const liana__hdf5_contents *liana__hdf5_get_contents(const liana__hdf5 *file)
     return &file->contents;
 }
 
+/* Puts the names before a message. */
+static liana_status end_reading(const liana__hdf5 *file, const liana__hdf5_weight *weight, liana_status status,
+                                liana__error *error)
+{
+    if (status == LIANA_OK) return LIANA_OK;
+    return liana__fail_within(error, "'%s': layer '%s': weight '%s'", file->path, weight->layer, weight->name);
+}
+
 liana_status liana__hdf5_read(const liana__hdf5 *file, const liana__hdf5_weight *weight, float *values,
                               liana__error *error)
 {
     liana__error own;
     if (!error) error = &own;
-    if (liana__hdf5_tree_read_f32(file->tree, weight->node, &weight->data, values, error) == LIANA_OK) return LIANA_OK;
-    return liana__fail_within(error, "'%s': layer '%s': weight '%s'", file->path, weight->layer, weight->name);
+    liana_status status = liana__hdf5_tree_read_f32(file->tree, weight->node, &weight->data, values, error);
+    return end_reading(file, weight, status, error);
+}
+
+liana_status liana__hdf5_read_s64(const liana__hdf5 *file, const liana__hdf5_weight *weight, int64_t *values,
+                                  liana__error *error)
+{
+    liana__error own;
+    if (!error) error = &own;
+    liana_status status = liana__hdf5_tree_read_s64(file->tree, weight->node, &weight->data, values, error);
+    return end_reading(file, weight, status, error);
 }

@@ -16,6 +16,11 @@ struct liana__hdf5 {
     liana__arena arena;
 };
 
+/* The file has an optimizer with these variables, or they cannot be listed: then the layers are read all the same, and
+ * the contents say why. `found` is the status and error of listing them. Errors: OUT_OF_MEMORY. */
+liana_status liana__hdf5_keep_optimizer(liana__hdf5 *file, const liana__hdf5_weight *variables, size_t count,
+                                        liana_status found, liana__error *error) LIANA_MUST_USE;
+
 /* Reads the contents of a file in Keras 3's layout; contents.is_keras3 says whether it is one. */
 liana_status liana__hdf5_read_keras3(liana__hdf5 *file, liana__error *error) LIANA_MUST_USE;
 

@@ -29,6 +29,8 @@ typedef struct reading {
     size_t capacity;
     size_t num_groups;
     size_t num_bytes; /* of all paths */
+    bool has_optimizer;
+    liana__hdf5_node optimizer; /* its group `vars` */
     liana__error *error;
 } reading;
 
@@ -163,6 +165,10 @@ static liana_status add_entry(reading *own, const char *path, liana__hdf5_node v
     name_search search = {.arena = &own->file->arena};
     entry one = {.vars = vars};
     bool found;
+    if (strcmp(path, LIANA__HDF5_OPTIMIZER) == 0) {
+        own->has_optimizer = true;
+        own->optimizer = vars;
+    }
     if (!split_path(&own->file->arena, path, &one)) return LIANA_OK;
     if (liana__hdf5_tree_texts(own->file->tree, vars, "name", take_name, &search, &found, own->error) != LIANA_OK) {
         return liana__fail_within(own->error, "'%s': attribute 'name' of '%s/vars'", own->file->path, path);
@@ -359,6 +365,35 @@ static liana_status read_layers(reading *own)
     return LIANA_OK;
 }
 
+/* ---- the optimizer ---- */
+
+liana_status liana__hdf5_keep_optimizer(liana__hdf5 *file, const liana__hdf5_weight *variables, size_t count,
+                                        liana_status found, liana__error *error)
+{
+    if (found == LIANA_OUT_OF_MEMORY) return found;
+    liana__hdf5_layer *optimizer = liana__arena_allocate(&file->arena, sizeof *optimizer);
+    liana__hdf5_weight *own = liana__arena_copy(&file->arena, variables, count * sizeof *own);
+    if (found != LIANA_OK) file->contents.optimizer_fault = liana__arena_string(&file->arena, error->message);
+    if (file->arena.failed) return liana__fail_memory(error, file->path);
+    if (found != LIANA_OK) return LIANA_OK;
+    *optimizer = (liana__hdf5_layer){.name = LIANA__HDF5_OPTIMIZER, .weights = own, .num_weights = count};
+    file->contents.optimizer = optimizer;
+    return LIANA_OK;
+}
+
+static liana_status read_optimizer(reading *own)
+{
+    liana__hdf5 *file = own->file;
+    const entry here = {.layer = LIANA__HDF5_OPTIMIZER, .rest = "", .vars = own->optimizer};
+    weight_list list = {.own = own, .of = &here, .layer = LIANA__HDF5_OPTIMIZER};
+    if (!own->has_optimizer) return LIANA_OK;
+    liana_status status = liana__hdf5_tree_children(file->tree, own->optimizer, take_weight, &list, own->error);
+    if (list.count) qsort(list.weights, list.count, sizeof *list.weights, compare_weights);
+    status = liana__hdf5_keep_optimizer(file, list.weights, list.count, status, own->error);
+    free(list.weights);
+    return status;
+}
+
 liana_status liana__hdf5_read_keras3(liana__hdf5 *file, liana__error *error)
 {
     reading own = {.file = file, .error = error};
@@ -367,6 +402,7 @@ liana_status liana__hdf5_read_keras3(liana__hdf5 *file, liana__error *error)
     if (status != LIANA_OK && !strstr(error->message, file->path)) liana__fail_within(error, "'%s'", file->path);
     bool is_keras3 = own.num_entries > 0;
     if (status == LIANA_OK && is_keras3) status = read_layers(&own);
+    if (status == LIANA_OK) status = read_optimizer(&own);
     file->contents.is_keras3 = is_keras3;
     free(own.entries);
     return status;

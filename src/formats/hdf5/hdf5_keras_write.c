@@ -12,6 +12,13 @@
 
 static const char keras_version[] = "2.11.0", backend[] = "tensorflow";
 
+static size_t size_of(const int64_t *shape, int rank)
+{
+    size_t size = sizeof(float);
+    for (int axis = 0; axis < rank; axis++) size *= (size_t)shape[axis];
+    return size;
+}
+
 /* The names of things whose structs begin with their names. */
 static liana_status put_names(liana__hdf5_new *tree, const char *path, const char *attribute, const void *items,
                               size_t stride, size_t count, liana__error *error)
@@ -53,11 +60,35 @@ static liana_status put_description(liana__hdf5_new *tree, const liana__hdf5_des
     return liana__hdf5_new_text(tree, "", "backend", backend, error);
 }
 
+static liana_status put_optimizer(liana__hdf5_new *tree, const liana__hdf5_description *whole, liana__arena *arena,
+                                  liana__error *error)
+{
+    static const char group[] = "optimizer_weights";
+    if (!whole || !whole->num_optimizer) return LIANA_OK;
+    LIANA_TRY(liana__hdf5_new_group(tree, group, error));
+    LIANA_TRY(put_names(tree, group, "weight_names", whole->optimizer, sizeof *whole->optimizer, whole->num_optimizer,
+                        error));
+    for (size_t i = 0; i < whole->num_optimizer; i++) {
+        const liana__hdf5_variable *variable = &whole->optimizer[i];
+        const char *path = liana__arena_format(arena, "%s/%s", group, variable->name);
+        if (!path) return liana__fail_memory(error, variable->name);
+        LIANA_TRY(liana__hdf5_new_dataset(tree, path, &variable->data, variable->values, error));
+    }
+    return LIANA_OK;
+}
+
 static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_layer *layers, size_t num_layers,
                                const liana__hdf5_description *whole, liana__error *error)
 {
     const char *group = whole ? "model_weights" : "";
     const char *version = whole && whole->keras_version ? whole->keras_version : keras_version;
+    size_t size = 0;
+    for (size_t i = 0; i < num_layers; i++) {
+        for (size_t w = 0; w < layers[i].num_weights; w++) {
+            size += size_of(layers[i].weights[w].shape, layers[i].weights[w].rank);
+        }
+    }
+    liana__hdf5_new_expect(tree, size);
     LIANA_TRY(liana__hdf5_new_group(tree, group, error));
     if (whole) LIANA_TRY(put_description(tree, whole, version, error));
     LIANA_TRY(put_names(tree, group, "layer_names", layers, sizeof *layers, num_layers, error));
@@ -67,7 +98,7 @@ static liana_status put_layers(liana__hdf5_new *tree, const liana__hdf5_new_laye
     for (size_t i = 0; i < num_layers; i++) {
         LIANA_TRY(put_layer(tree, whole ? "model_weights/" : "", &layers[i], &arena, error));
     }
-    return LIANA_OK;
+    return put_optimizer(tree, whole, &arena, error);
 }
 
 liana_status liana__hdf5_write(const char *path, const liana__hdf5_new_layer *layers, size_t num_layers,
@@ -107,6 +138,13 @@ liana_status liana__keras3_weights_make(const char *path, const char *model_name
     LIANA__SCOPED(liana__arena) arena = {0};
     const liana__keras3_layer model = {.path = "", .name = model_name};
     LIANA_TRY(liana__hdf5_new_create(path, weights, error));
+    size_t size = 0;
+    for (size_t i = 0; i < num_layers; i++) {
+        for (size_t w = 0; w < layers[i].num_weights; w++) {
+            size += size_of(layers[i].weights[w].shape, layers[i].weights[w].rank);
+        }
+    }
+    liana__hdf5_new_expect(*weights, size);
     liana_status status = put_vars(*weights, &model, &arena, error);
     for (size_t i = 0; i < num_layers && status == LIANA_OK; i++)
         status = put_vars(*weights, &layers[i], &arena, error);

@@ -29,6 +29,12 @@ void liana__hdf5_new_free(liana__hdf5_new *tree)
     (void)tree;
 }
 
+void liana__hdf5_new_expect(liana__hdf5_new *tree, size_t data_size)
+{
+    (void)tree;
+    (void)data_size;
+}
+
 liana_status liana__hdf5_new_group(liana__hdf5_new *tree, const char *path, liana__error *error)
 {
     return liana__hdf5_new_create(path, &tree, error);

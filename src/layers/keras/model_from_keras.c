@@ -99,6 +99,15 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
+/* Keras 3 has another moving variance than Keras 2, unless liana has written the file and says otherwise. */
+static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
+{
+    const liana__value *own = liana__value_get(layer, LIANA__KERAS_VARIANCE);
+    const bool says_other = own && own->kind == LIANA__VALUE_BOOL && !own->boolean;
+    if (!r->keras3 || type != &liana__layer_batch_normalization || says_other) return;
+    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, true));
+}
+
 /* Adds one layer; `inputs` NULL means the node before. */
 static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs,
                               bool inference)
@@ -125,6 +134,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
     liana__value *options;
     LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
                                        r->keras3, &r->arena, &options, &r->error));
+    find_variance(r, layer, request.type, options);
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
     request.inference = inference || says_inference(layer);

@@ -265,6 +265,10 @@ static liana__value *write_layer(const writer *w, size_t index, const char *name
     bool own = liana__keras_is_own(&liana__layer_kind, class_name);
     liana__value *map =
         write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL, layer_config(w, layer, name));
+    const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
+    if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
+        liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));
+    }
     if (map && w->form == LIANA__TFJS) liana__tfjs_rewrite(w->arena, w->model, index, map);
     return map;
 }

@@ -2,7 +2,7 @@
 #include "step/replicas/replicas.h"
 
 #include "base/context.h"
-#include "base/context_end.h"
+#include "base/context_plugins.h"
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
 

@@ -2,6 +2,7 @@
 #include "train/callbacks/callback.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/scoped.h"
 
 #include <stdarg.h>

@@ -34,6 +34,45 @@ static bool describe_layer(const liana_model *model, const liana__layer *layer, 
     return true;
 }
 
+/* ---- order ---- */
+
+liana_status liana__keras_item_weights(const liana_model *model, liana__scope_item item, liana__arena *arena,
+                                       size_t *list, size_t *count, liana__error *error)
+{
+    if (!item.is_nested) {
+        const liana__layer *layer = &model->layers[item.index];
+        for (size_t i = 0; i < layer->num_weights; i++) list[(*count)++] = layer->first_weight + i;
+        return LIANA_OK;
+    }
+    liana__scope_item *items;
+    size_t num_items;
+    LIANA_TRY(liana__keras_order(model, item.index, arena, &items, &num_items, error));
+    for (size_t i = 0; i < num_items; i++) {
+        LIANA_TRY(liana__keras_item_weights(model, items[i], arena, list, count, error));
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__keras_trained_weights(const liana_model *model, liana__arena *arena, size_t **list, size_t *count,
+                                          liana__error *error)
+{
+    liana__scope_item *items;
+    size_t num_items, num_all = 0;
+    *count = 0;
+    *list = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof **list);
+    if (!*list) return liana__fail_memory(error, "the weights");
+    LIANA_TRY(liana__keras_order(model, LIANA__NONE, arena, &items, &num_items, error));
+    for (size_t i = 0; i < num_items; i++) {
+        LIANA_TRY(liana__keras_item_weights(model, items[i], arena, *list, &num_all, error));
+    }
+    for (size_t i = 0; i < num_all; i++) {
+        if (liana__weight_trainable(model, (*list)[i])) (*list)[(*count)++] = (*list)[i];
+    }
+    return LIANA_OK;
+}
+
+/* ---- a file ---- */
+
 liana_status liana__keras_weights_make(const liana_model *model, float *const *values,
                                        const liana__keras3_layer *optimizer, const char *path,
                                        liana__hdf5_new **weights, liana__error *error)

@@ -5,6 +5,15 @@
 #include "formats/hdf5.h"
 #include "layers/model.h"
 
+/* The weights of a layer or nested model, in Keras's order: layer by layer. `list` has room for all of the model's;
+ * they are added at *count. Errors: OUT_OF_MEMORY. */
+liana_status liana__keras_item_weights(const liana_model *model, liana__scope_item item, liana__arena *arena,
+                                       size_t *list, size_t *count, liana__error *error) LIANA_MUST_USE;
+/* All that the model trains now, in Keras's order: that of its trainable_variables. In the arena. Errors:
+ * OUT_OF_MEMORY. */
+liana_status liana__keras_trained_weights(const liana_model *model, liana__arena *arena, size_t **list, size_t *count,
+                                          liana__error *error) LIANA_MUST_USE;
+
 /* Makes the tree of a file (liana__hdf5_new_bytes gives its bytes). values[w] are those of weight w of the model.
  * `optimizer` is what the optimizer keeps, with the path "optimizer"; NULL: nothing. `path` is for messages, and
  * outlives the tree. Errors: those of liana__keras3_weights_make. */

@@ -248,11 +248,14 @@ static void read_three(const liana__value *map, const char *key, float numbers[3
     for (size_t i = 0; good && i < 3; i++) numbers[i] = (float)list->items[i]->number;
 }
 
+const liana__torch_config liana__torch_imagenet = {true, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
+
 liana_status liana__torch_read_config(const liana__torch_network *network, const char *path,
                                       liana__torch_config *config, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    *config = (liana__torch_config){!network->family, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}};
+    *config = liana__torch_imagenet;
+    config->is_known = !network->family;
     if (config->is_known) return LIANA_OK;
     const char *folder = liana__path_folder(&arena, path);
     const char *file = folder ? liana__path_join(&arena, folder, "config.json") : NULL;

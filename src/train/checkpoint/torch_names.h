@@ -51,6 +51,9 @@ typedef struct liana__torch_config {
     float deviation[3]; /* the same */
 } liana__torch_config;
 
+/* For images that are normalised by ImageNet's mean and deviation. */
+extern const liana__torch_config liana__torch_imagenet;
+
 /* Reads it. Errors: UNIMPLEMENTED (the file is of another variant). */
 liana_status liana__torch_read_config(const liana__torch_network *network, const char *path,
                                       liana__torch_config *config, liana__error *error) LIANA_MUST_USE;

@@ -4,6 +4,7 @@
 #include "base/named.h"
 #include "base/scoped.h"
 #include "ir/shape.h"
+#include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
@@ -14,10 +15,10 @@
 enum { MOST_NAMED = 4 }; /* weights that one message names */
 
 static const liana__field items[] = {
-    LIANA__FIELD_ROW(liana__warm_start, from, PATH,
+    LIANA__FIELD_ROW(liana__warm_start, from, PATH, .is_name = liana__weights_are_named,
                      .doc = "what training begins from: a run folder (its best checkpoint, else its newest), a "
                             "checkpoint, a folder of liana_model_save, a file of Keras (.h5, .keras) or safetensors, a "
-                            "TensorFlow checkpoint"),
+                            "TensorFlow checkpoint; or imagenet, as for model.weights"),
     LIANA__FIELD_ROW(liana__warm_start, map, VALUE,
                      .doc = "{pattern of names in the model: name in the file}, where names differ; each * of the name "
                             "is what that of the pattern stood for"),
@@ -402,6 +403,18 @@ static liana_status read_source(const warm_run *own, const liana__warm_start *wa
     return tell(own, result);
 }
 
+/* The file that `from` means, which may be the name of weights. */
+static liana_status find_file(const liana_model *model, const char *from, liana__remote *remote, liana__arena *arena,
+                              const char **file, liana__error *error)
+{
+    static const liana__notes nobody;
+    liana__weights_wanted wanted;
+    size_t num_layers;
+    if (!liana__weights_are_named(from, from)) return liana__warm_source_fetch(remote, from, arena, file, error);
+    LIANA_TRY(liana__named_weights_of(model, from, &wanted, &num_layers, error));
+    return liana__named_weights_fetch(&wanted, remote, model->context, &nobody, arena, file, error);
+}
+
 liana_status liana__warm_start_read(const liana_model *model, const liana__warm_start *warm, const char *where,
                                     const liana__place *place, liana__remote *remote, float *const *values,
                                     liana__arena *arena, liana__warm_result *result, liana__error *error)
@@ -409,7 +422,7 @@ liana_status liana__warm_start_read(const liana_model *model, const liana__warm_
     *result = (liana__warm_result){0};
     LIANA_TRY(liana__warm_start_check(warm, where, place, error));
     LIANA_TRY(check_patterns(model, warm, where, place, error));
-    LIANA_TRY(liana__warm_source_fetch(remote, warm->from, arena, &result->file, error));
+    LIANA_TRY(find_file(model, warm->from, remote, arena, &result->file, error));
     warm_run own = {.model = model, .arena = arena, .error = error};
     LIANA__SCOPED_MEMORY pairing *pairs = calloc(model->num_weights + 1, sizeof *pairs);
     own.pairs = pairs;

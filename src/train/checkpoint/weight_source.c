@@ -101,6 +101,24 @@ static liana_status make_room(liana__weight_source *source, size_t num_layers, l
     return source->layers && source->places ? LIANA_OK : liana__fail_memory(error, source->path);
 }
 
+/* The Normalization before a network that reads images which are normalised already. */
+static bool add_normalization(liana__weight_source *source, const liana__torch_config *config)
+{
+    static const int64_t shape[] = {3};
+    static const float count[] = {0};
+    float variance[3];
+    for (int i = 0; i < 3; i++) variance[i] = config->deviation[i] * config->deviation[i];
+    const float *mean = liana__arena_copy(&source->arena, config->mean, sizeof config->mean);
+    const float *squares = liana__arena_copy(&source->arena, variance, sizeof variance);
+    const liana__source_layer wanted = {.name = "normalization"};
+    const liana__source_weight weights[] = {{.short_name = "mean", .rank = 1, .shape = shape, .values = mean},
+                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = squares},
+                                            {.short_name = "count", .shape = shape, .values = count}};
+    bool good = mean && squares;
+    for (size_t i = 0; i < 3; i++) good = good && add_weight(source, &wanted, &weights[i], 3);
+    return good;
+}
+
 /* ---- Keras HDF5 ---- */
 
 /* The length of the model's name in the names of a nested model's weights: all folders that contain all weights, but no
@@ -153,6 +171,29 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
             }
         }
     }
+    return LIANA_OK;
+}
+
+static bool has_layer(const liana_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (strcmp(model->layers[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The package `efficientnet` has Keras's EfficientNets without the layers that normalise images, which its users do
+ * before by ImageNet's mean and deviation; and calls the last layer otherwise. */
+static liana_status meet_package(liana__weight_source *source, const liana_model *model, liana__error *error)
+{
+    static const char *const layers[] = {"stem_conv", "block1a_dwconv", "block7a_project_conv", "top_conv"};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        if (!find_layer(source, NULL, layers[i])) return LIANA_OK;
+    }
+    if (find_layer(source, NULL, "normalization") || !has_layer(model, "normalization")) return LIANA_OK;
+    if (!add_normalization(source, &liana__torch_imagenet)) return liana__fail_memory(error, source->path);
+    liana__source_layer *last = find_layer(source, NULL, "probs");
+    if (last && !find_layer(source, NULL, "predictions")) last->name = "predictions";
     return LIANA_OK;
 }
 
@@ -286,24 +327,6 @@ static bool add_tensor(liana__weight_source *source, const liana__safetensors_te
     return !arena->failed;
 }
 
-/* The Normalization before a network that reads images which are normalised already. */
-static bool add_normalization(liana__weight_source *source, const liana__torch_config *config)
-{
-    static const int64_t shape[] = {3};
-    static const float count[] = {0};
-    float variance[3];
-    for (int i = 0; i < 3; i++) variance[i] = config->deviation[i] * config->deviation[i];
-    const float *mean = liana__arena_copy(&source->arena, config->mean, sizeof config->mean);
-    const float *squares = liana__arena_copy(&source->arena, variance, sizeof variance);
-    const liana__source_layer wanted = {.name = "normalization"};
-    const liana__source_weight weights[] = {{.short_name = "mean", .rank = 1, .shape = shape, .values = mean},
-                                            {.short_name = "variance", .rank = 1, .shape = shape, .values = squares},
-                                            {.short_name = "count", .shape = shape, .values = count}};
-    bool good = mean && squares;
-    for (size_t i = 0; i < 3; i++) good = good && add_weight(source, &wanted, &weights[i], 3);
-    return good;
-}
-
 static liana_status list_modules(liana__weight_source *source, liana__error *error)
 {
     const liana__safetensors_contents *contents = &source->safetensors.contents;
@@ -395,7 +418,10 @@ static liana_status open_keras(const char *path, const liana_model *model, size_
                                liana__weight_source *source, liana__error *error)
 {
     LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
-    if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) return list_hdf5(source, error);
+    if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) {
+        LIANA_TRY(list_hdf5(source, error));
+        return model ? meet_package(source, model, error) : LIANA_OK;
+    }
     LIANA_TRY(list_keras3(source, error));
     return model ? take_places(source, model, num_required, error) : LIANA_OK;
 }

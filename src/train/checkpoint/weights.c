@@ -5,6 +5,7 @@
 #include "base/scoped.h"
 #include "ir/shape.h"
 #include "remote/remote.h"
+#include "train/checkpoint/keras_optimizer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,7 +177,7 @@ static liana_status check_scale(const liana__weight_source *source, const liana_
     return liana__fail(
         error, LIANA_INVALID_CONFIG,
         "%s: the model has a second Rescaling (imagenet_rescaling: yes), which is for Keras's own ImageNet "
-        "weights; for those of timm set imagenet_rescaling: no",
+        "weights; for those of timm and of the package efficientnet set imagenet_rescaling: no",
         source->path);
 }
 
@@ -327,6 +328,17 @@ static liana_status load_file(const liana_model *model, const char *path, size_t
     LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
     LIANA_TRY(liana__weight_source_open(path, model, num_required, &source, error));
     return load(model, &source, num_required, values, arena, report, error);
+}
+
+liana_status liana__weights_load_whole(const liana_model *model, const char *path, float *const *values,
+                                       liana__optimizer_state *state, liana__arena *arena,
+                                       liana__weights_report *report, liana__error *error)
+{
+    LIANA__SCOPED_BY(liana__weight_source_close) liana__weight_source source = {0};
+    *report = (liana__weights_report){0};
+    LIANA_TRY(liana__weight_source_open(path, model, model->num_layers, &source, error));
+    LIANA_TRY(load(model, &source, model->num_layers, values, arena, report, error));
+    return state && source.hdf5 ? liana__keras_optimizer_read(source.hdf5, state, error) : LIANA_OK;
 }
 
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,

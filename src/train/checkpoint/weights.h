@@ -7,6 +7,7 @@
 #include "formats/safetensors.h"
 #include "formats/tensorflow/tf_checkpoint.h"
 #include "layers/model.h"
+#include "train/checkpoint/optimizer_state.h"
 #include "train/checkpoint/torch_names.h"
 
 /* ---- weight source ---- */
@@ -104,6 +105,12 @@ typedef struct liana__weights_report {
 liana_status liana__weights_load(const liana_model *model, const char *path, size_t num_required, float *const *values,
                                  liana__arena *arena, liana__weights_report *report, liana__error *error)
     LIANA_MUST_USE;
+
+/* The same of a whole-model file on this machine, which the model was made from, with the state of its optimizer: begun
+ * by liana__optimizer_state_create; NULL: it is not wanted. */
+liana_status liana__weights_load_whole(const liana_model *model, const char *path, float *const *values,
+                                       liana__optimizer_state *state, liana__arena *arena,
+                                       liana__weights_report *report, liana__error *error) LIANA_MUST_USE;
 
 /* Reads a weight of the source for one of the model that has its shape. Errors: those of reading; INVALID_DATA for a
  * value that is not finite. */

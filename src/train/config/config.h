@@ -164,7 +164,9 @@ typedef struct liana__model_config {
     double dropout;               /* before the pooling; 0: none */
     int imagenet_rescaling;       /* liana__imagenet_rescaling; of EfficientNets */
     const char *weights;          /* a weight file that is loaded by layer name, or NULL */
+    const char *weights_sha256;   /* of the file that a name in `weights` meant; NULL: any */
     bool partial_weights;         /* layers that are not in it keep their initial weights */
+    bool optimizer_state;         /* training goes on from the optimizer's state in `file`, if it has one */
     liana__warm_start warm_start; /* after `weights` */
     bool trainable;               /* whether the layers of `base` are trained */
     bool training;                /* whether they compute as in training then */

@@ -1,6 +1,7 @@
 /* Checks the parts of a configuration against each other. */
 #include "base/scoped.h"
 #include "data/source/class_list.h"
+#include "known/known_weights.h"
 #include "optimizers/optimizer.h"
 #include "train/config/config_internal.h"
 
@@ -8,7 +9,6 @@
 #include "base/other_names.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static liana_status LIANA__PRINTF(4, 5)
@@ -109,34 +109,11 @@ liana_status liana__config_check_homes(const liana__value *root, liana__error *e
     return LIANA_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const char *const *first = *(const char *const *const *)a, *const *second = *(const char *const *const *)b;
-    int order = strcmp(*first, *second);
-    return order ? order : (first > second) - (first < second);
-}
-
-/* Names are how classes are found in folders and lists, and how predictions say them. */
 static liana_status check_class_names(const liana__config *config, liana__error *error)
 {
-    const liana__strings *names = &config->data.class_names;
-    const char *const **sorted = malloc((names->count + 1) * sizeof *sorted);
-    if (!sorted) return liana__fail_memory(error, "the names of the classes");
-    for (size_t i = 0; i < names->count; i++) sorted[i] = &names->items[i];
-    qsort(sorted, names->count, sizeof *sorted, compare_names);
-    size_t at = 1;
-    while (at < names->count && strcmp(*sorted[at - 1], *sorted[at]) != 0) at++;
-    size_t first = at < names->count ? (size_t)(sorted[at - 1] - names->items) : 0;
-    size_t second = at < names->count ? (size_t)(sorted[at] - names->items) : 0;
-    free(sorted);
     liana__error own = {0};
-    if (!second) {
-        liana_status status = liana__class_list_check(names, &own);
-        return status == LIANA_OK ? LIANA_OK : refuse(config, error, "data.class_names", "%s", own.message);
-    }
-    return refuse(config, error, "data.class_names",
-                  "classes %zu and %zu (counted from 0) are both called '%.60s'; give each a name of its own", first,
-                  second, names->items[first]);
+    const liana_status status = liana__class_list_check(&config->data.class_names, &own);
+    return status == LIANA_OK ? LIANA_OK : refuse(config, error, "data.class_names", "%s", own.message);
 }
 
 static liana_status check_data(const liana__config *config, liana__error *error)
@@ -197,6 +174,11 @@ static liana_status check_model(const liana__config *config, liana__error *error
     if (model->file && (model->base || model->layers)) {
         return refuse(config, error, "model.file", "'file' and '%s' exclude each other; keep one of them",
                       model->base ? "base" : "layers");
+    }
+    const bool is_named = model->weights && liana__weights_are_named(model->weights, model->weights);
+    if (model->weights_sha256 && !is_named) {
+        return refuse(config, error, "model.weights_sha256", "it belongs to model.weights by name: %s",
+                      liana__weights_names());
     }
     if (model->partial_weights && !model->weights) {
         return refuse(config, error, "model.partial_weights", "it needs model.weights, a file of weights");

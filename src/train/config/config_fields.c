@@ -3,6 +3,8 @@
 
 #include "data/dataset/turns.h"
 #include "data/source/source.h"
+#include "known/data_set.h"
+#include "known/known_weights.h"
 #include "models/preprocessing.h"
 
 #include <limits.h>
@@ -36,14 +38,14 @@ static const liana__fields interleave_fields =
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__source_config, member, kind, __VA_ARGS__)
 static const liana__field source_items[] = {
-    ROW(paths, PATHS,
-        .doc = "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; or folders with a "
-               "folder for each class"),
+    ROW(paths, PATHS, .is_name = liana__data_set_is_meant,
+        .doc = "TFRecord files, CSV lists of images or WebDataset tar archives, or patterns of them; folders with a "
+               "folder for each class; or a data set by its name: mnist, cifar-10, ... ('liana fetch')"),
     ROW(images, PATH, .doc = "the IDX file of the images (MNIST)"),
     ROW(labels, PATH, .doc = "the IDX file of their labels (null: it is looked for in the folder of the images)"),
     ROW(kind, STRING,
-        .doc =
-            "format of the files: tfrecord, idx, csv (a list of images), table, webdataset or folder (null: detected)"),
+        .doc = "format of the files: tfrecord, idx, cifar, csv (a list of images), table, webdataset or folder (null: "
+               "detected)"),
     ROW(concatenate, VALUE,
         .doc = "a list of sources that are read one after the other; each is a path, a list of paths or a mapping like "
                "this one"),
@@ -220,10 +222,16 @@ static const liana__field model_items[] = {
     ROW(imagenet_rescaling, ENUM, .default_text = "auto", .names = imagenet_rescalings,
         .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with "
                "its ImageNet weights; auto: if model.weights are these"),
-    ROW(weights, PATH,
-        .doc = "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint to start from; layers are matched by name"),
+    ROW(weights, PATH, .is_name = liana__weights_are_named,
+        .doc = "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint to start from; layers are matched by name; "
+               "or imagenet: those that Keras has for this base (of EfficientNets also noisy-student, autoaugment)"),
+    ROW(weights_sha256, STRING,
+        .doc = "of weights by name: the SHA-256 of their file, which a run records (null: any)"),
     ROW(partial_weights, BOOL, .default_text = "false",
         .doc = "layers that are not in the file of weights keep their initial weights (a new head)"),
+    ROW(optimizer_state, BOOL, .default_text = "true",
+        .doc = "training goes on from the state of the optimizer in model.file, if the file has one and the training "
+               "has that optimizer; false: the optimizer begins anew"),
     ROW(warm_start, SECTION, .section = &liana__warm_start_fields,
         .doc = "the weights that training begins with, by name, with other names and exceptions"),
     ROW(trainable, BOOL, .default_text = "true", .doc = "false freezes the base: only the head is trained"),
@@ -308,6 +316,11 @@ static const char *absolute_path(liana__arena *arena, const char *path)
     return path;
 }
 
+static const char *absolute_unless_name(const liana__field *field, liana__arena *arena, const char *path)
+{
+    return field->is_name && field->is_name(path, path) ? path : absolute_path(arena, path);
+}
+
 liana_status liana__config_make_absolute(const liana__fields *fields, liana__arena *arena, void *object,
                                          liana__error *error)
 {
@@ -317,12 +330,14 @@ liana_status liana__config_make_absolute(const liana__fields *fields, liana__are
         if (field->kind == LIANA__FIELD_SECTION) {
             LIANA_TRY(liana__config_make_absolute(field->section, arena, member, error));
         } else if (field->kind == LIANA__FIELD_PATH && *(const char **)member) {
-            *(const char **)member = absolute_path(arena, *(const char **)member);
+            *(const char **)member = absolute_unless_name(field, arena, *(const char **)member);
         } else if (field->kind == LIANA__FIELD_PATHS) {
             liana__strings *paths = member;
             const char **items = liana__arena_allocate(arena, (paths->count + 1) * sizeof *items);
             if (!items) break;
-            for (size_t j = 0; j < paths->count; j++) items[j] = absolute_path(arena, paths->items[j]);
+            for (size_t j = 0; j < paths->count; j++) {
+                items[j] = absolute_unless_name(field, arena, paths->items[j]);
+            }
             paths->items = items;
         }
     }

@@ -23,8 +23,10 @@ typedef struct kept {
 
 typedef struct compiled {
     kept items[NUM_KEPT];
-    liana__job_options defaults; /* batch_size 0: not made */
-    liana__arena arena;          /* of the defaults */
+    liana__job_options defaults;  /* batch_size 0: not made */
+    liana__arena arena;           /* of the defaults */
+    liana__optimizer_state state; /* to go on from */
+    const char *checkpoint;       /* that the weights are from, in the arena; NULL: none */
 } compiled;
 
 static void drop(kept *item)
@@ -40,6 +42,7 @@ static void destroy(void *user)
 {
     compiled *own = user;
     for (int i = 0; i < NUM_KEPT; i++) drop(&own->items[i]);
+    liana__optimizer_state_free(&own->state);
     liana__arena_free(&own->arena);
     free(own);
 }
@@ -84,7 +87,7 @@ static liana__text make_key(const liana__compile_request *request)
     liana__text text = {0};
     liana__job_describe(request->job, &text);
     describe_match(request, &text);
-    if (!request->job->optimizer && request->model->objective) {
+    if ((!request->job->optimizer || request->model->is_compiled) && request->model->objective) {
         liana__value_write_json(request->model->objective, 0, &text);
     }
     liana__text_add(&text, "%d %d %d %lld %llu", (int)request->scale, (int)request->fractions, (int)request->mixes,
@@ -185,6 +188,10 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
         item->key = key;
         status = compile(request, item, error);
     }
+    if (status == LIANA_OK && !same && request->job->optimizer) {
+        item->training.stages = request->stages;
+        status = liana__optimizer_state_begin(&own->state, &item->training, &request->notes, error);
+    }
     if (status == LIANA_OK && (!same || item->values_version != model->values_version)) {
         status = liana__model_values_write(model, &item->training.variables, error);
         if (status == LIANA_OK) status = liana__averaged_weights_begin_anew(&item->training, error);
@@ -198,11 +205,56 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
 {
     LIANA_TRY(liana__model_values_read(model, &training->variables, error));
-    kept *item = &((compiled *)model->compiled)->items[OF_FIT];
+    compiled *own = model->compiled;
+    kept *item = &own->items[OF_FIT];
     model->values_version++;
+    liana__optimizer_state_free(&own->state);
+    own->checkpoint = NULL;
     item->values_version = model->values_version;
     LIANA_TRY(liana__model_keep_optimizer(model, item->optimizer, error));
     return liana__model_keep_objective(model, &item->asked, error);
+}
+
+/* ---- the state of the optimizer ---- */
+
+liana_status liana__compiled_take_state(liana_model *model, liana__optimizer_state *state, liana__error *error)
+{
+    compiled *own = NULL;
+    LIANA_TRY(get_compiled(model, &own, error));
+    liana__optimizer_state_free(&own->state);
+    own->state = *state;
+    *state = (liana__optimizer_state){0};
+    return LIANA_OK;
+}
+
+liana_status liana__compiled_remember_checkpoint(liana_model *model, const char *checkpoint, liana__error *error)
+{
+    compiled *own = NULL;
+    LIANA_TRY(get_compiled(model, &own, error));
+    own->checkpoint = liana__arena_string(&own->arena, checkpoint);
+    return own->checkpoint ? LIANA_OK : liana__fail_memory(error, checkpoint);
+}
+
+liana_status liana__compiled_find_state(const liana_model *model, liana__optimizer_state *made,
+                                        const liana__optimizer_state **state, liana__error *error)
+{
+    compiled *own = model->compiled;
+    const kept *item = own ? &own->items[OF_FIT] : NULL;
+    *state = NULL;
+    if (!own) return LIANA_OK;
+    if (own->state.optimizer) {
+        *state = &own->state;
+        return liana__optimizer_state_check(&own->state, model, error);
+    }
+    const bool has_fit = item->key.length && item->optimizer, has_checkpoint = own->checkpoint && model->optimizer;
+    if (!has_fit && !has_checkpoint) return LIANA_OK;
+    *state = made;
+    if (!has_fit) {
+        LIANA_TRY(liana__optimizer_state_create(model, model->optimizer, own->checkpoint, made, error));
+        return liana__optimizer_state_read(own->checkpoint, made, error);
+    }
+    LIANA_TRY(liana__optimizer_state_create(model, item->optimizer, NULL, made, error));
+    return liana__optimizer_state_take(&item->training, made, error);
 }
 
 liana_results liana__results_of(const liana__totals *totals)

@@ -3,6 +3,7 @@
 #ifndef LIANA_TRAIN_COMPILED_H
 #define LIANA_TRAIN_COMPILED_H
 
+#include "train/checkpoint/optimizer_state.h"
 #include "train/job/job_options.h"
 #include "train/objective/batch_components.h"
 
@@ -34,6 +35,21 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
 /* The model's weights become those of the training: after a fit. */
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
     LIANA_MUST_USE;
+
+/* ---- the state of the optimizer ---- */
+
+/* Until a fit has trained the model: the first fit goes on from this state (liana__optimizer_state_begin), and a file
+ * gets it. Takes what `state` holds. Errors: OUT_OF_MEMORY. */
+liana_status liana__compiled_take_state(liana_model *model, liana__optimizer_state *state, liana__error *error)
+    LIANA_MUST_USE;
+/* The same of a checkpoint of a run, which is read when a file is written. A fit does not go on from it. */
+liana_status liana__compiled_remember_checkpoint(liana_model *model, const char *checkpoint, liana__error *error)
+    LIANA_MUST_USE;
+/* The state for a file: that of the last fit, else the one that was taken. `made` is zeroed, and freed by the caller;
+ * *state may be in it. NULL: there is none. Errors: those of the device, OUT_OF_MEMORY. */
+liana_status liana__compiled_find_state(const liana_model *model, liana__optimizer_state *made,
+                                        const liana__optimizer_state **state, liana__error *error) LIANA_MUST_USE;
+
 /* Totals as the public interface gives them. */
 liana_results liana__results_of(const liana__totals *totals);
 /* Sets the programs of the model aside, so that a trial leaves them as they are. Then frees the programs of the trial,

@@ -18,6 +18,22 @@ static const liana__keras_name losses[] = {
     {"MeanAbsoluteError", "mae", "mean_absolute_error"},
     {"Huber", "huber", "huber"},
     {"Huber", "huber_loss", "huber"},
+    {"MeanAbsolutePercentageError", "mean_absolute_percentage_error", "mean_absolute_percentage_error"},
+    {"MeanAbsolutePercentageError", "mape", "mean_absolute_percentage_error"},
+    {"MeanSquaredLogarithmicError", "mean_squared_logarithmic_error", "mean_squared_logarithmic_error"},
+    {"MeanSquaredLogarithmicError", "msle", "mean_squared_logarithmic_error"},
+    {"LogCosh", "log_cosh", "log_cosh"},
+    {"LogCosh", "logcosh", "log_cosh"},
+    {"Poisson", "poisson", "poisson"},
+    {"Hinge", "hinge", "hinge"},
+    {"SquaredHinge", "squared_hinge", "squared_hinge"},
+    {"CategoricalHinge", "categorical_hinge", "categorical_hinge"},
+    {"KLDivergence", "kl_divergence", "kl_divergence"},
+    {"KLDivergence", "kullback_leibler_divergence", "kl_divergence"},
+    {"KLDivergence", "kld", "kl_divergence"},
+    {"CosineSimilarity", "cosine_similarity", "cosine_similarity"},
+    {"CategoricalFocalCrossentropy", "categorical_focal_crossentropy", "categorical_focal_crossentropy"},
+    {"BinaryFocalCrossentropy", "binary_focal_crossentropy", "binary_focal_crossentropy"},
 };
 
 /* Keras chooses the class for the name 'accuracy' by the shapes, as liana does. */

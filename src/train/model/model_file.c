@@ -111,29 +111,37 @@ static liana_status take_some(const liana__model_file *file, const char *const *
     return liana__model_objective_read(model, train, arena, error);
 }
 
-typedef struct part {
-    const char *keys[4];
-    const char *named;
-} part;
+/* Takes the settings of these keys, or none of them. *found says why. */
+static bool takes(const liana__model_file *file, const char *const *keys, liana_model *model, liana__error *found)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    *found = (liana__error){0};
+    return take_some(file, keys, model, &arena, found) == LIANA_OK;
+}
+
+static void tell_left(const liana__model_file *file, const char *what, const liana__error *found,
+                      const liana__notes *notes)
+{
+    liana__note(notes, "liana leaves out %s that '%s' was compiled with: %s", what, file->path, found->message);
+}
 
 /* Of settings that liana does not have, the others are kept. */
 static liana_status take_settings(const liana__model_file *file, liana_model *model, const liana__notes *notes,
                                   liana__error *error)
 {
-    static const part parts[] = {{{"optimizer", "optimizer_config"}, "an optimizer"},
-                                 {{"loss", "loss_weights", "metrics"}, "losses and metrics"},
-                                 {{"loss", "loss_weights"}, "losses"}};
-    LIANA__SCOPED(liana__arena) arena = {0};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        liana__error found = {0};
-        liana_status status = take_some(file, parts[i].keys, model, &arena, &found);
-        if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "the compile settings");
-        if (status != LIANA_OK) {
-            liana__note(notes, "'%s' was compiled with %s that liana does not have, which are left out: %s", file->path,
-                        parts[i].named, found.message);
-        }
-        if (i > 0 && status == LIANA_OK) break;
+    static const char *const optimizer[] = {"optimizer", "optimizer_config", NULL};
+    static const char *const objective[] = {"loss", "loss_weights", "metrics", NULL};
+    static const char *const losses[] = {"loss", "loss_weights", NULL};
+    liana__error found, of_metrics;
+    model->is_compiled = true;
+    if (!takes(file, optimizer, model, &found)) {
+        if (found.status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &found);
+        tell_left(file, "the optimizer", &found, notes);
     }
+    if (takes(file, objective, model, &of_metrics)) return LIANA_OK;
+    const bool has_losses = takes(file, losses, model, &found);
+    if (of_metrics.status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &of_metrics);
+    tell_left(file, has_losses ? "the metrics" : "the losses and metrics", has_losses ? &of_metrics : &found, notes);
     return LIANA_OK;
 }
 

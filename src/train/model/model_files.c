@@ -3,9 +3,12 @@
 #include "formats/json.h"
 #include "formats/tensorflow/foreign_model.h"
 #include "ir/shape.h"
+#include "models/models.h"
+#include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
 #include "train/checkpoint/weights.h"
+#include "train/model/compiled.h"
 #include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
@@ -89,25 +92,41 @@ static liana_status load_file(liana_model *model, const void *options, float *co
     return liana__weights_load(model, own->path, own->num_required, values, arena, NULL, error);
 }
 
+/* A small file may describe a model that no memory holds: then its weights are compared before any is made. */
+static liana_status compare_first(const liana_model *model, const char *path, size_t num_required, liana__arena *arena,
+                                  liana__error *error)
+{
+    liana__file_version version;
+    uint64_t size = 0;
+    for (size_t i = 0; i < model->num_weights; i++) size += liana__byte_size(LIANA_F32, &model->weights[i].shape);
+    if (liana__file_version_find(path, &version) && size <= (uint64_t)version.size) return LIANA_OK;
+    return liana__weights_load(model, path, num_required, NULL, arena, NULL, error);
+}
+
 static liana_status load_weights(liana_model *model, const char *path, size_t num_required, liana__arena *arena,
                                  liana__error *error)
 {
     const weights_file file = {path, num_required};
-    liana__file_version version;
-    uint64_t size = 0;
-    for (size_t i = 0; i < model->num_weights; i++) size += liana__byte_size(LIANA_F32, &model->weights[i].shape);
-    /* A small file may describe a model that no memory holds: then its weights are compared before any is made. */
-    if (!liana__file_version_find(path, &version) || size > (uint64_t)version.size) {
-        LIANA_TRY(liana__weights_load(model, path, num_required, NULL, arena, NULL, error));
-    }
+    LIANA_TRY(compare_first(model, path, num_required, arena, error));
     return liana__model_values_change(model, load_file, &file, arena, error);
 }
 
 static liana_status load_own_weights(liana_model *model, const char *path, bool partial)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    size_t num_required = partial ? 0 : model->num_layers;
-    return load_weights(model, path, num_required, &arena, &model->context->error);
+    size_t num_required = model->num_layers;
+    liana__error *error = &model->context->error;
+    if (liana__weights_are_named(path, path)) {
+        const liana__notes notes = notes_of(model->context);
+        liana__weights_wanted wanted;
+        LIANA_TRY(liana__named_weights_of(model, path, &wanted, &num_required, error));
+        LIANA_TRY(liana__named_weights_fetch(&wanted, NULL, model->context, &notes, &arena, &path, error));
+        LIANA_TRY(load_weights(model, path, partial ? 0 : num_required, &arena, error));
+        liana_scale *scale = &model->preprocessing.scale;
+        if (*scale == LIANA_SCALE_AUTO) *scale = liana__architecture_find(wanted.architecture, NULL)->scale;
+        return LIANA_OK;
+    }
+    return load_weights(model, path, partial ? 0 : num_required, &arena, error);
 }
 
 liana_status liana_model_load_weights(liana_model *model, const char *path, bool partial)
@@ -191,10 +210,39 @@ static liana_status load_local_model(liana_model *model, const char *folder, con
     LIANA_TRY(find_weights(folder, checkpoint, arena, &path, &model->precision, &is_run, error));
     LIANA_TRY(is_run ? liana__preprocessing_read_run(model, folder, error)
                      : liana__preprocessing_read_file(model, path, error));
-    return load_weights(model, path, model->num_layers, arena, error);
+    LIANA_TRY(load_weights(model, path, model->num_layers, arena, error));
+    const char *from = is_run ? liana__path_folder(arena, path) : NULL;
+    if (is_run && !from) return liana__fail_memory(error, folder);
+    return is_run ? liana__compiled_remember_checkpoint(model, from, error) : LIANA_OK;
 }
 
 /* ---- a file ---- */
+
+typedef struct whole_file {
+    const char *path;
+    liana__optimizer_state *state; /* NULL: the model was not compiled */
+} whole_file;
+
+static liana_status load_values(liana_model *model, const void *options, float *const *values, liana__arena *arena,
+                                liana__error *error)
+{
+    const whole_file *own = options;
+    liana__weights_report report;
+    return liana__weights_load_whole(model, own->path, values, own->state, arena, &report, error);
+}
+
+/* With the state of the optimizer, which a fit goes on from. */
+static liana_status load_compiled(liana_model *model, const char *path, liana__arena *arena, liana__error *error)
+{
+    LIANA__SCOPED(liana__optimizer_state) state = {0};
+    const whole_file file = {path, model->optimizer ? &state : NULL};
+    LIANA_TRY(compare_first(model, path, model->num_layers, arena, error));
+    if (file.state) LIANA_TRY(liana__optimizer_state_create(model, model->optimizer, path, &state, error));
+    LIANA_TRY(liana__model_values_change(model, load_values, &file, arena, error));
+    if (!file.state || (state.iteration == 0 && !state.fault)) return LIANA_OK;
+    LIANA_TRY(liana__model_keep_optimizer(model, state.optimizer, error));
+    return liana__compiled_take_state(model, &state, error);
+}
 
 static liana_status load_whole(liana_model *model, const char *path, const liana__notes *notes, liana__arena *arena,
                                liana__error *error)
@@ -203,7 +251,7 @@ static liana_status load_whole(liana_model *model, const char *path, const liana
     LIANA_TRY(liana__model_file_open(path, arena, &file, error));
     LIANA_TRY(liana__model_file_fill(&file, model, notes, error));
     if (!model->num_weights) return LIANA_OK;
-    if (file.has_weights) return load_weights(model, path, model->num_layers, arena, error);
+    if (file.has_weights) return load_compiled(model, path, arena, error);
     return liana__fail(error, LIANA_INVALID_DATA,
                        "'%s' is an architecture without weights: load it with liana_model_load_architecture (--model), "
                        "and a file of weights with liana_model_load_weights (--weights)",

@@ -9,6 +9,7 @@
 #include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
+#include "train/model/model_objective.h"
 
 #include <liana/train.h>
 #include <string.h>
@@ -292,6 +293,7 @@ static liana_status begin_session(session *own, liana_model *model, const liana_
                              .notes = {options->on_note, options->user},
                              .arena = &own->arena}};
     LIANA_TRY(liana__job_take(&liana__job_fit_door, options, NULL, &own->arena, taken, error));
+    LIANA_TRY(liana__model_find_optimizer(model, options->optimizer, &own->arena, taken, error));
     LIANA_TRY(liana__job_check(taken, &own->job.door, error));
     LIANA_TRY(check_fit(model, options, error));
     if (!taken->validation_batch_size) taken->validation_batch_size = taken->batch_size;

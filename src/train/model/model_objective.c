@@ -28,6 +28,15 @@ liana_status liana__model_keep_optimizer(liana_model *model, const liana__value 
     return keep_value(model, &model->optimizer, optimizer, error);
 }
 
+liana_status liana__model_find_optimizer(const liana_model *model, const char *given, liana__arena *arena,
+                                         liana__job_options *options, liana__error *error)
+{
+    if (given || !model->is_compiled || !model->optimizer) return LIANA_OK;
+    const char *text = liana__json_line(model->optimizer, arena);
+    options->optimizer = text ? liana__value_string(arena, text) : NULL;
+    return options->optimizer ? LIANA_OK : liana__fail_memory(error, "the optimizer");
+}
+
 static liana_status keep(liana_model *model, const liana__value *const parts[NUM_PARTS], liana__error *error)
 {
     bool is_usual = !parts[0] && !parts[1] && !parts[2];
@@ -43,7 +52,9 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
                                          liana__error *error)
 {
     const liana__value *const parts[NUM_PARTS] = {request->loss, request->loss_weights, request->metrics};
-    return keep(model, parts, error);
+    LIANA_TRY(keep(model, parts, error));
+    model->knows_objective = true;
+    return LIANA_OK;
 }
 
 static void recall(const liana_model *model, liana__objective_request *request)
@@ -75,7 +86,7 @@ liana_status liana__model_find_objective(const liana__job_options *options, cons
     request->where = options->is_of_program ? NULL : "train";
     request->threshold = options->threshold;
     if (options->is_of_program) LIANA_TRY(liana__read_objective(&options->objective, arena, request, error));
-    if (!trains) recall(request->model, request);
+    if (!trains || (options->is_of_program && request->model->is_compiled)) recall(request->model, request);
     request->predicts = request->predicts && !request->loss;
     liana__objective *made = liana__arena_allocate(arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "the loss");

@@ -15,7 +15,13 @@ liana_status liana__model_keep_objective(liana_model *model, const liana__object
 liana_status liana__model_keep_optimizer(liana_model *model, const liana__value *optimizer, liana__error *error)
     LIANA_MUST_USE;
 
+/* An optimizer that a fit does not name (`given` NULL) is that of the model's file, if it was compiled. The text is in
+ * the arena. Errors: OUT_OF_MEMORY. */
+liana_status liana__model_find_optimizer(const liana_model *model, const char *given, liana__arena *arena,
+                                         liana__job_options *options, liana__error *error) LIANA_MUST_USE;
+
 /* The losses and metrics of a job: as its options name them; where nothing is trained, else as the model was trained.
+ * So are those of a fit of a model whose file was compiled.
  * The request is set but for losses, metrics and targets (`match`; NULL: not known). `predicts`: of a model with
  * several outputs that nothing is known of, none is compared. Everything is in the arena. Errors: those of
  * liana__objective_create. */

@@ -7,12 +7,16 @@
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "formats/zip.h"
+#include "train/checkpoint/keras_optimizer.h"
 #include "train/checkpoint/keras_weights.h"
+#include "train/model/compiled.h"
 #include "train/model/keras_compile.h"
 #include "train/model/model_objective.h"
 #include "train/model/tfjs_folder.h"
 
 #include <string.h>
+
+#include <math.h>
 
 LIANA__SCOPED_POINTER(liana__hdf5_new_free, liana__hdf5_new)
 
@@ -24,6 +28,7 @@ typedef struct saving {
     const liana_model *model;
     const char *path;
     liana__keras_form in;
+    const liana__optimizer_state *state; /* of the optimizer; NULL: none */
     const liana__notes *notes;
     liana__arena *arena;
     liana__error *error;
@@ -75,6 +80,27 @@ static liana_status name_generation(const saving *own, const liana__value **sett
     return own->arena->failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
 }
 
+/* The optimizer with the rate that it has come to. Keras's files do not keep which weights it has excluded from weight
+ * decay. */
+static void set_optimizer(const saving *own, liana__value *train)
+{
+    static const char excluded[] = "exclude_from_weight_decay";
+    const double rate = own->state ? liana__optimizer_state_rate(own->state) : NAN;
+    const liana__value *from = own->state ? own->state->optimizer : own->model->optimizer;
+    liana__value *optimizer = from ? liana__value_copy(own->arena, from) : NULL;
+    if (!optimizer) return;
+    const liana__value *names = liana__value_get(optimizer, excluded);
+    if (names && names->kind == LIANA__VALUE_LIST && names->count) {
+        liana__note(own->notes,
+                    "'%s' does not say which weights have no weight decay, since Keras's files cannot: in Keras call "
+                    "optimizer.exclude_from_weight_decay, in liana set it again",
+                    own->path);
+        liana__value_remove(optimizer, excluded);
+    }
+    if (!isnan(rate)) liana__value_set(own->arena, optimizer, "learning_rate", liana__value_float(own->arena, rate));
+    liana__value_set(own->arena, train, "optimizer", optimizer);
+}
+
 /* Settings that Keras cannot say are told and left out: a model computes the same without them. NULL: there are none.
  */
 static liana_status find_settings(const saving *own, liana__keras_compile_form form, const liana__value **settings)
@@ -83,15 +109,21 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
     liana__error found = {0};
     *settings = NULL;
     if (!model->objective && !model->optimizer) return LIANA_OK;
+    if (!model->objective && !model->knows_objective) {
+        liana__note(own->notes, "'%s' says nothing of how the model was trained: its losses are not known", own->path);
+        return LIANA_OK;
+    }
+    if (!model->optimizer && !own->state) {
+        liana__note(own->notes, "it is not known which optimizer trained the model: '%s' names the default, Adam",
+                    own->path);
+    }
     liana__value *train =
         model->objective ? liana__value_copy(own->arena, model->objective) : liana__value_map(own->arena);
     /* The default of a fit. */
     if (train && !model->objective) {
         liana__value_set(own->arena, train, "metrics", liana__value_string(own->arena, "accuracy"));
     }
-    if (train && model->optimizer) {
-        liana__value_set(own->arena, train, "optimizer", liana__value_copy(own->arena, model->optimizer));
-    }
+    if (train) set_optimizer(own, train);
     if (!train || own->arena->failed) return liana__fail_memory(own->error, own->path);
     liana_status status = liana__keras_compile_write(model, train, form, own->arena, settings, &found);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(own->error, own->path);
@@ -99,6 +131,19 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
     *settings = NULL;
     liana__note(own->notes, "'%s' says nothing of how the model was trained: %s", own->path, found.message);
     return LIANA_OK;
+}
+
+/* The variables of the optimizer that the settings name; none where there are no settings. */
+static liana_status make_optimizer(const saving *own, const liana__value *settings, liana__hdf5_variable **variables,
+                                   size_t *count)
+{
+    const liana__keras_optimizer_form form =
+        own->in == LIANA__KERAS2 ? LIANA__KERAS_OPTIMIZER_2 : LIANA__KERAS_OPTIMIZER_3;
+    *variables = NULL;
+    *count = 0;
+    if (!settings || !own->state) return LIANA_OK;
+    const char *name = own->state->choice.optimizer->part.name;
+    return liana__keras_optimizer_make(own->state, form, name, own->arena, variables, count, own->error);
 }
 
 static liana_status make_architecture(const saving *own, liana__value **architecture)
@@ -136,8 +181,31 @@ static const char *make_metadata(const saving *own)
     return liana__json_line(map, own->arena);
 }
 
+/* The variables as those of a layer; NULL: none. */
+static liana_status describe_optimizer(const saving *own, const liana__value *settings,
+                                       const liana__keras3_layer **optimizer)
+{
+    liana__hdf5_variable *variables;
+    size_t count;
+    *optimizer = NULL;
+    LIANA_TRY(make_optimizer(own, settings, &variables, &count));
+    if (!count) return LIANA_OK;
+    liana__keras3_layer *made = liana__arena_allocate(own->arena, sizeof *made);
+    liana__hdf5_data *data = liana__arena_allocate(own->arena, count * sizeof *data);
+    const void **values = liana__arena_allocate(own->arena, count * sizeof *values);
+    if (!made || !data || !values) return liana__fail_memory(own->error, own->path);
+    for (size_t i = 0; i < count; i++) {
+        data[i] = variables[i].data;
+        values[i] = variables[i].values;
+    }
+    *made = (liana__keras3_layer){LIANA__HDF5_OPTIMIZER, own->state->choice.optimizer->part.name, data, values, count};
+    *optimizer = made;
+    return LIANA_OK;
+}
+
 static liana_status write_archive(const saving *own)
 {
+    const liana__keras3_layer *optimizer;
     LIANA__SCOPED_BY(liana__hdf5_new_free_scoped) liana__hdf5_new *tree = NULL;
     const char *bytes;
     size_t size;
@@ -148,7 +216,8 @@ static liana_status write_archive(const saving *own)
     if (settings) liana__value_set(own->arena, architecture, "compile_config", liana__value_copy(own->arena, settings));
     const char *config = liana__json_line(architecture, own->arena), *metadata = make_metadata(own);
     if (!config || !metadata) return liana__fail_memory(own->error, own->path);
-    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, NULL, own->path, &tree, own->error));
+    LIANA_TRY(describe_optimizer(own, settings, &optimizer));
+    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, optimizer, own->path, &tree, own->error));
     LIANA_TRY(liana__hdf5_new_bytes(tree, &bytes, &size, own->error));
     const liana__zip_new_entry entries[] = {{"metadata.json", metadata, strlen(metadata)},
                                             {"config.json", config, strlen(config)},
@@ -158,28 +227,12 @@ static liana_status write_archive(const saving *own)
 
 /* ---- whole HDF5 files ---- */
 
-/* All weights of an item, layer by layer in Keras's order. */
-static liana_status list_weights(const saving *own, liana__scope_item item, size_t *weights, size_t *count)
-{
-    const liana_model *model = own->model;
-    if (!item.is_nested) {
-        const liana__layer *layer = &model->layers[item.index];
-        for (size_t i = 0; i < layer->num_weights; i++) weights[(*count)++] = layer->first_weight + i;
-        return LIANA_OK;
-    }
-    liana__scope_item *items;
-    size_t num_items;
-    LIANA_TRY(liana__keras_order(model, item.index, own->arena, &items, &num_items, own->error));
-    for (size_t i = 0; i < num_items; i++) LIANA_TRY(list_weights(own, items[i], weights, count));
-    return LIANA_OK;
-}
-
 /* Keras lists those that are trained before the others. */
 static liana_status describe_item(const saving *own, liana__scope_item item, size_t *list, liana__hdf5_new_layer *layer)
 {
     const liana_model *model = own->model;
     size_t count = 0;
-    LIANA_TRY(list_weights(own, item, list, &count));
+    LIANA_TRY(liana__keras_item_weights(model, item, own->arena, list, &count, own->error));
     liana__hdf5_new_weight *weights = liana__arena_allocate(own->arena, (count + 1) * sizeof *weights);
     if (!weights) return liana__fail_memory(own->error, own->path);
     *layer = (liana__hdf5_new_layer){.name = liana__scope_item_name(model, item), .weights = weights};
@@ -200,13 +253,22 @@ static liana_status write_h5(const saving *own)
     liana__value *architecture;
     const liana__value *settings;
     liana__scope_item *items;
-    size_t count;
+    liana__hdf5_variable *optimizer;
+    size_t count, num_optimizer;
     LIANA_TRY(make_architecture(own, &architecture));
     LIANA_TRY(find_settings(own, LIANA__KERAS_TRAINING_CONFIG, &settings));
+    LIANA_TRY(make_optimizer(own, settings, &optimizer, &num_optimizer));
+    if (num_optimizer && own->in == LIANA__KERAS3) {
+        liana__note(own->notes,
+                    "Keras 3 cannot go on with the optimizer of a .h5 file, its own ones included: compile the model "
+                    "again after loading, or write a .keras file");
+    }
     const liana__hdf5_description whole = {.model_config = liana__json_line(architecture, own->arena),
                                            .training_config = settings ? liana__json_line(settings, own->arena) : NULL,
                                            .own = liana__model_facts_text(own->model, own->arena),
-                                           .keras_version = versions[own->in]};
+                                           .keras_version = versions[own->in],
+                                           .optimizer = optimizer,
+                                           .num_optimizer = num_optimizer};
     LIANA_TRY(liana__keras_order(own->model, LIANA__NONE, own->arena, &items, &count, own->error));
     liana__hdf5_new_layer *layers = liana__arena_allocate(own->arena, (count + 1) * sizeof *layers);
     size_t *list = liana__arena_allocate(own->arena, (own->model->num_weights + 1) * sizeof *list);
@@ -238,6 +300,7 @@ typedef struct form {
     const char *ending;
     bool has_layers; /* Keras must be able to say them */
     bool is_older;   /* Keras 2 has the format, too */
+    bool has_state;  /* of the optimizer */
     bool is_tfjs;    /* a folder, in TensorFlow.js's words */
     liana_status (*write)(const saving *own);
 } form;
@@ -247,9 +310,9 @@ static const form *find_form(const char *path)
     static const form forms[] = {
         {".tfjs", .has_layers = true, .is_tfjs = true, .write = write_tfjs}, /* also its model.json */
         {".weights.h5", .write = write_weights_h5},
-        {".keras", .has_layers = true, .write = write_archive},
-        {".h5", .has_layers = true, .is_older = true, .write = write_h5},
-        {".hdf5", .has_layers = true, .is_older = true, .write = write_h5},
+        {".keras", .has_layers = true, .has_state = true, .write = write_archive},
+        {".h5", .has_layers = true, .is_older = true, .has_state = true, .write = write_h5},
+        {".hdf5", .has_layers = true, .is_older = true, .has_state = true, .write = write_h5},
         {".json", .has_layers = true, .is_older = true, .write = write_json},
         {".safetensors", .write = write_safetensors},
     };
@@ -282,9 +345,14 @@ liana_status liana__model_file_write(liana_model *model, const char *path, liana
                                      const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
+    LIANA__SCOPED(liana__optimizer_state) made = {0};
+    const liana__optimizer_state *state = NULL;
     const form *wanted = find_form(path);
     if (wanted->is_tfjs) in = LIANA__TFJS;
     if (in == LIANA__KERAS2 && !wanted->is_older) return liana__model_fail_older(path, error);
     if (wanted->has_layers) LIANA_TRY(liana__model_check_keras(model, in, error));
-    return wanted->write(&(saving){model, path, in, notes, &arena, error});
+    if (wanted->has_state) LIANA_TRY(liana__compiled_find_state(model, &made, &state, error));
+    if (state && state->fault) liana__note(notes, "'%s' gets no state of the optimizer: %s", path, state->fault);
+    if (state && (state->fault || state->iteration == 0)) state = NULL;
+    return wanted->write(&(saving){model, path, in, state, notes, &arena, error});
 }

@@ -450,6 +450,7 @@ static liana_status train_on_arrays(liana_model *model, const liana_fit_options 
     LIANA_TRY(check_size(options->batch_size, count, error));
     LIANA_TRY(liana__compiled_defaults(model, &job_defaults, error));
     LIANA_TRY(liana__job_take(&liana__job_fit_door, options, job_defaults, &arena, &job, error));
+    LIANA_TRY(liana__model_find_optimizer(model, options->optimizer, &arena, &job, error));
     if (!options->batch_size) job.batch_size = count;
     job.validation_batch_size = job.batch_size;
     job.steps_per_execution = 1;

@@ -40,6 +40,25 @@ const char *liana__class_name(const liana__output_classes *classes, size_t label
     return number;
 }
 
+static bool is_double(const liana__output_classes *classes, size_t label)
+{
+    char a[24], b[24];
+    const char *name = liana__class_name(classes, label, a);
+    for (size_t i = 0; i < label; i++) {
+        if (strcmp(liana__class_name(classes, i, b), name) == 0) return true;
+    }
+    return false;
+}
+
+liana__class_key liana__class_key_of(const liana__output_classes *classes, size_t label)
+{
+    liana__class_key key;
+    char number[24];
+    const char *name = liana__class_name(classes, label, number);
+    snprintf(key.text, sizeof key.text, is_double(classes, label) ? "%.280s_%zu" : "%.280s", name, label);
+    return key;
+}
+
 int64_t liana__likeliest_class(const float *output, int64_t num_classes)
 {
     int64_t best = 0;
@@ -94,16 +113,6 @@ static bool has_column(const char *columns, const char *name)
     return false;
 }
 
-static bool is_double(const liana__output_classes *classes, size_t label)
-{
-    char a[24], b[24];
-    const char *name = liana__class_name(classes, label, a);
-    for (size_t i = 0; i < label; i++) {
-        if (strcmp(liana__class_name(classes, i, b), name) == 0) return true;
-    }
-    return false;
-}
-
 void liana__add_probability_header(const liana__objective *objective, const liana__output_classes *classes,
                                    const char *columns, liana__text *text)
 {
@@ -112,14 +121,13 @@ void liana__add_probability_header(const liana__objective *objective, const lian
         const liana__objective_output *output = &objective->outputs[i];
         const size_t size = (size_t)liana_shape_size(&output->shape), count = classes[i].count;
         for (size_t k = 0; k < (count ? count : size); k++) {
-            char number[24], whole[640];
-            const char *name = liana__class_name(&classes[i], k, number);
-            const bool is_long =
-                objective->num_outputs > 1 || !count || has_column(columns, name) || is_double(&classes[i], k);
-            snprintf(whole, sizeof whole, "%.256s_%.256s", output->name, name);
+            char whole[640];
+            const liana__class_key key = liana__class_key_of(&classes[i], k);
+            const bool is_long = objective->num_outputs > 1 || !count || has_column(columns, key.text);
+            snprintf(whole, sizeof whole, "%.256s_%.300s", output->name, key.text);
             if (!count && size == 1) snprintf(whole, sizeof whole, "%.256s", output->name);
             liana__text_add(text, ",");
-            liana__csv_add(text, is_long ? whole : name);
+            liana__csv_add(text, is_long ? whole : key.text);
         }
     }
     liana__text_add(text, "\n");

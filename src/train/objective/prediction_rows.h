@@ -23,6 +23,12 @@ const float *liana__class_probabilities(const liana__output_classes *classes, co
 /* The name of a class, or its number in `number`. */
 const char *liana__class_name(const liana__output_classes *classes, size_t label, char number[24]);
 
+/* The same, another for each class: where an earlier class has the name, the number follows it ("crane_517"). */
+typedef struct liana__class_key {
+    char text[320];
+} liana__class_key;
+liana__class_key liana__class_key_of(const liana__output_classes *classes, size_t label);
+
 /* The likeliest class; the first of equals. */
 int64_t liana__likeliest_class(const float *output, int64_t num_classes);
 
@@ -36,7 +42,7 @@ void liana__add_value_row(const liana__trainer *trainer, const liana__batch *bat
                           liana__text *text);
 
 /* A column for each probability of a class of all outputs, and for each other value: "daisy", or "OUTPUT_daisy" where
- * there are several outputs, or a column before has the name. `columns` stand before them: "id,label". `classes`: of
+ * there are several outputs, or one of `columns` has the name. `columns` stand before them: "id,label". `classes`: of
  * each output. */
 void liana__add_probability_header(const liana__objective *objective, const liana__output_classes *classes,
                                    const char *columns, liana__text *text);

@@ -20,6 +20,7 @@ void liana__run_close(liana__run *run)
     liana__run_close_data(&run->test);
     liana__job_free(&run->job);
     liana__training_close(&run->core);
+    liana__optimizer_state_free(&run->state);
     liana_model_destroy(run->model);
     liana__remote_destroy(run->remote);
     liana__bad_records_free(&run->bad_records);
@@ -221,6 +222,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(check_folder_name(run, options, error));
     LIANA_TRY(liana__run_make_remote(run, options, error));
     LIANA_TRY(liana__run_read_model(run, error));
+    if (options->training) LIANA_TRY(liana__run_read_state(run, error));
     if (options->training && run->folder) {
         const liana__remote_options remote = liana__run_remote_options(run);
         const liana_status opened = liana__run_open_outlet(run, options, &remote, error);
@@ -283,7 +285,10 @@ static liana_status set_up(liana__run *run, const liana__run_options *options, l
         liana__phase_part("adapt");
         LIANA_TRY(liana__run_agree_to_go_on(run, options, liana__run_adapt(run, options, error), error));
         LIANA_TRY(load_weights(run, options, error));
+        const liana__notes notes = {options->on_note, options->user};
+        LIANA_TRY(liana__optimizer_state_begin(&run->state, &run->core, &notes, error));
     }
+    liana__optimizer_state_free(&run->state);
     if (options->training && !run->job.resumed && has_weights(run))
         LIANA_TRY(liana__warn_find_averages(&run->warnings, error));
     status = liana__run_start_loaders(run, options, error);

@@ -9,6 +9,7 @@
 #include "data/augment/augment.h"
 #include "step/shard_list.h"
 #include "train/checkpoint/folder_hold.h"
+#include "train/checkpoint/optimizer_state.h"
 #include "train/checkpoint/resume.h"
 #include "train/config/config.h"
 #include "train/job/job.h"
@@ -56,9 +57,11 @@ typedef struct liana__run {
     int64_t num_class_weights;
     const double *drawn; /* training examples of each class in an epoch, about; NULL: the labels were not counted */
     int64_t num_drawn;   /* their number; 0 where drawn is NULL */
-    size_t num_backbone_layers; /* the rest is a new head, which a weight file need not have */
-    const char *warm_listing;   /* the matches of a warm start, for the run folder; NULL: there was none */
-    liana__remote *remote;      /* the local files of the configuration's URLs */
+    size_t num_backbone_layers;   /* the rest is a new head, which a weight file need not have */
+    liana__optimizer_state state; /* of the optimizer in model.file, to go on from */
+    const char *weights_file;     /* the local file of model.weights, once it was asked for */
+    const char *warm_listing;     /* the matches of a warm start, for the run folder; NULL: there was none */
+    liana__remote *remote;        /* the local files of the configuration's URLs */
     struct liana__run_fetch *fetch;
     liana__folder_hold hold; /* of the folder; nothing: this process writes nothing that others see */
 } liana__run;

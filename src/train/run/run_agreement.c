@@ -85,6 +85,7 @@ static liana_status add_settings(const liana__run *run, liana__facts *facts, lia
     }
     drop_data_folders(tree);
     drop_weights_folders(tree);
+    liana__run_drop_key(tree, "model.weights_sha256");
     liana__facts_add(facts, "the version of liana", LIANA_VERSION);
     liana__facts_add_tree(facts, "", tree);
     return LIANA_OK;

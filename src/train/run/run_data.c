@@ -4,6 +4,7 @@
 #include "base/scoped.h"
 #include "data/augment/augment.h"
 #include "data/check/quarantine.h"
+#include "data/source/class_list.h"
 #include "data/source/part.h"
 #include "data/source/source_open.h"
 #include "train/config/source_dataset.h"
@@ -81,6 +82,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     options.need_labels = own->use == LABELS_NEEDED && needs_labels(run);
     options.ignore_labels = options.columns_optional = own->use == LABELS_IGNORED;
     options.remote = run->remote;
+    const liana__notes notes = {run->bad_records.on_note, run->bad_records.user};
+    options.measured = !own->training;
+    options.notes = &notes;
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
@@ -546,6 +550,9 @@ liana_status liana__run_find_data(liana__run *run, const liana__run_options *opt
     LIANA_TRY(open_others(run, options, error));
     if (!options->training) return LIANA_OK;
     note_data(run, options);
+    liana__twins twins;
+    LIANA_TRY(liana__class_list_find_twins(&run->class_names, &twins, error));
+    if (twins.one >= 0) liana__run_note(options, "%s", liana__twins_show(&run->class_names, &twins).text);
     LIANA_TRY(liana__run_find_balance(run, options, error));
     run->warnings = (liana__warnings){.training = &run->core,
                                       .notes = {options->on_note, options->user},

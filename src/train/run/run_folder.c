@@ -86,10 +86,11 @@ static const char *show_setting(const char *value)
     return strcmp(value, "-") == 0 ? "not there" : value;
 }
 
-/* Data and weights may be in other folders on another machine, or be moved. */
+/* Data and weights may be in other folders on another machine, or be moved; weights are read at the beginning only. */
 static void keep_settings(liana__value *config)
 {
     drop_keys(config, LIANA__RESUME_FREE);
+    liana__run_drop_key(config, "model.weights_sha256");
     liana__run_drop_folders(config);
 }
 
@@ -159,6 +160,7 @@ static void inherit(liana__config *config, const liana__config *old)
     if (!liana__config_gives(config, "data.resize.round")) data->resize.round = old->data.resize.round;
     int *rescaling = &config->model.imagenet_rescaling;
     if (*rescaling == LIANA__IMAGENET_RESCALING_AUTO) *rescaling = old->model.imagenet_rescaling;
+    if (!config->model.weights_sha256) config->model.weights_sha256 = old->model.weights_sha256;
     if (old->is_older) {
         config->is_older = true;
         liana__config_keep_keras2(config->root);

@@ -87,6 +87,9 @@ void liana__run_find_fractions(liana__run *run, const liana__run_options *option
 /* run_model.c: reads model.file, if there is one. Options of the images and classes without a value get that of the
  * model and the weights. Before the data are opened. */
 liana_status liana__run_read_model(liana__run *run, liana__error *error);
+/* Then, for a training: reads the state of the optimizer in that file, if it is a whole model and its weights are
+ * wanted: run->state. */
+liana_status liana__run_read_state(liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Builds the model, unless it is read, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
 

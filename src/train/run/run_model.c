@@ -1,8 +1,11 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
-#include "models/models.h"
+#include "models/origin.h"
 #include "models/preprocessing.h"
+#include "remote/digest.h"
+#include "train/checkpoint/keras_optimizer.h"
+#include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/weights.h"
 #include "train/model/model_file.h"
 #include "train/model/model_objective.h"
@@ -157,6 +160,23 @@ liana_status liana__run_read_model(liana__run *run, liana__error *error)
     return status;
 }
 
+/* The rate that the file keeps is a part of it. */
+liana_status liana__run_read_state(liana__run *run, liana__error *error)
+{
+    const char *path;
+    const liana__model_config *config = &run->config->model;
+    const liana__value *optimizer = run->model ? run->model->optimizer : NULL;
+    const bool has_weights = config->file && config->weights && strcmp(config->file, config->weights) == 0;
+    if (!optimizer || !has_weights || config->warm_start.from || !config->optimizer_state) return LIANA_OK;
+    const bool is_taken = run->config->job.optimizer == optimizer;
+    LIANA_TRY(liana__remote_file(run->remote, config->file, &run->arena, &path, error));
+    LIANA_TRY(liana__optimizer_state_create(run->model, optimizer, config->file, &run->state, error));
+    LIANA_TRY(liana__keras_optimizer_open(path, &run->state, error));
+    LIANA_TRY(liana__model_keep_optimizer(run->model, run->state.optimizer, error));
+    if (is_taken) run->config->job.optimizer = run->model->optimizer;
+    return LIANA_OK;
+}
+
 /* ---- a list of layers ---- */
 
 static liana_status build_layers(liana__run *run, liana__error *error)
@@ -212,16 +232,94 @@ static bool are_imagenets(const char *path)
     return found;
 }
 
-/* The resolved configuration records the choice of `auto`. */
-static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture, liana__error *error)
+/* What weights by a name are to be for. A base is asked before it is built. */
+static liana_status find_wanted(const liana__run *run, liana__weights_wanted *wanted, liana__error *error)
+{
+    const liana__model_config *config = &run->config->model;
+    size_t num_layers;
+    if (!config->base) return liana__named_weights_of(run->model, config->weights, wanted, &num_layers, error);
+    *wanted = (liana__weights_wanted){.set = config->weights,
+                                      .architecture = liana__architecture_find(config->base, NULL)->name,
+                                      .alpha = config->alpha,
+                                      .depth_multiplier = 1,
+                                      .height = run->image_shape[0],
+                                      .width = run->image_shape[1],
+                                      .channels = run->image_shape[2],
+                                      .include_top = config->include_top,
+                                      .classes = run->num_classes};
+    return LIANA_OK;
+}
+
+/* The file of a name, or NULL where there is no name. What does not fit is refused before anything is fetched, also
+ * where weights come from a checkpoint. */
+static liana_status choose_named(liana__run *run, const liana__known_file **file, liana__error *error)
+{
+    const char *name = run->config->model.weights, *note;
+    liana__weights_wanted wanted;
+    *file = NULL;
+    if (!name || !liana__weights_are_named(name, name)) return LIANA_OK;
+    liana__error own = {0};
+    liana_status status = find_wanted(run, &wanted, &own);
+    if (status == LIANA_OK) status = liana__weights_choose(&wanted, &run->arena, file, &note, &own);
+    if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
+    const liana__place place = liana__config_place(run->config, "model.weights");
+    return liana__fail_at(error, &place, "model.weights", "%s", own.message);
+}
+
+/* The file of a name is the same in every run of one configuration: its hash is recorded, and compared. */
+static liana_status meet_hash(liana__run *run, liana__error *error)
+{
+    liana__digest_text found;
+    liana__model_config *config = &run->config->model;
+    const char *expected = config->weights_sha256;
+    const liana_status status = liana__digest_file(run->weights_file, LIANA__DIGEST_SHA256, &found, error);
+    /* Without libcrypto nothing is recorded. */
+    if (status == LIANA_UNIMPLEMENTED && !expected) return LIANA_OK;
+    LIANA_TRY(status);
+    if (!expected) config->weights_sha256 = liana__arena_string(&run->arena, found.text);
+    if (!config->weights_sha256) return liana__fail_memory(error, run->weights_file);
+    if (strcmp(config->weights_sha256, found.text) == 0) return LIANA_OK;
+    const liana__place place = liana__config_place(run->config, "model.weights_sha256");
+    return liana__fail_at(error, &place, "model.weights_sha256",
+                          "found %s, but '%s' has %s: the weights '%s' are others than they were; remove this key to "
+                          "take them",
+                          expected, run->weights_file, found.text, config->weights);
+}
+
+/* The local file of model.weights. */
+static liana_status find_weights(liana__run *run, liana__error *error)
+{
+    const char *weights = run->config->model.weights;
+    if (run->weights_file) return LIANA_OK;
+    if (!liana__weights_are_named(weights, weights)) {
+        const char *nearest = liana__weights_nearest(liana__path_name(weights));
+        const bool is_there = liana__path_is_remote(weights) || liana__file_exists(weights) ||
+                              liana__tf_checkpoint_find(weights, &run->arena);
+        const liana__place place = liana__config_place(run->config, "model.weights");
+        if (nearest && !is_there) {
+            return liana__fail_at(error, &place, "model.weights", "there is no file '%s'; did you mean '%s'?", weights,
+                                  nearest);
+        }
+        return liana__remote_file(run->remote, weights, &run->arena, &run->weights_file, error);
+    }
+    const liana__notes notes = {run->bad_records.on_note, run->bad_records.user};
+    liana__weights_wanted wanted;
+    LIANA_TRY(find_wanted(run, &wanted, error));
+    LIANA_TRY(
+        liana__named_weights_fetch(&wanted, run->remote, run->context, &notes, &run->arena, &run->weights_file, error));
+    return meet_hash(run, error);
+}
+
+/* The resolved configuration records the choice of `auto`. A name says all, so that nothing is fetched to know. */
+static liana_status find_rescaling(liana__run *run, const liana__architecture *architecture,
+                                   const liana__known_file *named, liana__error *error)
 {
     liana__model_config *config = &run->config->model;
     if (config->imagenet_rescaling != LIANA__IMAGENET_RESCALING_AUTO) return LIANA_OK;
-    bool is_there = false;
-    if (config->weights && liana__fields_find(architecture->options, "imagenet_rescaling")) {
-        const char *file;
-        LIANA_TRY(liana__remote_file(run->remote, config->weights, &run->arena, &file, error));
-        is_there = are_imagenets(file);
+    bool is_there = named && strcmp(named->set, "imagenet") == 0;
+    if (!named && config->weights && liana__fields_find(architecture->options, "imagenet_rescaling")) {
+        LIANA_TRY(find_weights(run, error));
+        is_there = are_imagenets(run->weights_file);
     }
     config->imagenet_rescaling = is_there ? LIANA__IMAGENET_RESCALING_YES : LIANA__IMAGENET_RESCALING_NO;
     return LIANA_OK;
@@ -260,7 +358,9 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
         return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; remove this key",
                               config->alpha, architecture->name);
     }
-    LIANA_TRY(find_rescaling(run, architecture, error));
+    const liana__known_file *named;
+    LIANA_TRY(choose_named(run, &named, error));
+    LIANA_TRY(find_rescaling(run, architecture, named, error));
     liana_location here = {place.file, place.line};
     const liana__value *options = architecture_options(run, architecture);
     if (run->arena.failed) return liana__fail_memory(error, "the model");
@@ -317,6 +417,16 @@ static liana_status check_classes(const liana__run *run, liana__error *error)
                        (long long)found, (long long)run->num_classes);
 }
 
+/* The architecture whose preprocessing is the model's; NULL: it is not known. */
+static const liana__architecture *find_architecture(const liana__run *run)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__model_origin origin;
+    if (config->base) return liana__architecture_find(config->base, NULL);
+    if (!config->weights || !liana__weights_are_named(config->weights, config->weights)) return NULL;
+    return liana__model_find_origin(run->model, &origin) ? liana__architecture_find(origin.architecture, NULL) : NULL;
+}
+
 liana_status liana__run_build_model(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
@@ -324,7 +434,9 @@ liana_status liana__run_build_model(liana__run *run, liana__error *error)
         LIANA_TRY(liana_model_create(run->context, config->name, &run->model));
         LIANA_TRY(config->base ? build_architecture(run, error) : build_layers(run, error));
     }
-    find_scale(run, config->base ? liana__architecture_find(config->base, NULL) : NULL);
+    const liana__known_file *named;
+    if (!config->base) LIANA_TRY(choose_named(run, &named, error));
+    find_scale(run, find_architecture(run));
     if (config->trainable_from) LIANA_TRY(liana__model_train_from(run->model, config->trainable_from, error));
     bool momentum_given = config->batch_norm_momentum == config->batch_norm_momentum;
     if (momentum_given) LIANA_TRY(liana_model_set_batch_norm_momentum(run->model, config->batch_norm_momentum));
@@ -349,10 +461,9 @@ static liana_status change_values(liana__run *run, value_reader read, void *foun
 
 static liana_status read_weights(liana__run *run, float *const *values, void *found, liana__error *error)
 {
-    const char *file;
-    LIANA_TRY(liana__remote_file(run->remote, run->config->model.weights, &run->arena, &file, error));
+    LIANA_TRY(find_weights(run, error));
     size_t required = run->config->model.partial_weights ? 0 : run->num_backbone_layers;
-    return liana__weights_load(run->model, file, required, values, &run->arena, found, error);
+    return liana__weights_load(run->model, run->weights_file, required, values, &run->arena, found, error);
 }
 
 liana_status liana__run_load_weights(liana__run *run, const liana__run_options *options, liana__error *error)

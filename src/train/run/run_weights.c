@@ -1,6 +1,8 @@
 /* Values by class in a configuration, and with them the weights of the classes in the loss. */
 #include "train/run/run_internal.h"
 
+#include "data/source/class_list.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,17 @@ static liana_status fail_class(const liana__class_values *own, const liana__plac
     }
     return liana__fail_at(error, place, where, "there is no class '%.60s', expected a name or a number from 0 to %lld",
                           key, (long long)own->num_classes - 1);
+}
+
+/* Of two classes of one name, the number says which is meant. */
+static liana_status check_twins(const liana__class_values *own, const liana__place *place, const char *where,
+                                const char *key, int64_t number, liana__error *error)
+{
+    const bool by_name = (size_t)number < own->names->count && strcmp(own->names->items[number], key) == 0;
+    const liana__twins twins = by_name ? liana__class_twins(own->names, number) : (liana__twins){-1, -1};
+    if (twins.one < 0) return LIANA_OK;
+    return liana__fail_at(error, place, where, "%s; write the number of the class that is meant",
+                          liana__twins_show(own->names, &twins).text);
 }
 
 static liana_status fail_twice(const liana__class_values *own, const liana__value *map, size_t first, size_t second,
@@ -58,6 +71,7 @@ static liana_status read_map(const liana__class_values *own, const liana__value 
     for (size_t i = 0; i < map->count; i++) {
         int64_t number = find_class(own, map->keys[i]);
         if (number < 0) return fail_class(own, &map->key_places[i], where, map->keys[i], error);
+        LIANA_TRY(check_twins(own, &map->key_places[i], where, map->keys[i], number, error));
         for (size_t k = 0; k < i; k++) {
             if (find_class(own, map->keys[k]) == number) return fail_twice(own, map, k, i, number, where, error);
         }

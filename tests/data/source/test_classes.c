@@ -186,6 +186,66 @@ static void test_numbers_are_no_names(void **state)
     check_evaluation("all", "data.class_names=[cat, dog, eel, fox]", 1);
 }
 
+/* ImageNet calls two of its classes 'crane'. Here two are called 'dog'. */
+static void test_two_classes_of_one_name(void **state)
+{
+    (void)state;
+    static const char list[] = "cat\ndog\neel\ndog\n", both[] = "the classes 1 and 3 (counted from 0; lines 2 and 4 of "
+                                                                "their list) are both called 'dog'";
+    char out[600], names[600];
+    set_up();
+    liana__test_write("names.txt", list, sizeof list - 1);
+    snprintf(names, sizeof names, "data.class_names=%s", liana__test_path("names.txt"));
+    liana__test_result got = train("numbers.csv", "numbers.csv", names);
+    assert_says(got.out, both);
+    assert_code(got, 0);
+    assert_compare(last_accuracy(), ==, 1);
+    check_evaluation("numbers.csv", "--by-class", 1);
+    /* Each has a number of its own in what is predicted. */
+    char run[600], photo[600];
+    snprintf(run, sizeof run, "%s", liana__test_path("run"));
+    snprintf(photo, sizeof photo, "%s", liana__test_path("all/fox/0.png"));
+    got = liana__test_command("predict", run, photo);
+    assert_says(got.out, "dog");
+    assert_code(got, 0);
+    got = liana__test_command("predict", run, photo, "--json");
+    json_error_t problem;
+    json_t *event = json_loads(got.out, 0, &problem), *all = json_object_get(event, "probabilities");
+    assert_int_equal(json_object_size(all), 4);
+    double sum = 0;
+    sum += json_number_value(json_object_get(all, "dog")) + json_number_value(json_object_get(all, "dog_3"));
+    sum += json_number_value(json_object_get(all, "cat")) + json_number_value(json_object_get(all, "eel"));
+    assert_near(sum, 1, 1e-5);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(event, "classes"), 0), "label")),
+                     3);
+    json_decref(event);
+    assert_code(got, 0);
+    snprintf(out, sizeof out, "%s", liana__test_path("p.csv"));
+    assert_code(liana__test_command("predict", run, liana__test_path("numbers.csv"), "--out", out, "--probabilities"),
+                0);
+    char *rows;
+    size_t size;
+    assert_ok(liana__file_read(out, 1 << 20, &rows, &size, NULL), NULL);
+    assert_begins(rows, "id,label,class,confidence,cat,dog,eel,dog_3\n");
+    free(rows);
+    /* Where a name must say which class is meant, it cannot. */
+    forget_run();
+    assert_refused(train("names.csv", "numbers.csv", "data.class_names=[cat, dog, eel, dog]"), 1, "names.csv",
+                   "line 3: the label is the name of two classes", both);
+    assert_refused(train("all", "numbers.csv", "data.class_names=[cat, dog, eel, fox, dog]"), 1, "all/dog",
+                   "the name of two classes", "lines 2 and 5");
+    char weights[700];
+    snprintf(weights, sizeof weights, "data={train: %s, class_names: [cat, dog, eel, dog]}",
+             liana__test_path("numbers.csv"));
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "--out", run, weights,
+                                    "train.class_weights={1: 2, 3: 1}"),
+                0);
+    forget_run();
+    assert_refused(liana__test_command("train", liana__test_path("config.yaml"), "--out", run, weights,
+                                       "train.class_weights={dog: 2}"),
+                   2, "train.class_weights", both, "write the number");
+}
+
 static void test_a_resumed_run_keeps_its_classes(void **state)
 {
     (void)state;
@@ -302,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_are_numbered_by_the_run),
         cmocka_unit_test(test_numbers_are_no_names),
+        cmocka_unit_test(test_two_classes_of_one_name),
         cmocka_unit_test(test_a_resumed_run_keeps_its_classes),
         cmocka_unit_test(test_check_finds_other_classes),
         cmocka_unit_test(test_lists_are_shown_in_short),

@@ -426,7 +426,16 @@ static void test_lists_of_names(void **state)
                  "look the same", "63 61 66 c3 a9", "63 61 66 65 cc 81");
     assert_fails(read_config("[red rose, " NO_BREAK "]", &config, &arena, &error), LIANA_INVALID_CONFIG, &error,
                  "c.yaml:1", "look the same", "c2 a0");
-    assert_fails(read_config("[rose, tulip, rose]", &config, &arena, &error), LIANA_INVALID_CONFIG, &error, "'rose'");
+    assert_ok(read_config("[rose, tulip, rose]", &config, &arena, &error), &error);
+    liana__twins twins;
+    assert_ok(liana__class_list_find_twins(&config.data.class_names, &twins, &error), &error);
+    assert_int_equal(twins.one, 0);
+    assert_int_equal(twins.other, 2);
+    assert_string_equal(liana__twins_show(&config.data.class_names, &twins).text,
+                        "the classes 0 and 2 (counted from 0; lines 1 and 3 of their list) are both called 'rose'");
+    /* Of names that look the same none is passed over. */
+    assert_fails(read_config("[rose, red rose, rose, " NO_BREAK ", rose]", &config, &arena, &error),
+                 LIANA_INVALID_CONFIG, &error, "look the same", "c2 a0");
     assert_ok(read_config("[A, a]", &config, &arena, &error), &error);
     liana__arena_free(&arena);
     /* In C. */

@@ -3,6 +3,7 @@
 
 #include "base/crc32c.h"
 #include "data/source/csv_columns.h"
+#include "data/source/source_open.h"
 #include "formats/csv.h"
 #include "formats/example.h"
 #include "formats/gzip_index.h"
@@ -179,6 +180,47 @@ bool liana__try_idx(const uint8_t *bytes, size_t size)
     bool whole = try_idx(bytes, size, false), start = try_idx(bytes, size, true);
     demand(start || !whole, "what can be read whole can be read in part");
     return whole;
+}
+
+static void touch_records(const liana__source *source)
+{
+    void *scratch = liana__source_scratch_create(source);
+    for (uint64_t i = 0; scratch && i < source->num_records; i++) {
+        liana__error error = {0};
+        liana_source_record record;
+        const liana_status status = liana__source_read(source, i, scratch, &record, &error);
+        const int64_t known = source->kind->known_label(liana__source_handle(source), i);
+        demand(liana__source_offset(source, i) >= 0, "a record has its offset");
+        if (status != LIANA_OK) {
+            demand_message(status, &error);
+            demand(known < 0, "a label that cannot be read is not known");
+            continue;
+        }
+        touch(record.pixels, (size_t)(record.height * record.width) * (size_t)record.channels);
+        demand(record.label == known && known >= 0 && known < 100, "the label is in its range");
+    }
+    liana__source_scratch_destroy(source, scratch);
+}
+
+bool liana__try_cifar(const uint8_t *bytes, size_t size)
+{
+    static const char *const labels[] = {NULL, "fine", "coarse"};
+    bool accepted = false;
+    for (int i = 0; i < 6; i++) {
+        liana__error error = {0};
+        liana__source *source;
+        const char *path = put_into_file(bytes, size);
+        const liana__source_options options = {.kind = "cifar", .label_feature = labels[i / 2], .skip_damage = i % 2};
+        const liana_status status = liana__source_open(&path, 1, &options, &source, &error);
+        if (status == LIANA_OK) {
+            touch_records(source);
+            liana__source_close(source);
+        } else if (status != LIANA_INVALID_CONFIG) {
+            demand_message(status, &error);
+        }
+        accepted = accepted || status == LIANA_OK;
+    }
+    return accepted;
 }
 
 /* The inflated bytes of a stream; too many of them end the pass. */

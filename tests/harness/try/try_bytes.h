@@ -15,6 +15,8 @@ bool liana__try_tfrecord(const uint8_t *bytes, size_t size);
 bool liana__try_tfrecord_repaired(const uint8_t *bytes, size_t size);
 bool liana__try_example(const uint8_t *bytes, size_t size);
 bool liana__try_idx(const uint8_t *bytes, size_t size);
+/* As CIFAR's binary files: each kind of label, and with what is before a cut. */
+bool liana__try_cifar(const uint8_t *bytes, size_t size);
 /* Reads parts of gzip and zlib streams from their middle, and compares them with the whole. */
 bool liana__try_gzip_index(const uint8_t *bytes, size_t size);
 bool liana__try_csv(const uint8_t *bytes, size_t size);

@@ -354,10 +354,56 @@ static void test_mobilenet_names_the_photos(void **state)
     free(labels);
 }
 
+/* The package efficientnet 1.1.1 has Keras's EfficientNets without Rescaling and Normalization, and calls the last
+ * layer "probs"; images are to be normalised as by torchvision. */
+static void test_package_efficientnet(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"stem_conv", "block1a_dwconv", "block7a_project_conv", "top_conv"};
+    static const liana__hdf5_new_weight kernels[] = {{"stem_conv/kernel:0", 4, {1, 1, 3, 3}, contents[0]},
+                                                     {"block1a_dwconv/kernel:0", 4, {1, 1, 3, 3}, contents[1]},
+                                                     {"block7a_project_conv/kernel:0", 4, {1, 1, 3, 3}, contents[2]},
+                                                     {"top_conv/kernel:0", 4, {1, 1, 3, 3}, contents[3]}};
+    static const liana__hdf5_new_weight probs[] = {{"probs/kernel:0", 2, {3, 5}, contents[4]},
+                                                   {"probs/bias:0", 1, {5}, contents[5]}};
+    liana_input(model, .shape = LIANA_INTS(4, 4, 3));
+    liana_rescaling(model, .scale = 1 / 255.0);
+    liana_normalization(model);
+    for (int i = 0; i < 4; i++)
+        liana_conv2d(model, .filters = 3, .kernel_size = 1, .use_bias = false, .name = names[i]);
+    liana_global_average_pooling2d(model);
+    liana_dense(model, .units = 5, .name = "predictions");
+    assert_ok(liana_model_status(model), &context->error);
+    const liana__hdf5_new_layer layers[] = {{names[0], &kernels[0], 1},
+                                            {names[1], &kernels[1], 1},
+                                            {names[2], &kernels[2], 1},
+                                            {names[3], &kernels[3], 1},
+                                            {"probs", probs, 2}};
+    float **values = liana__test_weights(model, 1);
+    const char *path = write_hdf5(layers, 5);
+    assert_ok(load(path, model->num_layers, values), &error);
+    assert_holds(values, "stem_conv/kernel", 0);
+    assert_holds(values, "top_conv/kernel", 3);
+    assert_holds(values, "predictions/kernel", 4);
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    const int first = liana__model_find_weight(model, "normalization/mean");
+    for (int i = 0; i < 3; i++) {
+        assert_near(values[first][i], mean[i], 1e-7, i);
+        assert_near(values[first + 1][i], deviation[i] * deviation[i], 1e-7, i);
+    }
+    /* Without its last layer. */
+    assert_ok(load(write_hdf5(layers, 4), model->num_layers - 1, values), &error);
+    /* Another network with some of these names is read as it is. */
+    assert_fails(load(write_hdf5(layers, 3), model->num_layers - 1, values), LIANA_INVALID_DATA, &error, "top_conv",
+                 "normalization");
+    liana__test_free_arrays(values, model->num_weights);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_layer_finds_its_arrays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_package_efficientnet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layers_within_a_nested_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partial_load_leaves_the_new_head_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_of_another_model_are_refused, set_up, tear_down),

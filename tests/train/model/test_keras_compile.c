@@ -250,7 +250,7 @@ static void test_refusals(void **state)
         {"{\"optimizer\": {\"class_name\": \"Adam\", \"config\": [1, 2]}}", {"optimizer", "class_name and config"}},
         {"{\"loss\": {\"class_name\": \"Huber\", \"config\": [1]}}", {"loss", "class_name and config"}},
         {"{\"metrics\": [{\"class_name\": \"AUC\", \"config\": 3}]}", {"metrics", "class_name and config"}},
-        {"{\"loss\": \"poisson\"}", {"compile_config.loss", "poisson"}},
+        {"{\"loss\": \"tversky\"}", {"compile_config.loss", "tversky"}},
         {"{\"loss\": " OBJECT("keras.losses", "MeanSquaredError", "\"reduction\": \"sum\"") "}",
          {"reduction", "'sum'", "sum_over_batch_size"}},
         {"{\"loss\": " OBJECT("keras.losses", "SparseCategoricalCrossentropy", "\"ignore_class\": 255") "}",

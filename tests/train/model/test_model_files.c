@@ -255,6 +255,64 @@ static void test_settings_come_back(void **state)
     }
 }
 
+/* The sample, with another word in its architecture and settings. Returns its path. */
+static const char *write_changed(const char *word, const char *other)
+{
+    liana__zip *archive;
+    char *config, *weights;
+    assert_ok(liana__zip_open(sample("keras3_compiled.keras"), &archive, &context->error), &context->error);
+    const liana__zip_entry *of_weights = liana__zip_find(archive, "model.weights.h5");
+    assert_ok(liana__zip_read(archive, liana__zip_find(archive, "config.json"), &config, &context->error),
+              &context->error);
+    assert_ok(liana__zip_read(archive, of_weights, &weights, &context->error), &context->error);
+    const char *place = strstr(config, word);
+    liana__text text = {0};
+    assert_non_null(place);
+    liana__text_add(&text, "%.*s%s%s", (int)(place - config), config, other, place + strlen(word));
+    const liana__zip_new_entry entries[] = {{"config.json", text.data, text.length},
+                                            {"model.weights.h5", weights, (size_t)of_weights->size}};
+    const char *path = liana__test_path("changed.keras");
+    assert_ok(liana__zip_write(path, entries, 2, &context->error), &context->error);
+    liana__text_free(&text);
+    free(config);
+    free(weights);
+    liana__zip_close(archive);
+    return path;
+}
+
+/* Settings that liana does not have are told, and nothing is made up for them. */
+static void test_unknown_settings_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *other, *told, *has, *lacks;
+    } cases[] = {
+        {"\"sparse_categorical_crossentropy\"", "\"tversky\"", "its losses are not known", "", "compile_config"},
+        {"\"SparseTopKCategoricalAccuracy\"", "\"MeanIoU\"", "leaves out the metrics", "SparseCategoricalCrossentropy",
+         "SparseTopK"},
+        {"\"Adam\"", "\"Muon\"", "names the default, Adam", "SparseCategoricalCrossentropy", "Muon"},
+        {"\"CosineDecay\"", "\"MyDecay\"", "leaves out the optimizer", "SparseTopKCategoricalAccuracy", "MyDecay"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        liana__zip *archive;
+        char *config;
+        liana__test_folder();
+        char from[600], to[600];
+        snprintf(from, sizeof from, "%s", write_changed(cases[i].word, cases[i].other));
+        snprintf(to, sizeof to, "%s", liana__test_path("out.keras"));
+        liana__test_result done = liana__test_command("convert-model", from, to);
+        assert_says(done.out, cases[i].told);
+        assert_code(done, 0);
+        assert_ok(liana__zip_open(to, &archive, &context->error), &context->error);
+        assert_ok(liana__zip_read(archive, liana__zip_find(archive, "config.json"), &config, &context->error),
+                  &context->error);
+        assert_says(config, cases[i].has);
+        if (strstr(config, cases[i].lacks)) fail_msg("'%s' is in %s", cases[i].lacks, config);
+        free(config);
+        liana__zip_close(archive);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void refuse_load(const char *path, liana_status status, const char *first, const char *second)
@@ -644,6 +702,7 @@ int main(void)
         cmocka_unit_test(test_frozen_layers_keep_their_weights),
         cmocka_unit_test(test_weights_alone_come_back),
         cmocka_unit_test(test_settings_come_back),
+        cmocka_unit_test(test_unknown_settings_are_left_out),
         cmocka_unit_test(test_files_without_a_model_are_refused),
         cmocka_unit_test(test_hostile_architectures_are_refused),
         cmocka_unit_test(test_unsayable_models_are_refused),

@@ -1,5 +1,7 @@
 /* Formats and tells notes. */
-#include "step/exchange.h"
+#include "base/notes.h"
+
+#include "base/format.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
-/* Models of each kind of layer in each of Keras's files: liana predicts as Keras does, writes them, and Keras reads them
- * (keras_layers.py). */
+/* Small models of each kind of layer in each of Keras's files: liana predicts as Keras does, and Keras reads what liana
+ * writes (keras_layers.py). */
 #include "harness/harness.h"
 
 #include "harness/one_context.h"

@@ -206,8 +206,9 @@ bad() {
 }
 cc -std=c17 -I"$source/include" -shared -fPIC bad.c -o good.so
 load good.so >log && grep -q '^mine ' log || fail "the good one"
+parts_version=$(sed -n 's/^enum { LIANA_PARTS_VERSION = \([0-9]*\) };$/\1/p' "$source/include/liana/parts.h")
 refused "'VERSION.so' was built for version 7 of liana's parts
-has version 3" bad VERSION
+has version $parts_version" bad VERSION
 refused "'SIZE.so': the size of its liana_plugin_entry is 8" bad SIZE
 refused "'NO_ENTER.so': its liana_plugin_entry has no function 'enter'" bad NO_ENTER
 refused "'OTHER_COPY.so' is linked with another copy of liana" bad OTHER_COPY
@@ -215,7 +216,7 @@ refused "the plugin 'bad'
 the loss 'mine': the plugin '
 TWICE.so' has registered 'mine' already" bad TWICE
 refused "the loss 'huber': liana has one of this name" bad BUILTIN
-refused "a part was built for version 99 of liana's parts, this liana has version 3" bad PART_VERSION
+refused "a part was built for version 99 of liana's parts, this liana has version $parts_version" bad PART_VERSION
 refused "the loss 'second': its size is" bad PART_SIZE
 refused "the loss 'second': its function 'elements' is NULL" bad NO_FUNCTION
 refused "the plugin 'bad' (

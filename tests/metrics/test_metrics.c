@@ -591,6 +591,113 @@ static void test_means_over_values(void **state)
     }
 }
 
+/* The formulas of losses, of n outputs x and targets t. */
+typedef double formula_of_row(const double *x, const double *t, int n);
+
+static double percentage(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += 100 * fabs(x[k] - t[k]) / fmax(fabs(t[k]), 1e-7);
+    return sum / n;
+}
+
+static double logarithmic(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += pow(log(1 + fmax(x[k], 1e-7)) - log(1 + fmax(t[k], 1e-7)), 2);
+    return sum / n;
+}
+
+static double log_cosh(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += log(cosh(x[k] - t[k]));
+    return sum / n;
+}
+
+static double poisson(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += x[k] - t[k] * log(x[k] + 1e-7);
+    return sum / n;
+}
+
+static double hinge(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += fmax(1 - (2 * t[k] - 1) * x[k], 0);
+    return sum / n;
+}
+
+static double squared_hinge(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += pow(fmax(1 - (2 * t[k] - 1) * x[k], 0), 2);
+    return sum / n;
+}
+
+static double categorical_hinge(const double *x, const double *t, int n)
+{
+    double right = 0, wrong = -INFINITY;
+    for (int k = 0; k < n; k++) {
+        right += t[k] * x[k];
+        wrong = fmax(wrong, (1 - t[k]) * x[k]);
+    }
+    return fmax(wrong - right + 1, 0);
+}
+
+static double divergence(const double *x, const double *t, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) {
+        const double p = fmin(fmax(x[k], 1e-7), 1), q = fmin(fmax(t[k], 1e-7), 1);
+        sum += q * log(q / p);
+    }
+    return sum;
+}
+
+static double cosine(const double *x, const double *t, int n)
+{
+    double product = 0, of_x = 0, of_t = 0;
+    for (int k = 0; k < n; k++) {
+        product += x[k] * t[k];
+        of_x += x[k] * x[k];
+        of_t += t[k] * t[k];
+    }
+    return of_t > 0 ? product / sqrt(of_x * of_t) : 0;
+}
+
+static void test_means_of_losses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        formula_of_row *formula;
+    } means[] = {{"mean_absolute_percentage_error", percentage},
+                 {"mean_squared_logarithmic_error", logarithmic},
+                 {"log_cosh_error", log_cosh},
+                 {"poisson", poisson},
+                 {"hinge", hinge},
+                 {"squared_hinge", squared_hinge},
+                 {"categorical_hinge", categorical_hinge},
+                 {"kl_divergence", divergence},
+                 {"cosine_similarity", cosine}};
+    const samples all = draw();
+    for (size_t n = 0; n < sizeof means / sizeof *means; n++) {
+        float each[EXAMPLES];
+        run_elements(means[n].name, &all, LIANA_LOGITS_NONE, each);
+        for (int i = 0; i < EXAMPLES; i++) {
+            double x[CLASSES], t[CLASSES];
+            for (int k = 0; k < CLASSES; k++) {
+                x[k] = (double)all.outputs[i * CLASSES + k];
+                t[k] = (double)all.answers[i * CLASSES + k];
+            }
+            const double expected = means[n].formula(x, t, CLASSES);
+            assert_near((double)each[i], expected, 2e-6 * (1 + fabs(expected)), n, i);
+        }
+    }
+}
+
 /* Rows of probabilities mean their largest. */
 static void test_top_k_of_rows(void **state)
 {
@@ -620,7 +727,7 @@ static void check_refused(const char *written, const char *first, const char *se
 static void test_mistakes_are_named(void **state)
 {
     (void)state;
-    check_refused("f2_score", "no metric 'f2_score'", "did you mean 'f1_score'");
+    check_refused("f1_scor", "no metric 'f1_scor'", "did you mean 'f1_score'");
     check_refused("{name: top_k_accuracy, k: 0}", "k", "0");
     check_refused("{name: accuracy, k: 3}", "unknown key 'k'", "there are no keys");
     check_refused("{name: class_recall, average: harmonic}", "average", "macro");
@@ -649,6 +756,7 @@ int main(void)
         cmocka_unit_test(test_area_under_the_precision_recall_curve),
         cmocka_unit_test(test_metrics_are_those_of_keras),
         cmocka_unit_test(test_means_over_values),
+        cmocka_unit_test(test_means_of_losses),
         cmocka_unit_test(test_top_k_of_rows),
         cmocka_unit_test(test_mistakes_are_named),
     };

@@ -52,5 +52,9 @@ static const keras_metric keras_metrics[] = {
     {"answers", "{name: AUC, curve: PR}", 1, {0.295084178}},
     {"answers", "{name: AUC, curve: PR, multi_label: true}", 1, {0.317703217}},
     {"answer", "{name: AUC, curve: PR, num_thresholds: 20}", 1, {0.272278219}},
+    {"answers", "RootMeanSquaredError", 1, {0.579299629}},
+    {"answer", "RootMeanSquaredError", 1, {0.597567439}},
+    {"answers", "R2Score", 1, {-0.619477391}},
+    {"answer", "R2Score", 1, {-0.649074197}},
 };
 /* clang-format on */

@@ -74,6 +74,9 @@ for curve in "ROC", "PR":
     SAID[f"answers {{name: AUC, curve: {curve}, multi_label: true}}"] = measure(metric, answers)
     metric = metrics.AUC(curve=curve, num_thresholds=20)
     SAID[f"answer {{name: AUC, curve: {curve}, num_thresholds: 20}}"] = measure(metric, answers, True)
+for name in "RootMeanSquaredError", "R2Score":
+    SAID["answers " + name] = measure(getattr(metrics, name)(), answers)
+    SAID["answer " + name] = measure(getattr(metrics, name)(), answers, True)
 
 print(f"/* Written by keras_metrics.py: what Keras {keras.__version__} measures. */")
 print("/* clang-format off */")

@@ -257,7 +257,7 @@ static void test_refusals(void **state)
          {"ignore_class", "255"}},
         {"{\"loss\": [\"mse\", \"mse\"]}", {"loss", "a list of 2", "1 outputs"}},
         {"{\"loss\": {\"p\": \"mse\"}}", {"no output 'p'", "'o'"}},
-        {"{\"metrics\": [\"cosine_similarity\"]}", {"compile_config.metrics", "cosine_similarity"}},
+        {"{\"metrics\": [\"mean_iou\"]}", {"compile_config.metrics", "mean_iou"}},
         {"{\"metrics\": [" OBJECT("keras.metrics", "Accuracy", "") "]}", {"equal numbers"}},
         {"{\"metrics\": [" OBJECT("keras.metrics", "AUC", "\"summation_method\": \"majoring\"") "]}",
          {"summation_method", "majoring", "interpolation"}},

@@ -29,14 +29,9 @@ static const liana_option smoothing_fields[] = {
                      .doc = "The share of a target that is spread evenly over all classes."),
 };
 
-/* target * (1 - smoothing) + smoothing / parts: Szegedy et al. 2015, "Rethinking the Inception architecture", section
- * 7; Keras's label_smoothing, with 2 parts for binary targets. */
 static liana_tensor smooth(const smoothing_options *options, liana_tensor target, double parts)
 {
-    const double smoothing = options->label_smoothing;
-    if (smoothing == 0) return target;
-    liana_tensor kept = liana_op_multiply(target, liana__scalar_like(target, 1 - smoothing));
-    return liana_op_add(kept, liana__scalar_like(target, smoothing / parts));
+    return liana__target_smooth(target, options->label_smoothing, parts);
 }
 
 static liana_tensor minus_dot(liana_tensor target, liana_tensor logs)

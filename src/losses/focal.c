@@ -18,13 +18,6 @@ static liana_tensor scaled(liana_tensor x, double factor)
     return liana_op_multiply(x, liana__scalar_like(x, factor));
 }
 
-/* target * (1 - smoothing) + smoothing / parts. */
-static liana_tensor smooth(liana_tensor target, double smoothing, double parts)
-{
-    if (smoothing == 0) return target;
-    return liana_op_add(scaled(target, 1 - smoothing), liana__scalar_like(target, smoothing / parts));
-}
-
 typedef struct focal_options {
     double gamma, alpha, label_smoothing;
     bool apply_class_balancing; /* of the binary loss only */
@@ -55,7 +48,8 @@ static liana_tensor categorical_focal(const liana_loss_call *call)
     const focal_options *options = call->options;
     liana_shape shape = liana_tensor_shape(call->output);
     const double classes = shape.rank ? (double)shape.dims[shape.rank - 1] : 1;
-    liana_tensor target = smooth(liana__target_rows(&call->target, call->output), options->label_smoothing, classes);
+    liana_tensor target =
+        liana__target_smooth(liana__target_rows(&call->target, call->output), options->label_smoothing, classes);
     liana_tensor sum = liana_op_reduce_sum(call->output, LIANA_AXES(-1), true);
     liana_tensor p = liana_op_clip(liana_op_divide(call->output, sum), EPSILON, 1 - EPSILON);
     liana_tensor each =
@@ -67,7 +61,8 @@ static liana_tensor categorical_focal(const liana_loss_call *call)
 static liana_tensor binary_focal(const liana_loss_call *call)
 {
     const focal_options *options = call->options;
-    liana_tensor target = smooth(liana__target_rows(&call->target, call->output), options->label_smoothing, 2);
+    liana_tensor target =
+        liana__target_smooth(liana__target_rows(&call->target, call->output), options->label_smoothing, 2);
     liana_tensor p = call->output, clipped = liana_op_clip(p, EPSILON, 1 - EPSILON), no = one_minus(target);
     liana_tensor logs = liana_op_add(liana_op_multiply(target, liana_op_log(clipped)),
                                      liana_op_multiply(no, liana_op_log(one_minus(clipped))));

@@ -18,6 +18,13 @@ liana_tensor liana__target_rows(const liana_target *target, liana_tensor output)
     return liana_op_one_hot(target->tensor, shape.dims[shape.rank - 1], liana_tensor_dtype(output));
 }
 
+liana_tensor liana__target_smooth(liana_tensor target, double smoothing, double parts)
+{
+    if (smoothing == 0) return target;
+    liana_tensor kept = liana_op_multiply(target, liana__scalar_like(target, 1 - smoothing));
+    return liana_op_add(kept, liana__scalar_like(target, smoothing / parts));
+}
+
 liana_tensor liana__as_rows(liana_tensor tensor)
 {
     liana_shape shape = liana_tensor_shape(tensor);

@@ -18,6 +18,10 @@ liana_tensor liana__scalar_like(liana_tensor tensor, double value);
 /* The target as rows like the output: classes become 1 where the class is, else 0. */
 liana_tensor liana__target_rows(const liana_target *target, liana_tensor output);
 
+/* target * (1 - smoothing) + smoothing / parts: Szegedy et al. 2015, "Rethinking the Inception architecture", section
+ * 7; Keras's label_smoothing, with 2 parts for binary targets. */
+liana_tensor liana__target_smooth(liana_tensor target, double smoothing, double parts);
+
 /* [rows, n] of a tensor [batch, ..., n], and [rows] of one without the last axis. */
 liana_tensor liana__as_rows(liana_tensor tensor);
 liana_tensor liana__as_column(liana_tensor tensor);

@@ -243,7 +243,9 @@ typedef struct liana_layer_type {
     void (*to_keras)(struct liana__arena *arena, const void *options, struct liana__value *config);
     /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
     void (*complete)(struct liana__arena *arena, void *options);
-    const struct liana__cell_type *cell; /* liana's: one step of an RNN; NULL: it is no cell */
+    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
+    const struct liana__cell_type *cell;
+    const struct liana__rnn_type *rnn;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {
@@ -541,11 +543,14 @@ LIANA_API double liana_initializer_normal(const liana_initializer_call *call, ui
 enum { LIANA_MAX_INITIALIZER_OPTIONS = 8, LIANA_MAX_INITIALIZER_BYTES = 256 };
 
 /* An initialiser. Its options are its arguments: numbers and words only, within the limits above.
- * "my_normal(stddev=0.1)". The first alias is its class_name in Keras's JSON. */
+ * "my_normal(stddev=0.1)". The first alias is its class_name in Keras's JSON. An option `seed`, a whole number of which
+ * negative ones mean none, chooses the draws in place of the run's seed and the weight. */
 typedef struct liana_initializer_type {
     liana_part part;
     bool draws_nothing; /* the same values for each seed */
     void (*fill)(const liana_initializer_call *call);
+    /* Refuses weights by their shape: returns the expected shape, such as "a matrix", or NULL. NULL: takes all. */
+    const char *(*refuse)(const void *options, const liana_shape *shape);
 } liana_initializer_type;
 
 /* ---- activations, regularisers, constraints ---- */

@@ -290,6 +290,11 @@ const liana_held_layer *liana__held_next(const liana_layer_type *type, const voi
                                          const liana_option **option);
 /* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
 liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
+/* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
+const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
+                              size_t index);
+/* The call of a held layer, without inputs. */
+liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);
 

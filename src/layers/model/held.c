@@ -153,6 +153,11 @@ liana_status liana__layer_read_options(liana_model *model, const liana_layer_typ
 
 /* ---- a program's struct ---- */
 
+/* How every struct of options begins. */
+typedef struct common_options {
+    LIANA_LAYER_OPTIONS;
+} common_options;
+
 /* {LSTM: {name: left, units: 8}} */
 static liana_status held_to_value(const liana_context *context, const liana_held_layer *held, int depth,
                                   liana__arena *arena, liana__value **value, liana__error *error);
@@ -192,7 +197,7 @@ static liana_status held_to_value(const liana_context *context, const liana_held
                                            : "has no options",
                            type ? "" : liana__hint(nearest).text);
     }
-    const liana_merge_options *common = held->options;
+    const common_options *common = held->options;
     const liana__value *made;
     LIANA_TRY(liana__options_to_map(&type->part.options, held->options, arena, &made, error));
     liana__value *map = (liana__value *)(uintptr_t)made;
@@ -254,6 +259,20 @@ void liana__layer_forget_ones(liana_layer_build *build)
     }
 }
 
+const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
+                              size_t index)
+{
+    char snake[96];
+    size_t before = 0;
+    for (size_t i = 0; i < index; i++) before += list->items[i].type == list->items[index].type;
+    liana__snake_case(list->items[index].type->part.name, snake, sizeof snake);
+    liana__arena *arena = &build->model->arena;
+    const char *group = before ? liana__arena_format(arena, "%s/%s_%zu", attribute, snake, before)
+                               : liana__arena_format(arena, "%s/%s", attribute, snake);
+    if (!group) build->status = liana__fail_memory(build->error, "a model");
+    return group;
+}
+
 liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_layer *held, const char *group,
                                     const liana_shape *inputs, size_t num_inputs)
 {
@@ -310,15 +329,10 @@ static void add_update(liana_layer_call *call, const liana_layer_update *later)
     liana__join_averages(call->here, &update->statistic, &update->momentum, later->statistic, later->momentum);
 }
 
-liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_layer *held, size_t number,
-                                   const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
-                                   liana_tensor *mask)
+liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number)
 {
     liana_layer_call own = *call;
     own.options = held->options;
-    own.inputs = inputs;
-    own.masks = masks;
-    own.num_inputs = num_inputs;
     own.weights = call->weights + held->first_weight;
     own.num_weights = held->num_weights;
     own.declared = call->declared ? call->declared + held->first_weight : NULL;
@@ -326,7 +340,19 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
     own.trainable = call->trainable && !held->frozen;
     own.seed = seed_of(call->seed, number);
     own.num_updates = 0;
-    own.mask = (liana_tensor){0};
+    own.mask = own.logits = (liana_tensor){0};
+    own.logits_kind = LIANA_LOGITS_NONE;
+    return own;
+}
+
+liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_layer *held, size_t number,
+                                   const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
+                                   liana_tensor *mask)
+{
+    liana_layer_call own = liana__held_open(call, held, number);
+    own.inputs = inputs;
+    own.masks = masks;
+    own.num_inputs = num_inputs;
     const liana_tensor result = liana__layer_invoke(held->type, &own);
     for (size_t i = 0; i < own.num_updates && i < LIANA_MAX_LAYER_UPDATES; i++) {
         liana_layer_update update = own.updates[i];

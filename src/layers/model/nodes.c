@@ -57,6 +57,7 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
     }
     const liana__layer held = {.type = build->held ? build->held->type : layer->type, .options = build_options(build)};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
+    LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
     LIANA_TRY(liana__read_weight_rules(model, &held, weight, build->error));
     model->num_weights++;
     layer->num_weights++;

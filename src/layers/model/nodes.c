@@ -44,6 +44,7 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
     *weight = (liana__weight){
         .name = full, .short_name = own, .shape = *shape, .layer = build->layer, .trainable = trainable};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
+    LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
     LIANA_TRY(liana__read_weight_rules(model, layer, weight, build->error));
     model->num_weights++;
     layer->num_weights++;

@@ -80,7 +80,7 @@ if(LIANA_HDF5)
 endif()
 
 # Its calls are written from the public headers.
-file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h)
+file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h ${PROJECT_SOURCE_DIR}/include/liana/layers/*.h)
 set(LIANA_NULL_ARGUMENTS ${PROJECT_SOURCE_DIR}/tests/public/null_arguments)
 set(LIANA_NULL_ARGUMENTS_MADE ${PROJECT_BINARY_DIR}/null_arguments)
 file(MAKE_DIRECTORY ${LIANA_NULL_ARGUMENTS_MADE})

@@ -207,13 +207,6 @@ LIANA_API liana_tensor liana_op_straight_through_at(liana_location here, liana_t
 
 /* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
 
-typedef struct liana_axes {
-    int64_t count;
-    int64_t values[LIANA_MAX_RANK];
-} liana_axes;
-#define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define LIANA_ALL_AXES ((liana_axes){-1, {0}})
-
 /* Sum. The reduced axes are removed, or kept with size 1 if `keep_dims`. */
 #define liana_op_reduce_sum(x, axes, keep_dims) liana_op_reduce_sum_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_sum_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
@@ -413,15 +406,6 @@ LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const
 LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, liana_tensor indices);
 
 #ifdef __cplusplus
-}
-
-/* As in graph.h: C++ has no compound literals. */
-#undef LIANA_ALL_AXES
-#define LIANA_ALL_AXES (liana_axes{-1, {0}})
-#undef LIANA_AXES
-template <typename... Axes> constexpr liana_axes LIANA_AXES(Axes... axes)
-{
-    return liana_axes{static_cast<int64_t>(sizeof...(axes)), {static_cast<int64_t>(axes)...}};
 }
 #endif
 #endif

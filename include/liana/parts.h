@@ -32,7 +32,7 @@
 
 #include <liana/array.h>
 #include <liana/callback.h>
-#include <liana/layers.h>
+#include <liana/layer.h>
 #include <liana/options.h>
 
 #ifdef __cplusplus

@@ -7,6 +7,8 @@
 #include "layers/model.h"
 #include "ops/ops.h"
 
+#include <liana/layers.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "ir/graph.h"
 
+#include <liana/layers/core.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

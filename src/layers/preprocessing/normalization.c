@@ -1,6 +1,8 @@
 /* Normalization: subtracts a given mean and divides by a given deviation. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/preprocessing.h>
+
 /* `count`, the number of examples that Keras found mean and variance from, is in its files but not in the formula. */
 static liana_status declare_weights(liana_layer_build *build)
 {

@@ -1,6 +1,7 @@
 /* Dropout: sets elements to zero by chance while a model is trained. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/regularization.h>
 #include <stdio.h>
 
 static const liana_option rows[] = {

@@ -1,5 +1,7 @@
 /* Dense: a product with a matrix of weights, and a bias. */
-#include "layers/convolution.h"
+#include "layers/convolution/convolution.h"
+
+#include <liana/layers/core.h>
 
 static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_dense_options, units, .required = true, .doc = "size of the result's last axis"),

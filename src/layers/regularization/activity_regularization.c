@@ -1,6 +1,7 @@
 /* ActivityRegularization: a penalty for the size of its input, which passes through. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/regularization.h>
 #include <stdio.h>
 
 static const liana_option rows[] = {

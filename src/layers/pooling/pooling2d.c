@@ -1,6 +1,8 @@
 /* MaxPooling2D and AveragePooling2D. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/pooling.h>
+
 static const liana_option rows[] = {
     LIANA__PAIR_ROW(liana_pooling2d_options, pool_size, .default_text = "2", .doc = "height and width of the window"),
     LIANA_OPTION_ROW(liana_pooling2d_options, strides, INT_PAIR, .default_text = "0", .maximum = INT32_MAX,

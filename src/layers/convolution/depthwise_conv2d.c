@@ -1,5 +1,7 @@
 /* DepthwiseConv2D: convolves each channel by itself. */
-#include "layers/convolution.h"
+#include "layers/convolution/convolution.h"
+
+#include <liana/layers/convolution.h>
 
 static const liana_option rows[] = {
     LIANA__WINDOW_ROWS(liana_depthwise_conv2d_options),

@@ -2,6 +2,8 @@
 #include "layers/model.h"
 #include "layers/option_rows.h"
 
+#include <liana/layers/normalization.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_batch_normalization_options, momentum, FLOAT, .default_text = "0.99", .minimum = 0,
                      .maximum = 1, .doc = "share of the old moving average that each update keeps"),

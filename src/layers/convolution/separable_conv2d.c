@@ -1,5 +1,7 @@
 /* SeparableConv2D: a depthwise convolution and one of single pixels. */
-#include "layers/convolution.h"
+#include "layers/convolution/convolution.h"
+
+#include <liana/layers/convolution.h>
 
 static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_separable_conv2d_options, filters, .required = true,

@@ -2,6 +2,7 @@
 #include "ir/graph.h"
 #include "layers/option_rows.h"
 
+#include <liana/layers/preprocessing.h>
 #include <math.h>
 #include <string.h>
 

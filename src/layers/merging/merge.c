@@ -1,6 +1,8 @@
 /* Add and Multiply. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/merging.h>
+
 #define MERGE(op, class_name, doc)                                                                              \
     static liana_tensor call_##op(liana_layer_call *call)                                                       \
     {                                                                                                           \

@@ -1,6 +1,8 @@
 /* GlobalAveragePooling2D and GlobalMaxPooling2D. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/pooling.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_global_pooling2d_options, keepdims, BOOL, .default_text = "false",
                      .doc = "whether the result is [batch, 1, 1, channels]"),

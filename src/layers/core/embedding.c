@@ -1,6 +1,8 @@
 /* Embedding: looks up a row of weights for each id. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/core.h>
+
 static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_embedding_options, input_dim, .required = true,
                      .doc = "number of ids: they are 0 to input_dim - 1"),

@@ -1,6 +1,8 @@
 /* ReLU: with a maximum, a slope and a threshold. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/activation.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_relu_options, max_value, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
                      .doc = "largest result, above 0; default: no limit"),

@@ -1,6 +1,8 @@
 /* Flatten and Reshape. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/reshaping.h>
+
 static liana_tensor call_flatten(liana_layer_call *call)
 {
     liana_shape shape = liana_tensor_shape(call->inputs[0]);

@@ -2,6 +2,8 @@
 #include "layers/activations.h"
 #include "layers/option_rows.h"
 
+#include <liana/layers/activation.h>
+
 static const liana_option activation_rows[] = {
     LIANA_OPTION_ROW(liana_activation_options, activation, STRING, .required = true, .doc = "the function's name"),
 };

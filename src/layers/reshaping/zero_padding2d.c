@@ -1,6 +1,8 @@
 /* ZeroPadding2D: zeros around images. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/reshaping.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(
         liana_zero_padding2d_options, padding, INTS, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,

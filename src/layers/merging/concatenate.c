@@ -1,6 +1,8 @@
 /* Concatenate: joins inputs along an axis. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/merging.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_concatenate_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
                      .maximum = LIANA_MAX_RANK,

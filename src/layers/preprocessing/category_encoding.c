@@ -1,6 +1,8 @@
 /* CategoryEncoding: writes ids as rows of zeros and ones, or of counts. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/preprocessing.h>
+
 static const char *const mode_names[] = {"multi_hot", "one_hot", "count", NULL};
 _Static_assert(LIANA_MULTI_HOT == 0 && LIANA_ONE_HOT == 1 && LIANA_COUNT == 2, "mode_names follows liana_encoding");
 

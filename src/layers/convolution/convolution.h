@@ -1,10 +1,12 @@
 /* convolution.h - the common code of Conv2D, DepthwiseConv2D and SeparableConv2D. */
-#ifndef LIANA_LAYERS_CONVOLUTION_H
-#define LIANA_LAYERS_CONVOLUTION_H
+#ifndef LIANA_LAYERS_CONVOLUTION_CONVOLUTION_H
+#define LIANA_LAYERS_CONVOLUTION_CONVOLUTION_H
 
 #include "layers/activations.h"
 #include "layers/layer.h"
 #include "layers/option_rows.h"
+
+#include <liana/layers/convolution.h>
 
 /* The window, and how it moves. */
 #define LIANA__WINDOW_ROWS(type)                                                                                 \

@@ -1,6 +1,8 @@
 /* GlobalAveragePooling1D and GlobalMaxPooling1D. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/pooling.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_global_pooling1d_options, keepdims, BOOL, .default_text = "false",
                      .doc = "whether the result is [batch, 1, channels]"),

@@ -1,5 +1,7 @@
 /* Options, bias and activation of the convolution layers. */
-#include "layers/convolution.h"
+#include "layers/convolution/convolution.h"
+
+#include <liana/layers/convolution.h>
 
 liana_status liana__check_dilation(liana_check *check, const int64_t strides[2], const int64_t dilation[2])
 {

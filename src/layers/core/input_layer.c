@@ -1,6 +1,7 @@
 /* InputLayer: the shape of a model's input. */
 #include "layers/option_rows.h"
 
+#include <liana/layers/core.h>
 #include <string.h>
 
 /* TensorFlow's names in the order of liana_dtype. */

@@ -1,5 +1,7 @@
 /* Conv2D: convolution of images. */
-#include "layers/convolution.h"
+#include "layers/convolution/convolution.h"
+
+#include <liana/layers/convolution.h>
 
 static const liana_option rows[] = {
     LIANA__COUNT_ROW(liana_conv2d_options, filters, .required = true, .doc = "number of channels of the result"),

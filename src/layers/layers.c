@@ -75,10 +75,18 @@ const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
                                        .accept = accept};
 
 /* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
-static liana_tensor join_masks(const liana_layer_call *call)
+static liana_tensor join_masks(const liana_layer_type *type, const liana_layer_call *call)
 {
     liana_tensor mask = call->masks[0];
     for (size_t i = 1; i < call->num_inputs && mask.id; i++) {
+        const liana_shape shape = liana_tensor_shape(mask), own = liana_tensor_shape(call->masks[i]);
+        if (call->masks[i].id && own.rank != shape.rank) {
+            liana__graph_fail(call->inputs[0].graph, call->here, LIANA_INVALID_ARGUMENT,
+                              "%s: found masks of shapes %s and %s, which cannot be joined; expected inputs with one "
+                              "number of axes, or without masks",
+                              type->part.name, liana__shape_print(&shape).text, liana__shape_print(&own).text);
+            return (liana_tensor){call->inputs[0].graph, 0};
+        }
         mask = call->masks[i].id ? liana_op_logical_or_at(call->here, mask, call->masks[i]) : call->masks[i];
     }
     return mask;
@@ -138,7 +146,7 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     if (!type->reads_training) call->training = false;
     liana_tensor result = look_at(type, call, type->call(call));
     call->inputs = given;
-    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(call);
+    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(type, call);
     if (type->masking == LIANA_MASKING_DROPPED) call->mask = (liana_tensor){0};
     return result;
 }

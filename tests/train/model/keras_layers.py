@@ -69,6 +69,20 @@ M["emb_float"]=seq((5,),L.Embedding(11,4))
 for om in ("one_hot","multi_hot","count"):
     M["cat_"+om]=seq((1,) if om=="one_hot" else (5,),L.CategoryEncoding(num_tokens=11,output_mode=om),dtype="int32")
 M["add"]=fun(lambda a,b:L.Add()([a,b]),(4,),(4,)); M["mul"]=fun(lambda a,b:L.Multiply()([a,b]),(4,3),(4,3)); M["cat"]=fun(lambda a,b:L.Concatenate()([a,b]),(4,),(3,)); M["cat1"]=fun(lambda a,b:L.Concatenate(axis=1)([a,b]),(4,2),(3,2))
+M["add_ranks"]=fun(lambda a,b:L.Add()([a,b]),(5,4,3),(4,3))
+for op in ("Average","Maximum","Minimum","Multiply"):
+    layer=getattr(L,op)
+    M[op.lower()+"3"]=fun(lambda a,b,c,layer=layer:layer()([a,b,c]),(4,3),(1,3),(4,1))
+    M["emb_"+op.lower()]=fun(lambda a,b,c,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b),L.Dense(3)(c)])),(6,),(6,),(6,2),dtypes=["int32","int32",None])
+    M["emb_all_"+op.lower()]=fun(lambda a,b,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b)])),(6,),(6,),dtypes=["int32","int32"])
+M["subtract"]=fun(lambda a,b:L.Subtract()([a,b]),(4,3),(4,1))
+M["dot1"]=fun(lambda a,b:L.Dot(axes=1)([a,b]),(4,),(4,)); M["dot_norm"]=fun(lambda a,b:L.Dot(axes=-1,normalize=True)([a,b]),(4,6),(6,))
+M["dot_pair"]=fun(lambda a,b:L.Dot(axes=(1,2))([a,b]),(3,5),(6,3)); M["dot_four"]=fun(lambda a,b:L.Dot(axes=(2,1),normalize=True)([a,b]),(2,3,4),(3,5,2))
+M["permute"]=seq((3,4,2),L.Permute((3,1,2))); M["repeat"]=seq((4,),L.RepeatVector(3)); M["identity"]=seq((4,),L.Identity())
+M["masking"]=seq((5,2),L.Masking(),L.GlobalAveragePooling1D()); M["masking2"]=seq((5,2),L.Masking(mask_value=1.5),L.Dense(3),L.GlobalAveragePooling1D())
+M["flatten_first"]=seq(img,L.Flatten(data_format="channels_first"))
+M["noise"]=seq((5,4),L.SpatialDropout1D(.3),L.GaussianDropout(.2,seed=3),L.GaussianNoise(.1),L.AlphaDropout(.1,noise_shape=(None,1,4)),L.Dropout(.2,seed=7))
+M["spatial"]=seq(img,L.SpatialDropout2D(.3),L.Reshape((3,3,8,4)),L.SpatialDropout3D(.4,seed=5))
 M["add_bcast"]=fun(lambda a,b:L.Add()([a,b]),(4,3),(1,3))
 M["regs"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.L1L2(.1,.2),bias_regularizer="l2",activity_regularizer="l1",kernel_constraint=keras.constraints.MaxNorm(3,axis=0),bias_constraint="non_neg",kernel_initializer=keras.initializers.VarianceScaling(2.,"fan_out","untruncated_normal")))
 M["regs2"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.OrthogonalRegularizer(.1),kernel_constraint=keras.constraints.MinMaxNorm(.1,2.)))
@@ -118,6 +132,9 @@ def draw(name, model):
         shape = (EXAMPLES,) + tuple(tensor.shape[1:])
         ids = name.startswith(("emb", "cat_"))
         dtype = "i4" if "int" in str(tensor.dtype) else "f4"
+        if name.startswith("masking"):
+            arrays.append(rng.choice(np.array([0, 1.5], "f4"), shape))
+            continue
         arrays.append(rng.integers(0, 11, shape).astype(dtype) if ids else rng.normal(0, 2, shape).astype("f4"))
     return arrays
 

@@ -26,13 +26,29 @@ LIANA_API liana_tensor liana_op_ceil_at(liana_location here, liana_tensor x);
 #define liana_op_cos(x) liana_op_cos_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_cos_at(liana_location here, liana_tensor x);
 
+/* The error function. */
+#define liana_op_erf(x) liana_op_erf_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_erf_at(liana_location here, liana_tensor x);
+
 /* e^x. */
 #define liana_op_exp(x) liana_op_exp_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_exp_at(liana_location here, liana_tensor x);
 
+/* e^x - 1, accurate near 0. */
+#define liana_op_expm1(x) liana_op_expm1_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_expm1_at(liana_location here, liana_tensor x);
+
 /* The greatest whole number <= x. */
 #define liana_op_floor(x) liana_op_floor_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_floor_at(liana_location here, liana_tensor x);
+
+/* x (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel 2016). */
+#define liana_op_gelu(x) liana_op_gelu_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_at(liana_location here, liana_tensor x);
+
+/* Their approximation of it: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. */
+#define liana_op_gelu_tanh(x) liana_op_gelu_tanh_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_tanh_at(liana_location here, liana_tensor x);
 
 /* bool: neither infinite nor NaN. */
 #define liana_op_is_finite(x) liana_op_is_finite_at(LIANA_HERE, x)

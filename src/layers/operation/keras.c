@@ -99,7 +99,8 @@ static liana_status take(reader *r, const char *name, const liana__value *value)
     if ((value->kind == LIANA__VALUE_NULL && !is_key) || holds_tensor(value, 0)) return LIANA_OK;
     if (!liana__operation_has(r->row->operands, name) && !liana__operation_has(r->row->settings, name)) {
         const bool is_false = value->kind == LIANA__VALUE_BOOL && !value->boolean;
-        if (is_false) return LIANA_OK;
+        const bool is_zero = value->kind == LIANA__VALUE_INT && value->integer == 0;
+        if (is_false || is_zero) return LIANA_OK;
         return refuse(r, value, "the operation '%.60s' has the argument '%.60s', which liana's does not have", r->said,
                       name);
     }
@@ -197,6 +198,8 @@ static const struct {
     {"math.rsqrt", "rsqrt", ""},
     {"math.reciprocal", "reciprocal", ""},
     {"math.exp", "exp", ""},
+    {"math.expm1", "expm1", ""},
+    {"math.erf", "erf", ""},
     {"math.log", "log", ""},
     {"math.log1p", "log1p", ""},
     {"math.ceil", "ceil", ""},

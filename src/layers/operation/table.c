@@ -207,6 +207,8 @@ const liana__operation_row liana__operations[] = {
     ONE(reciprocal, "Reciprocal", liana_op_reciprocal_at),
     ONE(exp, "Exp", liana_op_exp_at),
     ONE(exp2, "Exp2", liana_op_exp2_at),
+    ONE(expm1, "Expm1", liana_op_expm1_at),
+    {"erf", "Erf", "math", "x", "", .of_one = liana_op_erf_at},
     ONE(log, "Log", liana_op_log_at),
     ONE(log1p, "Log1p", liana_op_log1p_at),
     ONE(log2, "Log2", liana_op_log2_at),

@@ -115,6 +115,33 @@ if OLD:
 else:
     m=keras.Sequential([L.InputLayer(shape=(4,)),L.Dense(2)]); M["il"]=m
     m=keras.Sequential([L.Dense(3),L.Dense(2)]); m.build((None,4)); M["built"]=m
+if OLD:
+    import tensorflow as tf
+    M["op_bin"]=fun(lambda x:tf.concat([tf.maximum(2.-x*np.array([1.,2,3,4,5,6],"f4"),x/2.5),tf.where(x>0,x,0.)],axis=1),(4,6))
+    M["op_red"]=fun(lambda x:tf.stack([tf.reduce_mean(x,axis=1),tf.reduce_max(x,axis=[1]),tf.math.reduce_std(x,axis=-2)],axis=2),(4,6))
+    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[...,0],-1)[:,0],(4,6))
+    M["op_nn"]=fun(lambda x:tf.matmul(tf.nn.softmax(tf.clip_by_value(x,-1,1),axis=1),tf.transpose(tf.nn.relu(x),(0,2,1))),(4,6))
+    M["op_cast"]=fun(lambda x:tf.reduce_sum(tf.cast(tf.not_equal(tf.round(x),0),"float32"),axis=1)*tf.sqrt(tf.abs(tf.square(x)[:,2])),(4,6))
+    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+else:
+    O=keras.ops
+    def with_options(name,*arguments,**options):
+        M["op_"+name+str(len(M))]=fun(lambda x:getattr(O,name)(x,*arguments,**options),(4,6))
+    for name in "abs negative sign square ceil floor round trunc exp expm1 sin cos tan arctan sinh cosh tanh arcsinh erf relu relu6 sigmoid silu softplus softsign selu hard_sigmoid copy zeros_like ones_like".split(): with_options(name)
+    for name in "sum mean max min prod var std argmax argmin logsumexp".split(): with_options(name,axis=1); with_options(name,axis=-1,keepdims=True)
+    for name in "softmax log_softmax".split(): with_options(name,axis=1); with_options(name,axis=-1)
+    for name in "add subtract multiply divide maximum minimum arctan2 logaddexp floor_divide mod".split(): with_options(name,1.7); M["op_2"+name]=fun(lambda x,name=name:getattr(O,name)(np.array([2.,-1.5,3],"f4"),x),(4,3))
+    with_options("norm",ord=1,axis=1); with_options("norm",axis=-1,keepdims=True); with_options("count_nonzero",axis=1)
+    with_options("expand_dims",1); with_options("expand_dims",-1); with_options("flip",axis=1); with_options("roll",2,axis=-1); with_options("repeat",3,axis=1); with_options("tile",[1,2,1]); with_options("swapaxes",1,2); with_options("moveaxis",1,2); with_options("take",[0,-1,3],axis=2); with_options("pad",[[0,0],[1,2],[0,1]]); with_options("tril",k=1); with_options("triu"); with_options("clip",-.5,.5); with_options("reshape",(-1,3,8)); with_options("transpose",(0,2,1))
+    for name in "equal not_equal less less_equal greater greater_equal".split(): M["op_c"+name]=fun(lambda x,name=name:O.where(getattr(O,name)(O.round(x),1),x,O.negative(x)),(4,6))
+    M["op_logic"]=fun(lambda x:O.cast(O.logical_or(O.logical_and(x>0,x<1),O.logical_not(O.any(x>3,axis=-1,keepdims=True))),"float32"),(4,6))
+    M["op_positive"]=fun(lambda x:O.concatenate([O.sqrt(x),O.rsqrt(x),O.log(x),O.log1p(x),O.log2(x),O.log10(x),O.reciprocal(x),O.power(x,2.5),O.power(2.,x),O.exp2(x)],axis=1),(4,6))
+    M["op_unit"]=fun(lambda x:O.stack([O.arcsin(x),O.arccos(x),O.arctanh(x),O.arccosh(x+2)],axis=-1),(4,6))
+    M["op_items"]=fun(lambda x:O.concatenate([x[:,1:,::-2],x[:,:-1,3:],x[...,None,0,:3]*O.ones_like(x[:,:1,:3])],axis=1),(4,6))
+    M["op_matmul"]=fun(lambda x,y:O.squeeze(O.matmul(O.matmul(x,y),np.ones((4,1),"f4")),-1),(4,6),(6,4))
+    M["op_twice"]=fun(lambda x:O.add(x,x)*O.subtract(1,x)-2,(4,6))
+    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+    M["op_mask"]=fun(lambda x:L.GlobalAveragePooling1D()(L.Embedding(11,3,mask_zero=True)(x)),(6,),dtypes=["int32"])
 M["many"]=seq(img,L.Conv2D(4,3,name="c/1" if OLD else "c1"),L.BatchNormalization(),L.ReLU(6.),L.Conv2D(3,1),L.GlobalAveragePooling2D(),L.Dropout(.2),L.Dense(3,activation="softmax"))
 
 
@@ -130,8 +157,11 @@ def draw(name, model):
     arrays = []
     for tensor in model.inputs:
         shape = (EXAMPLES,) + tuple(tensor.shape[1:])
-        ids = name.startswith(("emb", "cat_"))
+        ids = name.startswith(("emb", "cat_", "op_mask"))
         dtype = "i4" if "int" in str(tensor.dtype) else "f4"
+        if name.startswith(("op_positive", "op_unit")):
+            arrays.append(rng.uniform(.1, .9, shape).astype("f4"))
+            continue
         if name.startswith("masking"):
             arrays.append(rng.choice(np.array([0, 1.5], "f4"), shape))
             continue
@@ -148,7 +178,7 @@ def predict(model, arrays):
         outputs = [outputs[key] for key in outputs]
     elif not isinstance(outputs, (list, tuple)):
         outputs = [outputs]
-    return np.concatenate([np.reshape(o, (EXAMPLES, -1)) for o in outputs], axis=1)
+    return np.concatenate([np.reshape(o, (EXAMPLES, -1)).astype("f4") for o in outputs], axis=1)
 
 
 def make(name, model):

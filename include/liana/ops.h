@@ -26,13 +26,29 @@ LIANA_API liana_tensor liana_op_ceil_at(liana_location here, liana_tensor x);
 #define liana_op_cos(x) liana_op_cos_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_cos_at(liana_location here, liana_tensor x);
 
+/* The error function. */
+#define liana_op_erf(x) liana_op_erf_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_erf_at(liana_location here, liana_tensor x);
+
 /* e^x. */
 #define liana_op_exp(x) liana_op_exp_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_exp_at(liana_location here, liana_tensor x);
 
+/* e^x - 1, accurate near 0. */
+#define liana_op_expm1(x) liana_op_expm1_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_expm1_at(liana_location here, liana_tensor x);
+
 /* The greatest whole number <= x. */
 #define liana_op_floor(x) liana_op_floor_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_floor_at(liana_location here, liana_tensor x);
+
+/* x (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel 2016). */
+#define liana_op_gelu(x) liana_op_gelu_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_at(liana_location here, liana_tensor x);
+
+/* Their approximation of it: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. */
+#define liana_op_gelu_tanh(x) liana_op_gelu_tanh_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_tanh_at(liana_location here, liana_tensor x);
 
 /* bool: neither infinite nor NaN. */
 #define liana_op_is_finite(x) liana_op_is_finite_at(LIANA_HERE, x)
@@ -190,13 +206,6 @@ LIANA_API liana_tensor liana_op_stop_gradient_at(liana_location here, liana_tens
 LIANA_API liana_tensor liana_op_straight_through_at(liana_location here, liana_tensor value, liana_tensor path);
 
 /* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
-
-typedef struct liana_axes {
-    int64_t count;
-    int64_t values[LIANA_MAX_RANK];
-} liana_axes;
-#define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define LIANA_ALL_AXES ((liana_axes){-1, {0}})
 
 /* Sum. The reduced axes are removed, or kept with size 1 if `keep_dims`. */
 #define liana_op_reduce_sum(x, axes, keep_dims) liana_op_reduce_sum_at(LIANA_HERE, x, axes, keep_dims)
@@ -408,15 +417,6 @@ LIANA_API liana_tensor liana_einsum_at(liana_location here, const char *equation
                                        size_t count);
 
 #ifdef __cplusplus
-}
-
-/* As in graph.h: C++ has no compound literals. */
-#undef LIANA_ALL_AXES
-#define LIANA_ALL_AXES (liana_axes{-1, {0}})
-#undef LIANA_AXES
-template <typename... Axes> constexpr liana_axes LIANA_AXES(Axes... axes)
-{
-    return liana_axes{static_cast<int64_t>(sizeof...(axes)), {static_cast<int64_t>(axes)...}};
 }
 #endif
 #endif

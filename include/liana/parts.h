@@ -32,7 +32,7 @@
 
 #include <liana/array.h>
 #include <liana/callback.h>
-#include <liana/layers.h>
+#include <liana/layer.h>
 #include <liana/options.h>
 
 #ifdef __cplusplus
@@ -538,11 +538,14 @@ LIANA_API double liana_initializer_normal(const liana_initializer_call *call, ui
 enum { LIANA_MAX_INITIALIZER_OPTIONS = 8, LIANA_MAX_INITIALIZER_BYTES = 256 };
 
 /* An initialiser. Its options are its arguments: numbers and words only, within the limits above.
- * "my_normal(stddev=0.1)". The first alias is its class_name in Keras's JSON. */
+ * "my_normal(stddev=0.1)". The first alias is its class_name in Keras's JSON. An option `seed`, a whole number of which
+ * negative ones mean none, chooses the draws in place of the run's seed and the weight. */
 typedef struct liana_initializer_type {
     liana_part part;
     bool draws_nothing; /* the same values for each seed */
     void (*fill)(const liana_initializer_call *call);
+    /* Refuses weights by their shape: returns the expected shape, such as "a matrix", or NULL. NULL: takes all. */
+    const char *(*refuse)(const void *options, const liana_shape *shape);
 } liana_initializer_type;
 
 /* ---- activations, regularisers, constraints ---- */

@@ -8,6 +8,8 @@
 #include "layers/initializers.h"
 #include "layers/model.h"
 
+#include <liana/layers/merging.h>
+
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
 
+#include <liana/layers/normalization.h>
+
 #include <string.h>
 
 typedef struct writer {

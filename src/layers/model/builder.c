@@ -3,6 +3,8 @@
 
 #include "base/scoped.h"
 
+#include <liana/layers/core.h>
+
 #include <string.h>
 
 /* How every options struct begins; layers that join several have an array where the others have one input. */

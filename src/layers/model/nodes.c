@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "ir/graph.h"
 
+#include <liana/layers/core.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,7 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
                               .layer = build->layer,
                               .trainable = trainable};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
+    LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
     LIANA_TRY(liana__read_weight_rules(build, weight));
     model->num_weights++;
     layer->num_weights++;

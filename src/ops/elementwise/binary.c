@@ -1,6 +1,7 @@
 /* Element-wise ops with two inputs, broadcast as in numpy: a family whose members differ by one row. */
 #include "ops/elementwise/binary.h"
 
+#include "ops/elementwise/gelu.h"
 #include "ops/gradients.h"
 #include "stablehlo/lowering.h"
 
@@ -130,6 +131,17 @@ static void swish_gradient_gradient(liana__gradient *g)
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
 }
 
+/* Linear in dy, as swish_gradient. */
+static void gelu_gradient_gradient(liana__gradient *g)
+{
+    liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
+    const liana__op *op = g->node->op;
+    if (g->wanted[1]) g->input_gradients[1] = liana__build2(LIANA_HERE, op, x, v, NULL);
+    if (!g->wanted[0]) return;
+    liana_tensor bend = op == &liana__op_gelu_gradient ? liana__gelu_bend(x) : liana__gelu_tanh_bend(x);
+    g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), bend);
+}
+
 /* ---- ops that are not one op of StableHLO ---- */
 
 static bool is_signed(liana_dtype dtype)
@@ -236,7 +248,11 @@ typedef struct binary_row {
     X(relu6_gradient, relu6_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6_gradient), \
       "dy where 0 < y < 6")                                                                                         \
     X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
-      BY(lower_swish_gradient), "dy times the derivative of swish at x")
+      BY(lower_swish_gradient), "dy times the derivative of swish at x")                                            \
+    X(gelu_gradient, liana__gelu_gradient, gelu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      BY(liana__lower_gelu_gradient), "dy times the derivative of gelu at x")                                       \
+    X(gelu_tanh_gradient, liana__gelu_tanh_gradient, gelu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,         \
+      BY(liana__lower_gelu_tanh_gradient), "dy times the derivative of gelu_tanh at x")
 
 static const binary_row *row_of(const liana__op *op)
 {

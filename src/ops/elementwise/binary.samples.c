@@ -53,3 +53,5 @@ LIANA__SAMPLE_ROWS(logical_xor, logical_rows, liana__sample_plain);
 GATE_SAMPLES(relu_gradient, -2, 2)
 GATE_SAMPLES(relu6_gradient, -2, 9)
 GATE_SAMPLES(swish_gradient, -9, 9)
+GATE_SAMPLES(gelu_gradient, -5, 5)
+GATE_SAMPLES(gelu_tanh_gradient, -5, 5)

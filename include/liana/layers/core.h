@@ -1,0 +1,65 @@
+/* core.h - the layers that most models begin with: their options and builders (layer.h). */
+#ifndef LIANA_LAYERS_CORE_H
+#define LIANA_LAYERS_CORE_H
+
+#include <liana/layer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An input of the model. .shape is the shape of one example, such as LIANA_INTS(height, width, channels); without it an
+ * example is one number. A model with several inputs has a liana_input for each, and layers name theirs with .input:
+ *
+ *     liana_layer age = liana_input(m, .name = "age", .shape = LIANA_INTS(1));
+ *     liana_layer words = liana_input(m, .name = "words", .shape = LIANA_INTS(20), .dtype = LIANA_S32);
+ */
+typedef struct liana_input_options {
+    const char *name LIANA_DEFAULT_();
+    bool trainable LIANA_DEFAULT_(true);
+    bool training LIANA_DEFAULT_(true);
+    liana_ints shape LIANA_DEFAULT_();
+    liana_dtype dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids */
+} liana_input_options;
+#define LIANA_INPUT_DEFAULTS .trainable = true, .training = true
+#define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )
+
+/* activation(x kernel + bias) over the last axis; kernel [in, units]. */
+typedef struct liana_dense_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t units LIANA_DEFAULT_();
+    const char *activation LIANA_DEFAULT_();
+    bool use_bias LIANA_DEFAULT_(true);
+    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");
+    const char *bias_initializer LIANA_DEFAULT_("zeros");
+    const char *kernel_regularizer LIANA_DEFAULT_();
+    const char *bias_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *kernel_constraint LIANA_DEFAULT_();
+    const char *bias_constraint LIANA_DEFAULT_();
+} liana_dense_options;
+#define LIANA_DENSE_DEFAULTS                                                                       \
+    .trainable = true, .training = true, .use_bias = true, .kernel_initializer = "glorot_uniform", \
+    .bias_initializer = "zeros"
+#define liana_dense(...) LIANA_ADD_("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, __VA_ARGS__, )
+
+/* A row of `embeddings` [input_dim, output_dim] for each id: [batch, ...] to [batch, ..., output_dim]. Ids are 0 to
+ * input_dim - 1; of others the result is the row of the nearest of these. With .mask_zero the id 0 is padding: later
+ * layers get a mask (see "masks" in docs/models.md). */
+typedef struct liana_embedding_options {
+    LIANA_LAYER_OPTIONS;
+    int64_t input_dim LIANA_DEFAULT_();
+    int64_t output_dim LIANA_DEFAULT_();
+    const char *embeddings_initializer LIANA_DEFAULT_("random_uniform");
+    bool mask_zero LIANA_DEFAULT_();
+    const char *embeddings_regularizer LIANA_DEFAULT_();
+    const char *activity_regularizer LIANA_DEFAULT_();
+    const char *embeddings_constraint LIANA_DEFAULT_();
+} liana_embedding_options;
+#define LIANA_EMBEDDING_DEFAULTS .trainable = true, .training = true, .embeddings_initializer = "random_uniform"
+#define liana_embedding(...) LIANA_ADD_("Embedding", liana_embedding_options, LIANA_EMBEDDING_DEFAULTS, __VA_ARGS__, )
+
+#ifdef __cplusplus
+}
+#endif
+#endif

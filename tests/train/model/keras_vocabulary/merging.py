@@ -1,0 +1,3 @@
+"""Layers that join several layers."""
+
+LAYERS = {}

@@ -1,0 +1,3 @@
+"""Recurrent layers, their cells and wrappers."""
+
+LAYERS = {}

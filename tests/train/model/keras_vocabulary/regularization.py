@@ -1,0 +1,3 @@
+"""Layers against overfitting."""
+
+LAYERS = {}

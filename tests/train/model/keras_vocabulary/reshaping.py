@@ -1,0 +1,3 @@
+"""Layers that change shapes."""
+
+LAYERS = {}

@@ -141,6 +141,8 @@ typedef struct liana_nested_options {
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
 /* Another output of a nested model; `nested` is the result of liana_nested. An invalid layer if there is none. */
 LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
+/* A result of a layer with several, such as an attention with .return_attention_scores; 0 is the layer itself. */
+LIANA_API liana_layer liana_layer_output(liana_layer layer, size_t index);
 
 #if defined(__cplusplus)
 #define LIANA_NEST_(options, defaults, model, ...) \

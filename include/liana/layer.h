@@ -94,8 +94,11 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
  *
  * It may be any layer, also one of the program's own. Its .input is not read. */
 #if defined(__cplusplus)
-#define LIANA_HELD(layer_class, type, defaults, ...) \
-    liana_held_layer { nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 }
+#define LIANA_HELD(layer_class, type, defaults, ...)                                                  \
+    liana_held_layer                                                                                  \
+    {                                                                                                 \
+        nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
+    }
 #else
 #define LIANA_HELD(layer_class, type, defaults, ...) \
     ((liana_held_layer){.layer_class = (layer_class), .options = &(type){defaults, __VA_ARGS__}})
@@ -141,6 +144,8 @@ typedef struct liana_nested_options {
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
 /* Another output of a nested model; `nested` is the result of liana_nested. An invalid layer if there is none. */
 LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
+/* A result of a layer with several, such as an attention with .return_attention_scores; 0 is the layer itself. */
+LIANA_API liana_layer liana_layer_output(liana_layer layer, size_t index);
 
 #if defined(__cplusplus)
 #define LIANA_NEST_(options, defaults, model, ...) \

@@ -438,6 +438,17 @@ LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const
 #define liana_gather_nd(x, indices) liana_gather_nd_at(LIANA_HERE, x, indices)
 LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, liana_tensor indices);
 
+/* numpy's einsum: liana_einsum("bqhd,bkhd->bhqk", (liana_tensor[]){queries, keys}, 2). Letters name axes; axes of one
+ * letter have one size; axes that the result does not have are summed. "..." stands for all axes that have no letter,
+ * which are broadcast. A letter that an operand has twice takes the diagonal. Without "->" the result has the axes of
+ * "...", then the letters that occur once, in the order of ASCII. Products of more than two operands are made from the
+ * left. Orders of axes are chosen so that little is moved: products of matrices read transposed operands as they are.
+ * Gradients flow to all operands. Errors: INVALID_ARGUMENT with the equation: text that cannot be read, other numbers
+ * of operands or axes, different sizes, a letter of the result that no operand has. */
+#define liana_einsum(equation, tensors, count) liana_einsum_at(LIANA_HERE, equation, tensors, count)
+LIANA_API liana_tensor liana_einsum_at(liana_location here, const char *equation, const liana_tensor *tensors,
+                                       size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -229,3 +229,13 @@ void liana__keras_collect(const liana__value *value, liana__keras_references *fo
 {
     collect(value, found, 0);
 }
+
+void liana__keras_collect_one(const liana__value *tensor, liana__keras_references *found)
+{
+    const liana__value *config = liana__value_get(tensor, "config");
+    const liana__value *reference =
+        tensor->kind == LIANA__VALUE_MAP ? liana__value_get(config, "keras_history") : tensor;
+    if (!reference || !liana__keras_is_reference(reference)) return;
+    found->items[found->count++] = (liana__keras_reference){reference->items[0]->string, reference->items[1]->integer,
+                                                            reference->items[2]->integer};
+}

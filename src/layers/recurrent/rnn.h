@@ -7,6 +7,9 @@
 #include "layers/activations.h"
 #include "layers/option_rows.h"
 
+#include <liana/layers/recurrent.h>
+#include <liana/ops.h>
+
 /* A cell that goes through sequences. */
 typedef struct liana__cell_run {
     liana_layer_call *call; /* of the layer: place, draws; its options and weights are others */
@@ -29,7 +32,8 @@ typedef struct liana__sequence {
     bool zero_masked;     /* the output of masked steps is zeros */
     bool wants_all, flips_all;
     liana_tensor last; /* the output of the last step that was taken */
-    liana_tensor all;  /* [batch, steps, ...] if they are wanted: in the order in which the steps were taken, or flipped */
+    liana_tensor
+        all; /* [batch, steps, ...] if they are wanted: in the order in which the steps were taken, or flipped */
 } liana__sequence;
 
 typedef struct liana__cell_type {
@@ -56,9 +60,10 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
 
 /* ---- gates ---- */
 
-/* Makes the factors of dropout, as Keras 3: one for all gates, or one for each if the state is dropped too or
- * `implementation` is 1. `features` and `units` are those of one step. */
-void liana__cell_drop(liana__cell_run *run, const liana_shape *features, const liana_shape *units, size_t gates);
+/* Makes the factors of dropout for a step of x, and of the state: one for all gates, or one for each. */
+void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool by_gate);
+/* Keras's rule for cells with gates. */
+bool liana__cell_drops_by_gate(const void *options);
 /* x kernel [.., gates * units] for gates begin..end-1, with their factors (or NULL). */
 liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, liana_tensor kernel, size_t gates,
                                  size_t begin, size_t end, const liana_tensor *factors);
@@ -74,6 +79,11 @@ typedef struct liana__cell_options {
     LIANA_MERGE_OPTIONS;
     LIANA_CELL_OPTIONS;
 } liana__cell_options;
+
+typedef struct liana__gated_cell_options {
+    LIANA_MERGE_OPTIONS;
+    LIANA_GATED_CELL_OPTIONS;
+} liana__gated_cell_options;
 
 /* kernel [features, gates * units], recurrent_kernel [units, gates * units] and, unless use_bias is false, `bias`. Checks
  * the shapes of x [batch, features] and of the states. */
@@ -96,6 +106,11 @@ typedef struct liana__rnn_type {
     size_t switches;              /* offsetof(the options, return_sequences) */
 } liana__rnn_type;
 
+/* The mask of a call: given as its last argument, or that of its sequences. */
+liana_tensor liana__rnn_mask(const liana_layer_call *call);
+/* The arguments of a layer with any number of states: the sequences, 14 states, the mask. */
+extern const char *const liana__rnn_arguments[];
+
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);
 liana_tensor liana__rnn_call(liana_layer_call *call, const liana__rnn_type *rnn);
@@ -107,32 +122,32 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
 
 #define LIANA__RATE_ROW(type, member, text) \
     LIANA_OPTION_ROW(type, member, FLOAT, .minimum = 0, .maximum = 0.999999, .doc = text)
-#define LIANA__CELL_ROWS(type)                                                                                      \
-    LIANA__COUNT_ROW(type, units, .required = true, .doc = "size of the output and of each state"),                 \
-        LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),      \
-        LIANA__BIAS_ROW(type), LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                  \
-        LIANA__INITIALIZER_ROW(type, recurrent_initializer, "orthogonal"),                                          \
-        LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer),  \
-        LIANA__REGULARIZER_ROW(type, recurrent_regularizer), LIANA__REGULARIZER_ROW(type, bias_regularizer),        \
-        LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, recurrent_constraint),          \
-        LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                               \
+#define LIANA__CELL_ROWS(type)                                                                                     \
+    LIANA__COUNT_ROW(type, units, .required = true, .doc = "size of the output and of each state"),                \
+        LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),     \
+        LIANA__BIAS_ROW(type), LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                 \
+        LIANA__INITIALIZER_ROW(type, recurrent_initializer, "orthogonal"),                                         \
+        LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer), \
+        LIANA__REGULARIZER_ROW(type, recurrent_regularizer), LIANA__REGULARIZER_ROW(type, bias_regularizer),       \
+        LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, recurrent_constraint),         \
+        LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                              \
         LIANA__RATE_ROW(type, dropout, "share of the features that training sets to zero, at all steps the same"), \
-        LIANA__RATE_ROW(type, recurrent_dropout,                                                                    \
-                        "share of the state that training sets to zero, at all steps the same"),                   \
-        LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2,                \
-                         .doc = "how Keras computes; the numbers are the same, but 1 drops each gate by itself")
-#define LIANA__RECURRENT_ACTIVATION_ROW(type)                                     \
-    LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid", \
-                     .doc = "activation of the gates")
-#define LIANA__SWITCH_ROW(type, member, text) \
-    LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
-#define LIANA__RNN_ROWS(type)                                                                                       \
-    LIANA__REGULARIZER_ROW(type, activity_regularizer),                                                             \
-        LIANA__SWITCH_ROW(type, return_sequences, "the output of each step instead of the last one's"),             \
-        LIANA__SWITCH_ROW(type, return_state, "the states after the last step are results too"),                    \
-        LIANA__SWITCH_ROW(type, go_backwards, "goes from the last step to the first; so are the outputs ordered"),  \
-        LIANA__SWITCH_ROW(type, stateful, "the states after a batch are those before the next one"),                \
-        LIANA__SWITCH_ROW(type, unroll, "how Keras computes; the numbers are the same"),                            \
+        LIANA__RATE_ROW(type, recurrent_dropout,                                                                   \
+                        "share of the state that training sets to zero, at all steps the same")
+#define LIANA__GATED_CELL_ROWS(type)                                                                 \
+    LIANA__CELL_ROWS(type),                                                                          \
+        LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid",              \
+                         .doc = "activation of the gates"),                                          \
+        LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2, \
+                         .doc = "how Keras computes; the numbers are the same, but 1 drops for each gate by itself")
+#define LIANA__SWITCH_ROW(type, member, text) LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
+#define LIANA__RNN_ROWS(type)                                                                                      \
+    LIANA__REGULARIZER_ROW(type, activity_regularizer),                                                            \
+        LIANA__SWITCH_ROW(type, return_sequences, "the output of each step instead of the last one's"),            \
+        LIANA__SWITCH_ROW(type, return_state, "the states after the last step are results too"),                   \
+        LIANA__SWITCH_ROW(type, go_backwards, "goes from the last step to the first; so are the outputs ordered"), \
+        LIANA__SWITCH_ROW(type, stateful, "the states after a batch are those before the next one"),               \
+        LIANA__SWITCH_ROW(type, unroll, "how Keras computes; the numbers are the same"),                           \
         LIANA__SWITCH_ROW(type, zero_output_for_mask, "the output of masked steps is zeros instead of the last one's")
 
 #endif

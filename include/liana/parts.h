@@ -133,14 +133,11 @@ typedef struct liana_layer_build {
     size_t checked; /* weights, if it is a reuse */
     struct liana__error *error;
     liana_status status;
-    /* A layer may set these for the weights that it declares next. Where Keras 3's files keep them, if that is below
-     * the layer: "query_dense", "forward_layer/cell". Their regulariser and constraint, if they have no option of the
-     * weight's name. */
-    const char *place;
-    const char *regularizer;
-    const char *constraint;
-    /* The units that go into a weight and come out of it, for initialisers; 0: by its shape. */
-    int64_t fan_in, fan_out;
+    const liana_held_layer *held; /* the held layer whose weights are declared; NULL: the layer itself */
+    size_t base;                  /* the number of the first weight of this one */
+    const char *names;            /* before the names of weights: "forward_lstm/lstm_cell/" */
+    const char *group;            /* their place below the layer in Keras's files: "forward_layer/cell" */
+    int64_t fan_in, fan_out; /* set by the layer: units into and out of the weight, for initialisers; 0: by shape */
 } liana_layer_build;
 
 /* Declares the next weight, f32: trainable weights first. `name` as Keras would call it ("kernel"); `initializer` with
@@ -150,7 +147,12 @@ LIANA_API void liana_layer_add_weight(liana_layer_build *build, const char *name
 /* Refuses input `index`: "found an input of shape [batch, 10], expected EXPECTED". Returns INVALID_ARGUMENT. */
 LIANA_API liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected);
 
-enum { LIANA_MAX_LAYER_UPDATES = 2, LIANA_MAX_LAYER_WEIGHTS = 16, LIANA_MAX_MORE_RESULTS = 15, LIANA_MAX_ACTIVITIES = 8 };
+enum {
+    LIANA_MAX_LAYER_UPDATES = 8,
+    LIANA_MAX_LAYER_WEIGHTS = 64,
+    LIANA_MAX_MORE_RESULTS = 15,
+    LIANA_MAX_ACTIVITIES = 8
+};
 
 /* A new value of a moving average, which is an untrainable weight: average = momentum * average + (1 - momentum) *
  * statistic, with the statistic averaged over the shards of the update. The statistic of a variance is the second
@@ -198,6 +200,17 @@ typedef struct liana_layer_call {
     size_t num_activities;
 } liana_layer_call;
 
+/* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
+ * `group` is the attribute in which Keras keeps it, such as "layer". Errors stay with the model. */
+LIANA_API liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_layer *held, const char *group,
+                                              const liana_shape *inputs, size_t num_inputs);
+/* Builds the graph of a held layer on `inputs`. `number` tells the draws of held layers, or of several calls of one,
+ * apart. `masks` may be NULL, as for liana_layer_call; *mask (or NULL) gets that of the result. The updates of its
+ * averages become those of `call`; those of a further call of it follow. */
+LIANA_API liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_layer *held, size_t number,
+                                             const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
+                                             liana_tensor *mask);
+
 /* The effect of a layer on the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch,
  * steps] for values [batch, steps, ...]. The rules are those of Keras 3. */
 typedef enum liana_masking {
@@ -241,6 +254,11 @@ typedef struct liana_layer_type {
      * `config`; to_keras changes a config that has the table's options. NULL: no difference. */
     void (*from_keras)(struct liana__arena *arena, const struct liana__value *config, struct liana__value *options);
     void (*to_keras)(struct liana__arena *arena, const void *options, struct liana__value *config);
+    /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
+    void (*complete)(struct liana__arena *arena, void *options);
+    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
+    const struct liana__cell_type *cell;
+    const struct liana__rnn_type *rnn;
     /* The names of the arguments of a call in Keras's order, ended by NULL. One that is a row of the table is an option
      * of the call: Keras's files have it there, and each call of a layer has its own. The others but "training" are
      * inputs, of which the first min_inputs must be given; several of one name are Keras's list of tensors. Masks that

@@ -61,10 +61,6 @@ static liana__heads heads_of(const void *options)
                           .return_attention_scores = chosen->return_attention_scores,
                           .kernel_initializer = chosen->kernel_initializer,
                           .bias_initializer = chosen->bias_initializer,
-                          .kernel_regularizer = chosen->kernel_regularizer,
-                          .bias_regularizer = chosen->bias_regularizer,
-                          .kernel_constraint = chosen->kernel_constraint,
-                          .bias_constraint = chosen->bias_constraint,
                           .places = places};
 }
 

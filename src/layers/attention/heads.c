@@ -2,6 +2,7 @@
 #include "layers/attention/heads.h"
 
 #include "ir/graph.h"
+#include "layers/model.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -127,28 +128,23 @@ static liana_status check_attention_mask(liana_layer_build *build, const liana__
 enum { QUERY, KEY, GATE, VALUE, OUTPUT, NUM_PARTS };
 static const char *const part_names[NUM_PARTS] = {"query", "key", "gate", "value", "attention_output"};
 
-/* The last `num_outputs` axes of the kernel are those of the part's result. */
+/* The last `num_outputs` axes of the kernel are those of the part's result. Keras's files keep each part by itself. */
 static void add_part(liana_layer_build *build, const liana__heads *heads, int part, liana_shape kernel, int num_outputs)
 {
-    char name[40];
+    const liana_layer_build outer = *build;
     liana_shape bias = {.rank = num_outputs};
-    build->place = heads->places[part];
+    if (liana__layer_build_within(build, part_names[part], heads->places[part]) != LIANA_OK) return;
     build->fan_in = build->fan_out = 1;
     for (int i = 0; i < kernel.rank; i++) {
         const bool is_output = i >= kernel.rank - num_outputs;
         *(is_output ? &build->fan_out : &build->fan_in) *= kernel.dims[i];
         if (is_output) bias.dims[i - (kernel.rank - num_outputs)] = kernel.dims[i];
     }
-    build->regularizer = heads->kernel_regularizer;
-    build->constraint = heads->kernel_constraint;
-    snprintf(name, sizeof name, "%s_kernel", part_names[part]);
-    liana_layer_add_weight(build, name, kernel, heads->kernel_initializer, true);
+    liana_layer_add_weight(build, "kernel", kernel, heads->kernel_initializer, true);
     build->fan_in = build->fan_out = 0;
-    if (!heads->use_bias) return;
-    build->regularizer = heads->bias_regularizer;
-    build->constraint = heads->bias_constraint;
-    snprintf(name, sizeof name, "%s_bias", part_names[part]);
-    liana_layer_add_weight(build, name, bias, heads->bias_initializer, true);
+    if (heads->use_bias) liana_layer_add_weight(build, "bias", bias, heads->bias_initializer, true);
+    build->names = outer.names;
+    build->group = outer.group;
 }
 
 static int64_t last_of(const liana_shape *shape)

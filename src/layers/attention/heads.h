@@ -18,8 +18,7 @@ typedef struct liana__heads {
     double dropout;
     bool use_bias, use_gate, use_causal_mask, return_attention_scores;
     bool reads_query_mask; /* one that is given */
-    const char *kernel_initializer, *bias_initializer, *kernel_regularizer, *bias_regularizer, *kernel_constraint,
-        *bias_constraint;
+    const char *kernel_initializer, *bias_initializer;
     const char *const *places; /* of query, key, gate, value and output in Keras's files */
 } liana__heads;
 

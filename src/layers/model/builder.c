@@ -92,6 +92,8 @@ static liana_status read_struct(const liana_model *model, const liana_layer_type
 {
     const common_prefix *prefix = options;
     LIANA_TRY(liana__options_to_map(&type->part.options, options, arena, &request->options, error));
+    liana__value *map = (liana__value *)(uintptr_t)request->options;
+    LIANA_TRY(liana__held_to_map(model->context, type, options, arena, map, error));
     if (type->arguments) {
         LIANA_TRY(read_arguments(model, prefix->inputs, type->max_inputs, nodes, request, error));
     } else if (type->max_inputs > 0) {

@@ -1,6 +1,7 @@
 /* Adding layers to a model, and calling them again: weights, shapes. */
 #include "layers/model.h"
 
+#include "base/scoped.h"
 #include "base/text.h"
 #include "ir/graph.h"
 
@@ -24,6 +25,11 @@ static void check_weight(liana_layer_build *build, const char *name, const liana
                                 liana__shape_print(&weight->shape).text, liana__shape_print(shape).text);
 }
 
+static void *build_options(const liana_layer_build *build)
+{
+    return (void *)(uintptr_t)build->options;
+}
+
 /* Adds a weight; its name is in the model's arena. */
 static liana_status new_weight(liana_layer_build *build, const char *name, const liana_shape *shape,
                                const char *initializer, bool trainable)
@@ -34,25 +40,27 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
         return liana__fail(build->error, LIANA_OUT_OF_RANGE, "its weight '%s' would have the shape %s", name,
                            liana__shape_print(shape).text);
     }
-    const char *full = liana__arena_format(&model->arena, "%s/%s", layer->name, name);
-    const char *own = liana__arena_string(&model->arena, name);
-    const char *place = build->place ? liana__arena_string(&model->arena, build->place) : NULL;
-    if (!full || !own || (build->place && !place) ||
-        !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
+    const char *full = liana__arena_format(&model->arena, "%s/%s%s", layer->name, build->names, name);
+    if (!full || !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
         return liana__fail_memory(build->error, "a model's weights");
     }
     liana__weight *weight = &model->weights[model->num_weights];
     *weight = (liana__weight){.name = full,
-                              .short_name = own,
-                              .place = place,
+                              .short_name = full + strlen(layer->name) + 1,
+                              .group = build->group,
                               .shape = *shape,
                               .layer = build->layer,
-                              .trainable = trainable};
+                              .trainable = trainable,
+                              .frozen = build->held && build->held->frozen};
+    for (size_t i = layer->first_weight; i < model->num_weights; i++) {
+        weight->number += strcmp(model->weights[i].group, build->group) == 0;
+    }
+    const liana__layer held = {.type = build->held ? build->held->type : layer->type, .options = build_options(build)};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
     LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
     weight->initializer.fan_in = (double)build->fan_in;
     weight->initializer.fan_out = (double)build->fan_out;
-    LIANA_TRY(liana__read_weight_rules(build, weight));
+    LIANA_TRY(liana__read_weight_rules(model, &held, weight, build->error));
     model->num_weights++;
     layer->num_weights++;
     return LIANA_OK;
@@ -70,8 +78,8 @@ void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_sh
                                     "without '/' and an initialiser such as zeros",
                                     name ? name : "", initializer ? initializer : "");
     } else if (count >= (build->is_reuse ? layer->num_weights : (size_t)LIANA_MAX_LAYER_WEIGHTS)) {
-        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more weights than %s",
-                                    build->is_reuse ? "at its first call" : "the 16 that a layer may have");
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more than %zu weights, %s", count,
+                                    build->is_reuse ? "as at its first call" : "the most that a layer may have");
     } else if (build->is_reuse) {
         check_weight(build, name, &shape);
     } else {
@@ -92,6 +100,8 @@ static liana_status declare_weights(const liana_model *model, const liana__layer
         .layer = node->layer,
         .is_reuse = is_reuse,
         .error = error,
+        .names = "",
+        .group = "",
     };
     liana_status status = layer->type->weights(&build);
     if (status == LIANA_OK || build.status != LIANA_OK) return build.status;
@@ -148,48 +158,28 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
 }
 
-/* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
- * from. */
-static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
-        if (fields->items[i].kind != LIANA_OPTION_VALUE || !*member) continue;
-        *member = liana__value_copy(&model->arena, *member);
-        if (!*member) return liana__fail_memory(error, "a layer's options");
-    }
-    return LIANA_OK;
-}
-
 static liana_status read_options(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                  liana__error *error)
 {
     const char *where = request->where ? request->where : layer->name;
-    layer->options = liana__arena_allocate(&model->arena, request->type->part.options.size);
-    if (!layer->options) return liana__fail_memory(error, "a model");
-    LIANA_TRY(liana__fields_read(&request->type->part.options, request->options, where, request->other_keys,
-                                 &model->arena, layer->options, error));
-    LIANA_TRY(keep_values(model, &request->type->part.options, layer->options, error));
-    liana_check check = {
-        .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    LIANA_TRY(liana__check_named_parts(&check, &request->type->part.options));
-    LIANA_TRY(liana__read_activity_rule(model, layer, error));
-    return request->type->part.check ? request->type->part.check(&check) : LIANA_OK;
+    LIANA_TRY(liana__layer_read_options(model, request->type, request->options, where, request->other_keys,
+                                        &layer->options, error));
+    return liana__read_activity_rule(model, layer, error);
 }
 
 /* The options of a further call. */
 static liana_status read_call_options(liana_model *model, const liana__layer *layer, const liana__layer_request *given,
                                       liana__layer_node *node, liana__error *error)
 {
+    if (!liana__layer_calls_have_options(layer->type)) return LIANA_OK;
+    LIANA__SCOPED(liana__arena) scratch = {0};
     const char *where = given->where ? given->where : layer->name;
-    LIANA_TRY(liana__arguments_read(layer->type, layer->options, given->options, where, &model->arena, &node->options,
-                                    error));
-    if (node->options == layer->options) return LIANA_OK;
-    void *own = (void *)(uintptr_t)node->options;
-    LIANA_TRY(keep_values(model, &layer->type->part.options, own, error));
-    liana_check check = {
-        .context = model->context, .options = own, .map = given->options, .where = where, .error = error};
-    return layer->type->part.check ? layer->type->part.check(&check) : LIANA_OK;
+    const liana__value *map = liana__arguments_write(layer->type, layer->options, given->options, &scratch);
+    if (!map) return liana__fail_memory(error, "a layer's options");
+    void *own = NULL;
+    LIANA_TRY(liana__layer_read_options(model, layer->type, map, where, NULL, &own, error));
+    node->options = own;
+    return LIANA_OK;
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */

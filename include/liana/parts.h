@@ -133,11 +133,19 @@ typedef struct liana_layer_build {
     size_t checked; /* weights, if it is a reuse */
     struct liana__error *error;
     liana_status status;
-    const liana_held_layer *held; /* the held layer whose weights are declared; NULL: the layer itself */
-    size_t base;                  /* the number of the first weight of this one */
-    const char *names;            /* before the names of weights: "forward_lstm/lstm_cell/" */
-    const char *group;            /* their place below the layer in Keras's files: "forward_layer/cell" */
-    int64_t fan_in, fan_out; /* set by the layer: units into and out of the weight, for initialisers; 0: by shape */
+    /* A layer may set these for the weights that it declares next. Where Keras 3's files keep them, if that is below
+     * the layer: "query_dense", "forward_layer/cell". Their regulariser and constraint, if they have no option of the
+     * weight's name. */
+    const char *place;
+    const char *regularizer;
+    const char *constraint;
+    /* The units that go into a weight and come out of it, for initialisers; 0: by its shape. */
+    int64_t fan_in, fan_out;
+    /* The model's: the held layer whose weights are declared (NULL: the layer itself), the number of the first of them,
+     * what stands before their names ("forward_lstm/lstm_cell/"), and before their places. */
+    const liana_held_layer *held;
+    size_t base;
+    const char *names, *group;
 } liana_layer_build;
 
 /* Declares the next weight, f32: trainable weights first. `name` as Keras would call it ("kernel"); `initializer` with
@@ -254,16 +262,16 @@ typedef struct liana_layer_type {
      * `config`; to_keras changes a config that has the table's options. NULL: no difference. */
     void (*from_keras)(struct liana__arena *arena, const struct liana__value *config, struct liana__value *options);
     void (*to_keras)(struct liana__arena *arena, const void *options, struct liana__value *config);
-    /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
-    void (*complete)(struct liana__arena *arena, void *options);
-    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
-    const struct liana__cell_type *cell;
-    const struct liana__rnn_type *rnn;
     /* The names of the arguments of a call in Keras's order, ended by NULL. One that is a row of the table is an option
      * of the call: Keras's files have it there, and each call of a layer has its own. The others but "training" are
      * inputs, of which the first min_inputs must be given; several of one name are Keras's list of tensors. Masks that
      * Keras finds by itself count as not given. NULL: the inputs stand one after the other. */
     const char *const *arguments;
+    /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
+    void (*complete)(struct liana__arena *arena, void *options);
+    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
+    const struct liana__cell_type *cell;
+    const struct liana__rnn_type *rnn;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {

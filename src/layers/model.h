@@ -17,7 +17,7 @@ static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
     const char *short_name; /* "kernel"; of a held layer "forward_lstm/lstm_cell/kernel" */
-    const char *group;      /* below the layer in Keras 3's files: "", "cell", "forward_layer/cell" */
+    const char *place;      /* below the layer, in files of Keras 3: "query_dense"; NULL: the layer itself */
     size_t number;          /* there */
     liana_shape shape;
     size_t layer;         /* index of its layer */
@@ -28,6 +28,9 @@ typedef struct liana__weight {
     liana__regularizer regularizer; /* type NULL: none */
     liana__constraint constraint;   /* type NULL: none */
 } liana__weight;
+
+/* Whether a weight stands at a place of its layer (NULL: in the layer itself). */
+bool liana__weight_is_at(const liana__weight *weight, const char *place);
 
 /* No layer, node, nested model or use of one. */
 static const size_t LIANA__NONE = SIZE_MAX;
@@ -222,9 +225,10 @@ size_t liana__layer_num_slots(const liana_layer_type *type, size_t num_inputs);
 size_t liana__node_input_at(const liana__layer_node *node, size_t slot);
 /* Whether inputs at these slots can be those of a call. Errors: INVALID_CONFIG. */
 liana_status liana__arguments_check(const liana_layer_type *type, uint32_t slots, liana__error *error) LIANA_MUST_USE;
-/* A layer's options with those of one call, which `given` has (NULL: none), as a map. NULL: out of memory. */
-liana__value *liana__arguments_write(const liana_layer_type *type, const void *options, const liana__value *given,
-                                     liana__arena *arena);
+/* *result: a layer's options with those of one call, which `given` has (NULL: none); in the arena. */
+liana_status liana__arguments_read(const liana_layer_type *type, const void *options, const liana__value *given,
+                                   const char *where, liana__arena *arena, const void **result, liana__error *error)
+    LIANA_MUST_USE;
 /* Whether calls of the type have options of their own. */
 bool liana__layer_calls_have_options(const liana_layer_type *type);
 
@@ -296,8 +300,7 @@ const char *liana__layer_option_text(const liana__layer *layer, const char *name
 /* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model/rules.c.
  * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
-liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
-                                      liana__error *error) LIANA_MUST_USE;
+liana_status liana__read_weight_rules(liana_layer_build *build, liana__weight *weight) LIANA_MUST_USE;
 
 /* ---- options, and layers within a layer: model/held.c ---- */
 
@@ -306,6 +309,9 @@ liana_status liana__read_weight_rules(liana_model *model, const liana__layer *la
 liana_status liana__layer_read_options(liana_model *model, const liana_layer_type *type, const liana__value *map,
                                        const char *where, const char *const *other_keys, void **options,
                                        liana__error *error) LIANA_MUST_USE;
+/* Copies those that are kept as they were written into the model's arena. */
+liana_status liana__layer_keep_values(liana_model *model, const liana_options *fields, void *options,
+                                      liana__error *error) LIANA_MUST_USE;
 /* The options of every layer, from the same map. */
 liana_status liana__layer_read_common(const liana__value *map, const char *where, liana__arena *arena,
                                       liana__layer_common_options *common, liana__error *error) LIANA_MUST_USE;

@@ -1,6 +1,8 @@
 /* The arguments of a call of a layer: its inputs, each at its slot, and its own options. */
 #include "layers/model.h"
 
+#include "base/scoped.h"
+
 #include <string.h>
 
 bool liana__argument_is_option(const liana_layer_type *type, const char *name)
@@ -81,26 +83,32 @@ liana_status liana__arguments_check(const liana_layer_type *type, uint32_t slots
         const char *name = liana__argument_of_slot(type, slot);
         size_t first = slot;
         (void)liana__argument_slots(type, name, &first);
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "its input %zu ('%s'%s) is missing; it needs %zu inputs at least", slot, name,
-                           slot > first ? ", which is a list" : "", type->min_inputs);
+        return liana__fail(error, LIANA_INVALID_CONFIG, "its input %zu ('%s'%s) is missing; it needs %zu inputs at least",
+                           slot, name, slot > first ? ", which is a list" : "", type->min_inputs);
     }
     const char *last = liana__argument_of_slot(type, type->max_inputs - 1);
     if (last && !(slots >> type->max_inputs)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG, "found more than its %zu inputs", type->max_inputs);
 }
 
-liana__value *liana__arguments_write(const liana_layer_type *type, const void *options, const liana__value *given,
-                                     liana__arena *arena)
+liana_status liana__arguments_read(const liana_layer_type *type, const void *options, const liana__value *given,
+                                   const char *where, liana__arena *arena, const void **result, liana__error *error)
 {
+    LIANA__SCOPED(liana__arena) scratch = {0};
     const liana_options *table = &type->part.options;
-    liana__value *map = liana__fields_write(table, arena, options);
-    for (size_t i = 0; map && i < table->count; i++) {
+    *result = options;
+    if (!liana__layer_calls_have_options(type)) return LIANA_OK;
+    liana__value *map = liana__fields_write(table, &scratch, options);
+    if (!map) return liana__fail_memory(error, "a layer's options");
+    for (size_t i = 0; i < table->count; i++) {
         const char *name = table->items[i].name;
         if (!liana__argument_is_option(type, name)) continue;
         liana__value_remove(map, name);
         liana__value *item = (liana__value *)(uintptr_t)liana__value_get(given, name);
-        if (item && item->kind != LIANA__VALUE_NULL) liana__value_set(arena, map, name, item);
+        if (item && item->kind != LIANA__VALUE_NULL) liana__value_set(&scratch, map, name, item);
     }
-    return arena->failed ? NULL : map;
+    void *own = liana__arena_allocate(arena, table->size);
+    if (!own || scratch.failed) return liana__fail_memory(error, "a layer's options");
+    *result = own;
+    return liana__fields_read(table, map, where, NULL, arena, own, error);
 }

@@ -18,7 +18,8 @@ static bool is_held(const liana_option *row)
 
 /* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
  * from. Those of held layers are read at once. */
-static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
+liana_status liana__layer_keep_values(liana_model *model, const liana_options *fields, void *options,
+                                      liana__error *error)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
@@ -53,8 +54,7 @@ static liana_status read_held(liana_model *model, const liana__value *value, con
     const liana__place *place = NULL;
     const liana__value *map = NULL;
     char key[DOTTED_KEY], snake[96];
-    LIANA_TRY(
-        liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
+    LIANA_TRY(liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
     held->type = liana__part_find(model->context, &liana__layer_kind, class_name, &nearest);
     if (!held->type || !held->type->call) {
         return liana__fail_at(error, place, where, "there is no layer class '%.60s' that another layer may hold%s",
@@ -135,7 +135,7 @@ static liana_status read_options(liana_model *model, const liana_layer_type *typ
     void *made = liana__arena_allocate(&model->arena, fields->size);
     if (!made) return liana__fail_memory(error, "a model");
     LIANA_TRY(liana__fields_read(fields, map, where, other_keys, &model->arena, made, error));
-    LIANA_TRY(keep_values(model, fields, made, error));
+    LIANA_TRY(liana__layer_keep_values(model, fields, made, error));
     if (type->complete) type->complete(&model->arena, made);
     if (model->arena.failed) return liana__fail_memory(error, "a model");
     LIANA_TRY(read_all_held(model, fields, made, where, depth, error));
@@ -286,27 +286,24 @@ liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_l
                                            "it holds a %s, which takes %zu inputs or more; found %zu", type->part.name,
                                            type->min_inputs, num_inputs);
     }
-    liana_shape given[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    memcpy(given, inputs, num_inputs * sizeof *inputs);
     LIANA_TRY(liana__layer_build_within(build, held->name, group));
+    liana_shape given[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < num_inputs; i++) given[i] = inputs[i];
     own->first_weight = weights_so_far(build) - outer.base;
     build->held = held;
     build->options = held->options;
     build->inputs = given;
     build->num_inputs = liana__layer_num_slots(type, num_inputs);
+    build->place = build->regularizer = build->constraint = NULL;
     build->base = weights_so_far(build);
     liana_status status = type->weights ? type->weights(build) : LIANA_OK;
     own->num_weights = weights_so_far(build) - build->base;
     if (status == LIANA_OK) status = build->status;
     if (status != LIANA_OK) liana__fail_within(build->error, "its layer '%s' (%s)", held->name, type->part.name);
+    const size_t checked = build->checked;
+    *build = outer;
+    build->checked = checked;
     build->status = status;
-    build->held = outer.held;
-    build->options = outer.options;
-    build->inputs = outer.inputs;
-    build->num_inputs = outer.num_inputs;
-    build->base = outer.base;
-    build->names = outer.names;
-    build->group = outer.group;
     return status;
 }
 
@@ -354,8 +351,10 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
 {
     liana_layer_call own = liana__held_open(call, held, number);
     liana_tensor given[LIANA_MAX_LAYER_INPUTS] = {{0}}, given_masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    memcpy(given, inputs, num_inputs * sizeof *inputs);
-    if (masks) memcpy(given_masks, masks, num_inputs * sizeof *masks);
+    for (size_t i = 0; i < num_inputs; i++) {
+        given[i] = inputs[i];
+        if (masks) given_masks[i] = masks[i];
+    }
     own.inputs = given;
     own.masks = given_masks;
     own.num_inputs = liana__layer_num_slots(held->type, num_inputs);

@@ -1,7 +1,6 @@
 /* Adding layers to a model, and calling them again: weights, shapes. */
 #include "layers/model.h"
 
-#include "base/scoped.h"
 #include "base/text.h"
 #include "ir/graph.h"
 
@@ -25,9 +24,20 @@ static void check_weight(liana_layer_build *build, const char *name, const liana
                                 liana__shape_print(&weight->shape).text, liana__shape_print(shape).text);
 }
 
-static void *build_options(const liana_layer_build *build)
+bool liana__weight_is_at(const liana__weight *weight, const char *place)
 {
-    return (void *)(uintptr_t)build->options;
+    return place && weight->place ? strcmp(weight->place, place) == 0 : weight->place == place;
+}
+
+/* Where a held layer stands, and the weight in that. */
+static bool join_place(const liana_layer_build *build, const char **place)
+{
+    liana__arena *arena = &build->model->arena;
+    *place = NULL;
+    if (!build->place && !*build->group) return true;
+    const char *slash = build->place && *build->group ? "/" : "";
+    *place = liana__arena_format(arena, "%s%s%s", build->group, slash, build->place ? build->place : "");
+    return *place != NULL;
 }
 
 /* Adds a weight; its name is in the model's arena. */
@@ -41,26 +51,27 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
                            liana__shape_print(shape).text);
     }
     const char *full = liana__arena_format(&model->arena, "%s/%s%s", layer->name, build->names, name);
-    if (!full || !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
+    const char *place = NULL;
+    if (!full || !join_place(build, &place) ||
+        !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
         return liana__fail_memory(build->error, "a model's weights");
     }
     liana__weight *weight = &model->weights[model->num_weights];
     *weight = (liana__weight){.name = full,
                               .short_name = full + strlen(layer->name) + 1,
-                              .group = build->group,
+                              .place = place,
                               .shape = *shape,
                               .layer = build->layer,
                               .trainable = trainable,
                               .frozen = build->held && build->held->frozen};
     for (size_t i = layer->first_weight; i < model->num_weights; i++) {
-        weight->number += strcmp(model->weights[i].group, build->group) == 0;
+        weight->number += liana__weight_is_at(&model->weights[i], place);
     }
-    const liana__layer held = {.type = build->held ? build->held->type : layer->type, .options = build_options(build)};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
     LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
     weight->initializer.fan_in = (double)build->fan_in;
     weight->initializer.fan_out = (double)build->fan_out;
-    LIANA_TRY(liana__read_weight_rules(model, &held, weight, build->error));
+    LIANA_TRY(liana__read_weight_rules(build, weight));
     model->num_weights++;
     layer->num_weights++;
     return LIANA_OK;
@@ -171,15 +182,15 @@ static liana_status read_options(liana_model *model, const liana__layer_request 
 static liana_status read_call_options(liana_model *model, const liana__layer *layer, const liana__layer_request *given,
                                       liana__layer_node *node, liana__error *error)
 {
-    if (!liana__layer_calls_have_options(layer->type)) return LIANA_OK;
-    LIANA__SCOPED(liana__arena) scratch = {0};
     const char *where = given->where ? given->where : layer->name;
-    const liana__value *map = liana__arguments_write(layer->type, layer->options, given->options, &scratch);
-    if (!map) return liana__fail_memory(error, "a layer's options");
-    void *own = NULL;
-    LIANA_TRY(liana__layer_read_options(model, layer->type, map, where, NULL, &own, error));
-    node->options = own;
-    return LIANA_OK;
+    LIANA_TRY(liana__arguments_read(layer->type, layer->options, given->options, where, &model->arena, &node->options,
+                                    error));
+    if (node->options == layer->options) return LIANA_OK;
+    void *own = (void *)(uintptr_t)node->options;
+    LIANA_TRY(liana__layer_keep_values(model, &layer->type->part.options, own, error));
+    liana_check check = {
+        .context = model->context, .options = own, .map = given->options, .where = where, .error = error};
+    return layer->type->part.check ? layer->type->part.check(&check) : LIANA_OK;
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */

@@ -106,11 +106,20 @@ static void draw(const liana__cell_run *run, const liana_shape *shape, double ra
     }
 }
 
-void liana__cell_drop(liana__cell_run *run, const liana_shape *features, const liana_shape *units, size_t gates)
+bool liana__cell_drops_by_gate(const void *options)
+{
+    const liana__gated_cell_options *chosen = options;
+    return chosen->implementation == 1 || chosen->recurrent_dropout > 0;
+}
+
+void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool by_gate)
 {
     const liana__cell_options *chosen = run->options;
-    run->num_masks = gates > 1 && (chosen->implementation == 1 || chosen->recurrent_dropout > 0) ? gates : 1;
-    if (!run->training) return;
-    draw(run, features, chosen->dropout, 0, run->num_masks, run->dropout);
-    draw(run, units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
+    const liana_shape shape = liana_tensor_shape(x);
+    run->num_masks = by_gate ? gates : 1;
+    if (!run->training || shape.rank == 0) return;
+    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
+    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
+    draw(run, &features, chosen->dropout, 0, run->num_masks, run->dropout);
+    draw(run, &units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
 }

@@ -6,15 +6,13 @@
 enum { GATES = 3, STATES = 1 };
 
 static const liana_option cell_rows[] = {
-    LIANA__CELL_ROWS(liana_gru_cell_options),
-    LIANA__RECURRENT_ACTIVATION_ROW(liana_gru_cell_options),
+    LIANA__GATED_CELL_ROWS(liana_gru_cell_options),
     LIANA_OPTION_ROW(liana_gru_cell_options, reset_after, BOOL, .default_text = "true",
                      .doc = "whether the reset gate works after the product with the recurrent kernel"),
 };
 
 static const liana_option rows[] = {
-    LIANA__CELL_ROWS(liana_gru_options),
-    LIANA__RECURRENT_ACTIVATION_ROW(liana_gru_options),
+    LIANA__GATED_CELL_ROWS(liana_gru_options),
     LIANA_OPTION_ROW(liana_gru_options, reset_after, BOOL, .default_text = "true",
                      .doc = "whether the reset gate works after the product with the recurrent kernel"),
     LIANA__RNN_ROWS(liana_gru_options),
@@ -52,10 +50,7 @@ static liana_tensor bias_row(const liana__cell_run *run, int64_t row)
 static liana_tensor project(liana__cell_run *run, liana_tensor x)
 {
     const liana_gru_cell_options *chosen = run->options;
-    const liana_shape shape = liana_tensor_shape(x);
-    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
-    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
-    liana__cell_drop(run, &features, &units, GATES);
+    liana__cell_drop(run, x, GATES, liana__cell_drops_by_gate(chosen));
     x = liana__cell_product(run, x, run->weights[0], GATES, 0, GATES, run->dropout);
     return chosen->use_bias ? liana_op_add_at(run->call->here, x, bias_row(run, 0)) : x;
 }
@@ -99,6 +94,8 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
 static const liana__cell_type cell = {
     .num_states = num_states, .state_shape = liana__cell_state_shape, .project = project, .step = take_step};
 
+static const char *const cell_arguments[] = {"inputs", "states", NULL};
+
 static liana_tensor call_cell(liana_layer_call *call)
 {
     return liana__cell_call(call, &cell);
@@ -111,11 +108,14 @@ const liana_layer_type liana__layer_gru_cell = {
     .reads_training = true,
     .weights = declare_weights,
     .call = call_cell,
+    .arguments = cell_arguments,
     .cell = &cell,
 };
 
 static const liana__rnn_type rnn = {.cell = &liana__layer_gru_cell,
                                     .switches = offsetof(liana_gru_options, return_sequences)};
+
+static const char *const arguments[] = {"sequences", "initial_state", "mask", NULL};
 
 static liana_status build_layer(liana_layer_build *build)
 {
@@ -130,10 +130,11 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_gru = {
     LIANA_PART(LAYER, liana_layer_type, "GRU", "gated recurrent units over the steps of sequences",
                LIANA_PART_OPTIONS(liana_gru_options, rows)),
-    LIANA__INPUTS(1, 1 + STATES),
+    LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,
     .weights = build_layer,
     .call = call_layer,
+    .arguments = arguments,
     .rnn = &rnn,
 };

@@ -112,8 +112,17 @@ liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *ty
                            .training = call->training,
                            .seed = call->seed};
     liana_tensor states[LIANA__MOST_STATES];
-    for (size_t i = 1; i < call->num_inputs; i++) states[i - 1] = call->inputs[i];
-    return type->step(&run, type->project(&run, call->inputs[0]), states);
+    const size_t count = type->num_states(call->options);
+    for (size_t i = 0; i < count; i++) states[i] = call->inputs[i + 1];
+    /* A sequence of one step, so that a cell of several is one too. */
+    const liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
+    for (int i = 1; i < shape.rank; i++) wide.dims[i + 1] = shape.dims[i];
+    liana__sequence sequence = {.x = liana_op_reshape_at(call->here, call->inputs[0], wide), .states = states};
+    liana__cell_go(&run, &sequence);
+    call->num_more = count;
+    for (size_t i = 0; i < count && i < LIANA_MAX_MORE_RESULTS; i++) call->more[i] = states[i];
+    return sequence.last.id ? sequence.last : (liana_tensor){call->inputs[0].graph, 0};
 }
 
 /* ---- layers ---- */
@@ -135,7 +144,26 @@ static const liana_layer_type *cell_of(const liana__rnn_type *rnn, const void *o
     return held ? held->type : rnn->cell;
 }
 
-/* Whether the inputs are sequences, and a state for each of the cell's; `step` gets the shape of a step. */
+/* The shape of one step of sequences. */
+static liana_shape step_shape(const liana_shape *x)
+{
+    liana_shape step = {.rank = x->rank - 1, .dims = {x->dims[0]}};
+    for (int i = 2; i < x->rank; i++) step.dims[i - 1] = x->dims[i];
+    return step;
+}
+
+/* The mask is the last argument. */
+static liana_status check_mask(liana_layer_build *build)
+{
+    const size_t last = build->num_inputs - 1;
+    const liana_shape *x = &build->inputs[0], *mask = &build->inputs[last];
+    char expected[64];
+    liana__format(expected, sizeof expected, "[batch, %lld], a mask of the steps", (long long)x->dims[1]);
+    if (mask->rank == 0 || (mask->rank == 2 && mask->dims[1] == x->dims[1])) return LIANA_OK;
+    return liana_layer_refuse(build, last, expected);
+}
+
+/* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
 {
@@ -145,24 +173,24 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
     const liana__cell_type *cell = type->cell;
     const void *options = held ? held->options : build->options;
     const size_t num_states = cell->num_states(options);
+    size_t num_given = 0;
     if (x->rank < 3 || x->dims[1] < 1) return liana_layer_refuse(build, 0, "[batch, steps, features]");
-    shapes[0] = (liana_shape){.rank = x->rank - 1, .dims = {x->dims[0]}};
-    for (int i = 2; i < x->rank; i++) shapes[0].dims[i - 1] = x->dims[i];
+    LIANA_TRY(check_mask(build));
+    shapes[0] = step_shape(x);
     *count = 1 + num_states;
     for (size_t i = 0; i < num_states; i++) shapes[i + 1] = cell->state_shape(options, i, &shapes[0]);
-    if (build->num_inputs == 1) return LIANA_OK;
-    if (build->num_inputs != *count) {
+    for (size_t i = 1; i + 1 < build->num_inputs; i++) num_given += build->inputs[i].rank > 0;
+    if (num_given == 0) return LIANA_OK;
+    if (num_given != num_states) {
         return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
-                                           "found %zu initial states, expected %zu, one for each state of its %s",
-                                           build->num_inputs - 1, num_states, type->part.name);
+                                           "initial_state: found %zu states, expected %zu, one for each state of its %s",
+                                           num_given, num_states, type->part.name);
     }
     for (size_t i = 1; i < *count; i++) {
         if (liana_shape_equal(&build->inputs[i], &shapes[i])) continue;
-        liana_shape named = shapes[i];
-        named.dims[0] = -1;
-        char expected[160];
-        liana__format(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&named).text,
-                 type->part.name);
+        char expected[400];
+        liana__format(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&shapes[i]).text,
+                      type->part.name);
         return liana_layer_refuse(build, i, expected);
     }
     return LIANA_OK;
@@ -189,18 +217,29 @@ liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *r
     return status;
 }
 
+liana_tensor liana__rnn_mask(const liana_layer_call *call)
+{
+    const liana_tensor given = call->inputs[call->num_inputs - 1];
+    return call->num_inputs > 1 && given.id ? given : call->masks[0];
+}
+
 static void begin_states(liana_layer_call *call, const liana__cell_run *run, liana_tensor *states)
 {
-    const liana_shape x = liana_tensor_shape(call->inputs[0]);
-    liana_shape step = {.rank = x.rank - 1, .dims = {x.dims[0]}};
-    for (int i = 2; i < x.rank; i++) step.dims[i - 1] = x.dims[i];
+    const liana_shape x = liana_tensor_shape(call->inputs[0]), step = step_shape(&x);
     const size_t count = run->type->num_states(run->options);
     for (size_t i = 0; i < count; i++) {
         const liana_shape shape = run->type->state_shape(run->options, i, &step);
-        states[i] = call->num_inputs > 1 ? call->inputs[i + 1]
-                                         : zeros(call->here, call->inputs[0].graph,
-                                                 liana_tensor_dtype(call->inputs[0]), shape);
+        const bool is_given = i + 2 < call->num_inputs && call->inputs[i + 1].id;
+        states[i] = is_given ? call->inputs[i + 1]
+                             : zeros(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape);
     }
+}
+
+/* The results after the first. */
+static void return_states(liana_layer_call *call, const liana__cell_run *run, const liana_tensor *states)
+{
+    call->num_more = run->type->num_states(run->options);
+    for (size_t i = 0; i < call->num_more && i < LIANA_MAX_MORE_RESULTS; i++) call->more[i] = states[i];
 }
 
 static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rnn, bool zero_masked, bool flips)
@@ -219,7 +258,7 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
     liana__sequence sequence = {.x = call->inputs[0],
-                                .mask = call->masks[0],
+                                .mask = liana__rnn_mask(call),
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,
@@ -227,7 +266,8 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (chosen->return_sequences) call->mask = call->masks[0];
+    if (chosen->return_sequences) call->mask = sequence.mask;
+    if (chosen->return_state) return_states(call, &run, states);
     return chosen->return_sequences ? sequence.all : sequence.last;
 }
 
@@ -270,6 +310,10 @@ static liana_tensor call_layer(liana_layer_call *call)
     return liana__rnn_call(call, &rnn);
 }
 
+#define STATES_5 "initial_state", "initial_state", "initial_state", "initial_state", "initial_state"
+const char *const liana__rnn_arguments[] = {"sequences", STATES_5, STATES_5, "initial_state", "initial_state",
+                                            "initial_state", "initial_state", "mask", NULL};
+
 const liana_layer_type liana__layer_rnn = {
     LIANA_PART(LAYER, liana_layer_type, "RNN", "goes through the steps of sequences with a cell",
                LIANA_PART_OPTIONS(liana_rnn_options, rows), .check = check_options),
@@ -278,5 +322,6 @@ const liana_layer_type liana__layer_rnn = {
     .masking = LIANA_MASKING_OWN,
     .weights = build_layer,
     .call = call_layer,
+    .arguments = liana__rnn_arguments,
     .rnn = &rnn,
 };

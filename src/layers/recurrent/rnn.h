@@ -59,9 +59,10 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
 
 /* ---- gates ---- */
 
-/* Makes the factors of dropout, as Keras 3: one for all gates, or one for each if the state is dropped too or
- * `implementation` is 1. `features` and `units` are those of one step. */
-void liana__cell_drop(liana__cell_run *run, const liana_shape *features, const liana_shape *units, size_t gates);
+/* Makes the factors of dropout for a step of x, and of the state: one for all gates, or one for each. */
+void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool by_gate);
+/* Keras's rule for cells with gates. */
+bool liana__cell_drops_by_gate(const void *options);
 /* x kernel [.., gates * units] for gates begin..end-1, with their factors (or NULL). */
 liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, liana_tensor kernel, size_t gates,
                                  size_t begin, size_t end, const liana_tensor *factors);
@@ -77,6 +78,11 @@ typedef struct liana__cell_options {
     LIANA_MERGE_OPTIONS;
     LIANA_CELL_OPTIONS;
 } liana__cell_options;
+
+typedef struct liana__gated_cell_options {
+    LIANA_MERGE_OPTIONS;
+    LIANA_GATED_CELL_OPTIONS;
+} liana__gated_cell_options;
 
 /* kernel [features, gates * units], recurrent_kernel [units, gates * units] and, unless use_bias is false, `bias`. Checks
  * the shapes of x [batch, features] and of the states. */
@@ -98,6 +104,11 @@ typedef struct liana__rnn_type {
     size_t held;                  /* offsetof(the options, the held cell); 0: it has its own */
     size_t switches;              /* offsetof(the options, return_sequences) */
 } liana__rnn_type;
+
+/* The mask of a call: given as its last argument, or that of its sequences. */
+liana_tensor liana__rnn_mask(const liana_layer_call *call);
+/* The arguments of a layer with any number of states: the sequences, 14 states, the mask. */
+extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);
@@ -121,12 +132,13 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
         LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                               \
         LIANA__RATE_ROW(type, dropout, "share of the features that training sets to zero, at all steps the same"), \
         LIANA__RATE_ROW(type, recurrent_dropout,                                                                    \
-                        "share of the state that training sets to zero, at all steps the same"),                   \
+                        "share of the state that training sets to zero, at all steps the same")
+#define LIANA__GATED_CELL_ROWS(type)                                                                                \
+    LIANA__CELL_ROWS(type),                                                                                         \
+        LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid",                             \
+                         .doc = "activation of the gates"),                                                         \
         LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2,                \
-                         .doc = "how Keras computes; the numbers are the same, but 1 drops each gate by itself")
-#define LIANA__RECURRENT_ACTIVATION_ROW(type)                                     \
-    LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid", \
-                     .doc = "activation of the gates")
+                         .doc = "how Keras computes; the numbers are the same, but 1 drops for each gate by itself")
 #define LIANA__SWITCH_ROW(type, member, text) \
     LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
 #define LIANA__RNN_ROWS(type)                                                                                       \

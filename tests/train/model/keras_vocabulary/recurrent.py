@@ -5,9 +5,9 @@ L = keras.layers
 SEQUENCES = [[(4, 3)], [(5, 2)], [(1, 3)], [{"shape": (4, 3), "masked": True}]]
 SWITCHES = {
     "return_sequences": [False, True],
-    "return_state": [False],
+    "return_state": [None],
     "go_backwards": [False, True],
-    "stateful": [False],
+    "stateful": [None],
     "unroll": [False, True],
     "zero_output_for_mask": [False, True],
 }

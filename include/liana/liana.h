@@ -13,6 +13,7 @@
 #include <liana/estimator.h>
 #include <liana/graph.h>
 #include <liana/layers.h>
+#include <liana/loops.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>

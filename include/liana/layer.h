@@ -88,6 +88,22 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
     })
 #endif
 
+/* A layer that another one holds, for an option of that:
+ *
+ *     liana_bidirectional(m, .layer = LIANA_HELD("LSTM", liana_lstm_options, LIANA_LSTM_DEFAULTS, .units = 8));
+ *
+ * It may be any layer, also one of the program's own. Its .input is not read. */
+#if defined(__cplusplus)
+#define LIANA_HELD(layer_class, type, defaults, ...)                                                  \
+    liana_held_layer                                                                                  \
+    {                                                                                                 \
+        nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
+    }
+#else
+#define LIANA_HELD(layer_class, type, defaults, ...) \
+    ((liana_held_layer){.layer_class = (layer_class), .options = &(type){defaults, __VA_ARGS__}})
+#endif
+
 /* ---- options of layers with weights ----
  *
  * Initialisers have Keras's names, with arguments in parentheses: "he_normal", "constant(0.5)",
@@ -128,6 +144,8 @@ typedef struct liana_nested_options {
 LIANA_API liana_layer liana_model_nest_at(liana_location here, liana_model *model, const liana_nested_options *options);
 /* Another output of a nested model; `nested` is the result of liana_nested. An invalid layer if there is none. */
 LIANA_API liana_layer liana_nested_output(liana_layer nested, size_t index);
+/* A result of a layer with several, such as an attention with .return_attention_scores; 0 is the layer itself. */
+LIANA_API liana_layer liana_layer_output(liana_layer layer, size_t index);
 
 #if defined(__cplusplus)
 #define LIANA_NEST_(options, defaults, model, ...) \

@@ -26,13 +26,29 @@ LIANA_API liana_tensor liana_op_ceil_at(liana_location here, liana_tensor x);
 #define liana_op_cos(x) liana_op_cos_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_cos_at(liana_location here, liana_tensor x);
 
+/* The error function. */
+#define liana_op_erf(x) liana_op_erf_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_erf_at(liana_location here, liana_tensor x);
+
 /* e^x. */
 #define liana_op_exp(x) liana_op_exp_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_exp_at(liana_location here, liana_tensor x);
 
+/* e^x - 1, accurate near 0. */
+#define liana_op_expm1(x) liana_op_expm1_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_expm1_at(liana_location here, liana_tensor x);
+
 /* The greatest whole number <= x. */
 #define liana_op_floor(x) liana_op_floor_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_floor_at(liana_location here, liana_tensor x);
+
+/* x (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel 2016). */
+#define liana_op_gelu(x) liana_op_gelu_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_at(liana_location here, liana_tensor x);
+
+/* Their approximation of it: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. */
+#define liana_op_gelu_tanh(x) liana_op_gelu_tanh_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_tanh_at(liana_location here, liana_tensor x);
 
 /* bool: neither infinite nor NaN. */
 #define liana_op_is_finite(x) liana_op_is_finite_at(LIANA_HERE, x)
@@ -127,6 +143,10 @@ LIANA_API liana_tensor liana_op_minimum_at(liana_location here, liana_tensor a, 
 /* a^b; for floats. */
 #define liana_op_power(a, b) liana_op_power_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_power_at(liana_location here, liana_tensor a, liana_tensor b);
+
+/* The angle of the point (b, a) from the first axis, from -pi to pi; for floats. */
+#define liana_op_atan2(a, b) liana_op_atan2_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_atan2_at(liana_location here, liana_tensor a, liana_tensor b);
 
 /* bool: a == b. */
 #define liana_op_equal(a, b) liana_op_equal_at(LIANA_HERE, a, b)
@@ -306,6 +326,35 @@ LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, lia
 LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,
                                            uint64_t seed, uint32_t salt);
 
+/* ---- random numbers: [batch, example's axes], drawn as those of dropout ----
+ *
+ * A draw depends on `seed`, `salt` (which draw of the program), `positions` (u64 [batch], the example's place in the
+ * run) and the element's index within its example, and never on the batch or the shard. Each is made of one 32-bit word
+ * of Philox, the same on every device. `dtype` is a float; `example` is the shape of one example, [] for a number. */
+
+/* Multiples of (high - low) / 2^24, from `low` on; `high` itself only where rounding gives it (Keras's
+ * random.uniform). */
+#define liana_op_random_uniform(positions, dtype, example, low, high, seed, salt) \
+    liana_op_random_uniform_at(LIANA_HERE, positions, dtype, example, low, high, seed, salt)
+LIANA_API liana_tensor liana_op_random_uniform_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                  liana_shape example, double low, double high, uint64_t seed,
+                                                  uint32_t salt);
+
+/* Normally distributed numbers with this mean and standard deviation; none is further than 5.5 deviations from the
+ * mean (Keras's random.normal). */
+#define liana_op_random_normal(positions, dtype, example, mean, deviation, seed, salt) \
+    liana_op_random_normal_at(LIANA_HERE, positions, dtype, example, mean, deviation, seed, salt)
+LIANA_API liana_tensor liana_op_random_normal_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                 liana_shape example, double mean, double deviation, uint64_t seed,
+                                                 uint32_t salt);
+
+/* s32 [batch, samples]: classes, drawn with the probabilities softmax(logits); logits [batch, classes] (Keras's
+ * random.categorical). */
+#define liana_op_random_categorical(logits, positions, samples, seed, salt) \
+    liana_op_random_categorical_at(LIANA_HERE, logits, positions, samples, seed, salt)
+LIANA_API liana_tensor liana_op_random_categorical_at(liana_location here, liana_tensor logits, liana_tensor positions,
+                                                      int64_t samples, uint64_t seed, uint32_t salt);
+
 /* ---- classification ---- */
 
 /* Softmax over the last axis. */
@@ -388,6 +437,17 @@ LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const
  * positions). */
 #define liana_gather_nd(x, indices) liana_gather_nd_at(LIANA_HERE, x, indices)
 LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, liana_tensor indices);
+
+/* numpy's einsum: liana_einsum("bqhd,bkhd->bhqk", (liana_tensor[]){queries, keys}, 2). Letters name axes; axes of one
+ * letter have one size; axes that the result does not have are summed. "..." stands for all axes that have no letter,
+ * which are broadcast. A letter that an operand has twice takes the diagonal. Without "->" the result has the axes of
+ * "...", then the letters that occur once, in the order of ASCII. Products of more than two operands are made from the
+ * left. Orders of axes are chosen so that little is moved: products of matrices read transposed operands as they are.
+ * Gradients flow to all operands. Errors: INVALID_ARGUMENT with the equation: text that cannot be read, other numbers
+ * of operands or axes, different sizes, a letter of the result that no operand has. */
+#define liana_einsum(equation, tensors, count) liana_einsum_at(LIANA_HERE, equation, tensors, count)
+LIANA_API liana_tensor liana_einsum_at(liana_location here, const char *equation, const liana_tensor *tensors,
+                                       size_t count);
 
 #ifdef __cplusplus
 }

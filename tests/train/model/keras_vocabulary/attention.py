@@ -1,0 +1,3 @@
+"""Attention."""
+
+LAYERS = {}

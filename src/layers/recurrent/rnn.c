@@ -163,6 +163,15 @@ static liana_status check_mask(liana_layer_build *build)
     return liana_layer_refuse(build, last, expected);
 }
 
+liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
+{
+    if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
+    return liana_option_refuse(check, "stateful",
+                               "found true, but batches have no fixed order here: shards, replicas and shuffled data "
+                               "change it; return the states with return_state, and give them to the next call as "
+                               "further inputs");
+}
+
 /* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
@@ -292,7 +301,7 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_rnn_options *chosen = check->options;
-    if (chosen->cell.type->cell) return LIANA_OK;
+    if (chosen->cell.type->cell) return liana__rnn_check(check, liana__layer_rnn.rnn);
     return liana_option_refuse(check, "cell", "found a layer %s, expected a cell, such as LSTMCell",
                                chosen->cell.type->part.name);
 }

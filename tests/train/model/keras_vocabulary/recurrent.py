@@ -5,7 +5,7 @@ L = keras.layers
 SEQUENCES = [[(4, 3)], [(5, 2)], [(1, 3)], [{"shape": (4, 3), "masked": True}]]
 SWITCHES = {
     "return_sequences": [False, True],
-    "return_state": [None],
+    "return_state": [False, True],
     "go_backwards": [False, True],
     "stateful": [None],
     "unroll": [False, True],

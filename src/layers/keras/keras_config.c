@@ -153,7 +153,8 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (is_rule && !liana__fields_find(&type->part.options, key)) {
         return refuse(value, where, key, "null: liana's layer has no such option", error);
     }
-    if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
+    bool has_format = liana__fields_find(&type->part.options, "data_format") != NULL;
+    if (strcmp(key, "data_format") == 0 && !has_format && !is_text(value, "channels_last")) {
         return refuse(value, where, key, "channels_last", error);
     }
     if (strcmp(key, "dim_ordering") == 0 && !is_text(value, "tf")) {
@@ -324,7 +325,8 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
         const char *key = current_name(type, config->keys[i]);
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
-        bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
+        bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0 || strcmp(key, "seed") == 0 ||
+                         strcmp(key, "data_format") == 0;
         is_option = is_option && liana__fields_find(&type->part.options, key);
         if ((is_neutral(key) && !is_option) || is_unused(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));

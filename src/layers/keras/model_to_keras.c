@@ -3,6 +3,9 @@
 #include "layers/keras/keras_form.h"
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
+#include "layers/operation/operation.h"
+
+#include <liana/layers/operation.h>
 
 #include <liana/layers/normalization.h>
 
@@ -179,7 +182,8 @@ static void write_held(const writer *w, const liana__layer *layer, liana__value 
     const liana_held_layer *held;
     const liana_option *row;
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, &row)) != NULL;) {
-        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options,
+        const liana__layer inner = {.type = held->type,
+                                    .options = (void *)(uintptr_t)held->options,
                                     .trainable = !held->frozen};
         liana__value *object = layer_object(w, &inner, held->name);
         liana__value *list = (liana__value *)(uintptr_t)liana__value_get(config, row->name);
@@ -227,7 +231,8 @@ static liana__value *write_tensor(const writer *w, const liana__scope_result *re
         liana__value_add(w->arena, shape, liana__value_int(w->arena, node->shape.dims[i]));
     }
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
-    const char *dtype = node->dtype == LIANA_S32 ? "int32" : mixed ? "bfloat16" : "float32";
+    const bool is_bool = node->dtype == LIANA_BOOL;
+    const char *dtype = node->dtype == LIANA_S32 ? "int32" : is_bool ? "bool" : mixed ? "bfloat16" : "float32";
     liana__value_set(w->arena, config, "shape", shape);
     set_text(w, config, "dtype", dtype);
     liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));
@@ -300,6 +305,24 @@ static liana__value *write_old_call(const writer *w, const liana__scope_result *
     return call;
 }
 
+static const char *operation_text(const writer *w, size_t index)
+{
+    return ((const liana_operation_options *)w->model->layers[index].options)->function;
+}
+
+/* The call of an operation has its constants between the tensors. */
+static liana__value *write_operation_call(const writer *w, size_t index, const liana__scope_result *inputs,
+                                          size_t count)
+{
+    liana__operation operation;
+    liana__value *tensors[LIANA_MAX_LAYER_INPUTS], *call = liana__value_map(w->arena);
+    if (!call || liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    for (size_t i = 0; i < count; i++) tensors[i] = write_tensor(w, &inputs[i]);
+    liana__value_set(w->arena, call, "args", liana__operation_args(w->arena, &operation, tensors, count));
+    liana__value_set(w->arena, call, "kwargs", liana__value_map(w->arena));
+    return call;
+}
+
 /* For each call, its inputs. */
 static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_item item)
 {
@@ -312,6 +335,10 @@ static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_i
         if (!count) continue;
         const liana_layer_type *type = item.is_nested ? NULL : w->model->layers[item.index].type;
         bool joins = type ? type->max_inputs > 1 : count > 1;
+        if (type == &liana__layer_operation) {
+            liana__value_add(w->arena, nodes, write_operation_call(w, item.index, inputs, count));
+            continue;
+        }
         if (type && type->arguments) {
             liana__value_add(w->arena, nodes, write_arguments(w, item, call, inputs));
             continue;
@@ -335,9 +362,20 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
                : write_object(w, "keras", "Sequential", NULL, config);
 }
 
+static liana__value *write_operation(const writer *w, size_t index, const char *name)
+{
+    liana__operation operation;
+    if (liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    liana__value *config = liana__operation_config(w->arena, &operation);
+    if (config) set_text(w, config, "name", name);
+    return write_object(w, liana__operation_module(w->arena, &operation), operation.row->class_name,
+                        operation.row->class_name, config);
+}
+
 static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
     const liana__layer *layer = &w->model->layers[index];
+    if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
     liana__value *map = layer_object(w, layer, name);
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {

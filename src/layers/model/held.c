@@ -54,7 +54,8 @@ static liana_status read_held(liana_model *model, const liana__value *value, con
     const liana__place *place = NULL;
     const liana__value *map = NULL;
     char key[DOTTED_KEY], snake[96];
-    LIANA_TRY(liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
+    LIANA_TRY(
+        liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
     held->type = liana__part_find(model->context, &liana__layer_kind, class_name, &nearest);
     if (!held->type || !held->type->call) {
         return liana__fail_at(error, place, where, "there is no layer class '%.60s' that another layer may hold%s",
@@ -339,7 +340,7 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
     own.training = call->training && !held->inference;
     own.trainable = call->trainable && !held->frozen;
     own.seed = seed_of(call->seed, number);
-    own.num_updates = own.num_more = 0;
+    own.num_updates = own.num_more = own.num_activities = 0;
     own.mask = own.logits = (liana_tensor){0};
     own.logits_kind = LIANA_LOGITS_NONE;
     return own;

@@ -86,8 +86,7 @@ liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, lia
         return multiply(run, x, liana__cell_part(run, kernel, gates, begin, end));
     }
     for (size_t i = begin; i < end; i++) {
-        products[i - begin] =
-            multiply(run, drop(run, x, factors[i]), liana__cell_part(run, kernel, gates, i, i + 1));
+        products[i - begin] = multiply(run, drop(run, x, factors[i]), liana__cell_part(run, kernel, gates, i, i + 1));
     }
     if (end - begin == 1) return products[0];
     return liana_op_concat_at(run->call->here, products, end - begin, liana_tensor_shape(products[0]).rank - 1);

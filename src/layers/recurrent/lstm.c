@@ -52,8 +52,10 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
                              chosen->recurrent_activation, states);
 }
 
-static const liana__cell_type cell = {
-    .num_states = num_states, .state_shape = liana__cell_state_shape, .project = project, .step = take_step};
+static const liana__cell_type cell = {.num_states = num_states,
+                                      .state_shape = liana__cell_state_shape,
+                                      .project = project,
+                                      .step = take_step};
 
 static const char *const cell_arguments[] = {"inputs", "states", "states", NULL};
 

@@ -6,7 +6,6 @@
 #include "ir/graph.h"
 #include "layers/model.h"
 
-
 /* ---- steps ---- */
 
 liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
@@ -191,9 +190,10 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
     for (size_t i = 1; i + 1 < build->num_inputs; i++) num_given += build->inputs[i].rank > 0;
     if (num_given == 0) return LIANA_OK;
     if (num_given != num_states) {
-        return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
-                                           "initial_state: found %zu states, expected %zu, one for each state of its %s",
-                                           num_given, num_states, type->part.name);
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_CONFIG,
+                               "initial_state: found %zu states, expected %zu, one for each state of its %s", num_given,
+                               num_states, type->part.name);
     }
     for (size_t i = 1; i < *count; i++) {
         if (liana_shape_equal(&build->inputs[i], &shapes[i])) continue;
@@ -320,8 +320,9 @@ static liana_tensor call_layer(liana_layer_call *call)
 }
 
 #define STATES_5 "initial_state", "initial_state", "initial_state", "initial_state", "initial_state"
-const char *const liana__rnn_arguments[] = {"sequences", STATES_5, STATES_5, "initial_state", "initial_state",
-                                            "initial_state", "initial_state", "mask", NULL};
+const char *const liana__rnn_arguments[] = {"sequences",     STATES_5,        STATES_5,
+                                            "initial_state", "initial_state", "initial_state",
+                                            "initial_state", "mask",          NULL};
 
 const liana_layer_type liana__layer_rnn = {
     LIANA_PART(LAYER, liana_layer_type, "RNN", "goes through the steps of sequences with a cell",

@@ -32,7 +32,8 @@ typedef struct liana__sequence {
     bool zero_masked;     /* the output of masked steps is zeros */
     bool wants_all, flips_all;
     liana_tensor last; /* the output of the last step that was taken */
-    liana_tensor all;  /* [batch, steps, ...] if they are wanted: in the order in which the steps were taken, or flipped */
+    liana_tensor
+        all; /* [batch, steps, ...] if they are wanted: in the order in which the steps were taken, or flipped */
 } liana__sequence;
 
 typedef struct liana__cell_type {
@@ -141,23 +142,22 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
         LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, recurrent_constraint),          \
         LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                               \
         LIANA__RATE_ROW(type, dropout, "share of the features that training sets to zero, at all steps the same"), \
-        LIANA__RATE_ROW(type, recurrent_dropout,                                                                    \
+        LIANA__RATE_ROW(type, recurrent_dropout,                                                                   \
                         "share of the state that training sets to zero, at all steps the same")
-#define LIANA__GATED_CELL_ROWS(type)                                                                                \
-    LIANA__CELL_ROWS(type),                                                                                         \
-        LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid",                             \
-                         .doc = "activation of the gates"),                                                         \
-        LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2,                \
+#define LIANA__GATED_CELL_ROWS(type)                                                                 \
+    LIANA__CELL_ROWS(type),                                                                          \
+        LIANA_OPTION_ROW(type, recurrent_activation, STRING, .default_text = "sigmoid",              \
+                         .doc = "activation of the gates"),                                          \
+        LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2, \
                          .doc = "how Keras computes; the numbers are the same, but 1 drops for each gate by itself")
-#define LIANA__SWITCH_ROW(type, member, text) \
-    LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
-#define LIANA__RNN_ROWS(type)                                                                                       \
-    LIANA__REGULARIZER_ROW(type, activity_regularizer),                                                             \
-        LIANA__SWITCH_ROW(type, return_sequences, "the output of each step instead of the last one's"),             \
-        LIANA__SWITCH_ROW(type, return_state, "the states after the last step are results too"),                    \
-        LIANA__SWITCH_ROW(type, go_backwards, "goes from the last step to the first; so are the outputs ordered"),  \
-        LIANA__SWITCH_ROW(type, stateful, "the states after a batch are those before the next one"),                \
-        LIANA__SWITCH_ROW(type, unroll, "how Keras computes; the numbers are the same"),                            \
+#define LIANA__SWITCH_ROW(type, member, text) LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
+#define LIANA__RNN_ROWS(type)                                                                                      \
+    LIANA__REGULARIZER_ROW(type, activity_regularizer),                                                            \
+        LIANA__SWITCH_ROW(type, return_sequences, "the output of each step instead of the last one's"),            \
+        LIANA__SWITCH_ROW(type, return_state, "the states after the last step are results too"),                   \
+        LIANA__SWITCH_ROW(type, go_backwards, "goes from the last step to the first; so are the outputs ordered"), \
+        LIANA__SWITCH_ROW(type, stateful, "the states after a batch are those before the next one"),               \
+        LIANA__SWITCH_ROW(type, unroll, "how Keras computes; the numbers are the same"),                           \
         LIANA__SWITCH_ROW(type, zero_output_for_mask, "the output of masked steps is zeros instead of the last one's")
 
 #endif

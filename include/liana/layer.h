@@ -94,10 +94,10 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
  *
  * It may be any layer, also one of the program's own. Its .input is not read. */
 #if defined(__cplusplus)
-#define LIANA_HELD(held_class, held_type, defaults, ...)                                                         \
-    liana_held_layer                                                                                             \
-    {                                                                                                            \
-        nullptr, held_class, liana_address_(held_type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0        \
+#define LIANA_HELD(held_class, held_type, defaults, ...)                                                  \
+    liana_held_layer                                                                                      \
+    {                                                                                                     \
+        nullptr, held_class, liana_address_(held_type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
     }
 #else
 #define LIANA_HELD(held_class, held_type, defaults, ...) \

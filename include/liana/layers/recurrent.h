@@ -24,19 +24,19 @@ extern "C" {
 #define LIANA_CELL_OPTIONS          \
     int64_t units LIANA_DEFAULT_(); \
     LIANA_CELL_PART_OPTIONS
-#define LIANA_CELL_PART_OPTIONS                                         \
-    const char *activation LIANA_DEFAULT_("tanh");                      \
-    bool use_bias LIANA_DEFAULT_(true);                                 \
-    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");    \
-    const char *recurrent_initializer LIANA_DEFAULT_("orthogonal");     \
-    const char *bias_initializer LIANA_DEFAULT_("zeros");               \
-    const char *kernel_regularizer LIANA_DEFAULT_();                    \
-    const char *recurrent_regularizer LIANA_DEFAULT_();                 \
-    const char *bias_regularizer LIANA_DEFAULT_();                      \
-    const char *kernel_constraint LIANA_DEFAULT_();                     \
-    const char *recurrent_constraint LIANA_DEFAULT_();                  \
-    const char *bias_constraint LIANA_DEFAULT_();                       \
-    double dropout LIANA_DEFAULT_();                                    \
+#define LIANA_CELL_PART_OPTIONS                                      \
+    const char *activation LIANA_DEFAULT_("tanh");                   \
+    bool use_bias LIANA_DEFAULT_(true);                              \
+    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform"); \
+    const char *recurrent_initializer LIANA_DEFAULT_("orthogonal");  \
+    const char *bias_initializer LIANA_DEFAULT_("zeros");            \
+    const char *kernel_regularizer LIANA_DEFAULT_();                 \
+    const char *recurrent_regularizer LIANA_DEFAULT_();              \
+    const char *bias_regularizer LIANA_DEFAULT_();                   \
+    const char *kernel_constraint LIANA_DEFAULT_();                  \
+    const char *recurrent_constraint LIANA_DEFAULT_();               \
+    const char *bias_constraint LIANA_DEFAULT_();                    \
+    double dropout LIANA_DEFAULT_();                                 \
     double recurrent_dropout LIANA_DEFAULT_()
 #define LIANA_CELL_DEFAULTS_                                                     \
     .trainable = true, .training = true, .activation = "tanh", .use_bias = true, \

@@ -16,6 +16,7 @@ typedef struct liana__cell_run {
     const struct liana__cell_type *type;
     const void *options;
     const liana_tensor *weights;
+    size_t num_weights;
     bool training;
     uint64_t seed;
     /* Factors of the features and of the state, for all gates or for each; id 0: there are none. */
@@ -25,8 +26,8 @@ typedef struct liana__cell_run {
 
 /* Sequences, and what a cell makes of them. */
 typedef struct liana__sequence {
-    liana_tensor x;       /* [batch, steps, ...] */
-    liana_tensor mask;    /* bool [batch, steps]; id 0: none */
+    liana_tensor x;       /* [steps, batch, ...] */
+    liana_tensor mask;    /* bool [steps, batch]; id 0: none */
     liana_tensor *states; /* before the first step; then after the last */
     bool backwards;       /* begins at the last step */
     bool zero_masked;     /* the output of masked steps is zeros */
@@ -40,9 +41,10 @@ typedef struct liana__cell_type {
     size_t (*num_states)(const void *options);
     /* Of state `index`, for one step x [batch, ...]. */
     liana_shape (*state_shape)(const void *options, size_t index, const liana_shape *x);
-    /* What does not depend on the state, for all steps at once: [batch, steps, ...] of [batch, steps, ...]. */
+    /* What does not depend on the state, for all steps at once: [steps, batch, ...] of [steps, batch, ...]. */
     liana_tensor (*project)(liana__cell_run *run, liana_tensor x);
-    /* The output of one step, of a step of `project`'s result; replaces the states. */
+    /* The output of one step, of a step of `project`'s result; replaces the states, of which the output is the first.
+     * Reads nothing but these, its weights, and the factors of the state. */
     liana_tensor (*step)(liana__cell_run *run, liana_tensor projected, liana_tensor *states);
     /* Instead of both, for a cell of several. */
     void (*go)(liana__cell_run *run, liana__sequence *sequence);
@@ -50,9 +52,6 @@ typedef struct liana__cell_type {
 
 enum { LIANA__MOST_STATES = 32 };
 
-/* Step `step` of [batch, steps, ...]; the outputs of steps as one tensor, in place. */
-liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step);
-liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips);
 /* Takes all steps. */
 void liana__cell_go(liana__cell_run *run, liana__sequence *sequence);
 /* The run of a held cell within `outer`; `number` is for its draws. */
@@ -75,6 +74,8 @@ liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, lia
                                  size_t begin, size_t end, const liana_tensor *factors);
 /* Parts begin..end-1 of `parts` equal ones along the last axis. */
 liana_tensor liana__cell_part(const liana__cell_run *run, liana_tensor x, size_t parts, size_t begin, size_t end);
+/* Whether a cell has the activations that most have, for which there are ops: tanh and sigmoid. */
+bool liana__cell_is_usual(const char *activation, const char *recurrent_activation);
 /* An activation within a cell. */
 liana_tensor liana__cell_activate(const liana__cell_run *run, const char *text, liana_tensor x);
 
@@ -133,14 +134,14 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
 #define LIANA__CELL_ROWS(type)                                                                      \
     LIANA__COUNT_ROW(type, units, .required = true, .doc = "size of the output and of each state"), \
         LIANA__CELL_PART_ROWS(type)
-#define LIANA__CELL_PART_ROWS(type)                                                                                 \
-    LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),      \
-        LIANA__BIAS_ROW(type), LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                  \
-        LIANA__INITIALIZER_ROW(type, recurrent_initializer, "orthogonal"),                                          \
-        LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer),  \
-        LIANA__REGULARIZER_ROW(type, recurrent_regularizer), LIANA__REGULARIZER_ROW(type, bias_regularizer),        \
-        LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, recurrent_constraint),          \
-        LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                               \
+#define LIANA__CELL_PART_ROWS(type)                                                                                \
+    LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),         \
+        LIANA__BIAS_ROW(type), LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                 \
+        LIANA__INITIALIZER_ROW(type, recurrent_initializer, "orthogonal"),                                         \
+        LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer), \
+        LIANA__REGULARIZER_ROW(type, recurrent_regularizer), LIANA__REGULARIZER_ROW(type, bias_regularizer),       \
+        LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, recurrent_constraint),         \
+        LIANA__CONSTRAINT_ROW(type, bias_constraint),                                                              \
         LIANA__RATE_ROW(type, dropout, "share of the features that training sets to zero, at all steps the same"), \
         LIANA__RATE_ROW(type, recurrent_dropout,                                                                   \
                         "share of the state that training sets to zero, at all steps the same")

@@ -90,7 +90,8 @@ static liana_tensor call_layer(liana_layer_call *call)
 }
 
 const liana_layer_type liana__layer_simple_rnn = {
-    LIANA_PART(LAYER, liana_layer_type, "SimpleRNN", "activation(x kernel + state recurrent_kernel + bias) over the steps of sequences",
+    LIANA_PART(LAYER, liana_layer_type, "SimpleRNN",
+               "activation(x kernel + state recurrent_kernel + bias) over the steps of sequences",
                LIANA_PART_OPTIONS(liana_simple_rnn_options, rows), .check = check_options),
     LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,

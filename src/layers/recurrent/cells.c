@@ -5,7 +5,6 @@
 #include "layers/model.h"
 
 #include <stdio.h>
-#include <string.h>
 
 liana_shape liana__cell_state_shape(const void *options, size_t index, const liana_shape *x)
 {
@@ -52,13 +51,7 @@ liana_tensor liana__cell_activate(const liana__cell_run *run, const char *text, 
     return liana__activate(&own, text, x);
 }
 
-bool liana__cell_is_usual(const char *activation, const char *recurrent_activation)
-{
-    return activation && recurrent_activation && strcmp(activation, "tanh") == 0 &&
-           strcmp(recurrent_activation, "sigmoid") == 0;
-}
-
-/* x kernel; x is [batch, n] or [steps, batch, n]. */
+/* x kernel; x is [batch, n] or [batch, steps, n]. */
 static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_tensor kernel)
 {
     const liana_location here = run->call->here;
@@ -70,18 +63,30 @@ static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_t
     return liana_op_reshape_at(here, x, shape);
 }
 
+/* x by a factor [batch, n] that is the same at all steps. */
+static liana_tensor drop(const liana__cell_run *run, liana_tensor x, liana_tensor factor)
+{
+    const liana_location here = run->call->here;
+    const liana_shape shape = liana_tensor_shape(x), own = liana_tensor_shape(factor);
+    if (shape.rank == own.rank + 1) {
+        liana_shape wide = {.rank = shape.rank, .dims = {own.dims[0], 1}};
+        for (int i = 1; i < own.rank; i++) wide.dims[i + 1] = own.dims[i];
+        factor = liana_op_reshape_at(here, factor, wide);
+    }
+    return liana_op_multiply_at(here, x, factor);
+}
+
 liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, liana_tensor kernel, size_t gates,
                                  size_t begin, size_t end, const liana_tensor *factors)
 {
     liana_tensor products[4];
     const bool has_factors = factors && factors[0].id;
     if (!has_factors || run->num_masks == 1) {
-        if (has_factors) x = liana_op_multiply_at(run->call->here, x, factors[0]);
+        if (has_factors) x = drop(run, x, factors[0]);
         return multiply(run, x, liana__cell_part(run, kernel, gates, begin, end));
     }
     for (size_t i = begin; i < end; i++) {
-        const liana_tensor dropped = liana_op_multiply_at(run->call->here, x, factors[i]);
-        products[i - begin] = multiply(run, dropped, liana__cell_part(run, kernel, gates, i, i + 1));
+        products[i - begin] = multiply(run, drop(run, x, factors[i]), liana__cell_part(run, kernel, gates, i, i + 1));
     }
     if (end - begin == 1) return products[0];
     return liana_op_concat_at(run->call->here, products, end - begin, liana_tensor_shape(products[0]).rank - 1);
@@ -110,10 +115,9 @@ void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool b
     const liana__cell_options *chosen = run->options;
     const liana_shape shape = liana_tensor_shape(x);
     run->num_masks = by_gate ? gates : 1;
-    if (shape.rank < 2) return;
-    const int64_t batch = shape.dims[shape.rank - 2];
-    const liana_shape features = liana_shape_of(batch, shape.dims[shape.rank - 1]);
-    const liana_shape units = liana_shape_of(batch, chosen->units);
+    if (shape.rank == 0) return;
+    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
+    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
     liana__cell_draw(run, &features, chosen->dropout, 0, run->num_masks, run->dropout);
     liana__cell_draw(run, &units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
 }

@@ -2,7 +2,6 @@
 #include "layers/recurrent/rnn.h"
 
 #include "layers/model.h"
-#include "ops/fused/recurrent_cell.h"
 
 enum { GATES = 3, STATES = 1 };
 
@@ -56,23 +55,24 @@ static liana_tensor project(liana__cell_run *run, liana_tensor x)
     return chosen->use_bias ? liana_op_add_at(run->call->here, x, bias_row(run, 0)) : x;
 }
 
-/* The state's products with the kernel: of all gates, or of z and r alone. */
-static liana_tensor multiply_state(liana__cell_run *run, liana_tensor h)
-{
-    const liana_gru_cell_options *chosen = run->options;
-    const size_t parts = chosen->reset_after ? GATES : 2;
-    const liana_tensor inner = liana__cell_product(run, h, run->weights[1], GATES, 0, parts, run->recurrent_dropout);
-    if (!chosen->reset_after || !chosen->use_bias) return inner;
-    return liana_op_add_at(run->call->here, inner, bias_row(run, 1));
-}
-
-/* The state's part in the candidate, behind the reset gate r. */
-static liana_tensor reset_state(liana__cell_run *run, liana_tensor r, liana_tensor h, liana_tensor inner)
+/* The state's part in the candidate, and z and r in `gates`. */
+static liana_tensor open_gates(liana__cell_run *run, liana_tensor x, liana_tensor h, liana_tensor gates[2])
 {
     const liana_gru_cell_options *chosen = run->options;
     const liana_location here = run->call->here;
-    if (chosen->reset_after) return liana_op_multiply_at(here, r, liana__cell_part(run, inner, GATES, 2, 3));
-    const liana_tensor reset = liana_op_multiply_at(here, r, h);
+    const size_t parts = chosen->reset_after ? GATES : 2;
+    liana_tensor inner = liana__cell_product(run, h, run->weights[1], GATES, 0, parts, run->recurrent_dropout);
+    if (chosen->reset_after && chosen->use_bias) inner = liana_op_add_at(here, inner, bias_row(run, 1));
+    for (size_t i = 0; i < 2; i++) {
+        liana_tensor sum = liana_op_add_at(here, liana__cell_part(run, x, GATES, i, i + 1),
+                                           liana__cell_part(run, inner, parts, i, i + 1));
+        gates[i] = liana__cell_activate(run, chosen->recurrent_activation, sum);
+    }
+    if (chosen->reset_after) {
+        return liana_op_multiply_at(here, gates[1], liana__cell_part(run, inner, GATES, 2, 3));
+    }
+    /* The order of the two factors matters to the bits alone. */
+    const liana_tensor reset = liana_op_multiply_at(here, gates[1], h);
     return liana__cell_product(run, reset, run->weights[1], GATES, 2, 3, run->recurrent_dropout);
 }
 
@@ -81,20 +81,10 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
 {
     const liana_gru_cell_options *chosen = run->options;
     const liana_location here = run->call->here;
-    const liana_tensor h = states[0], inner = multiply_state(run, h);
-    const size_t parts = chosen->reset_after ? GATES : 2;
-    liana_tensor gates[2];
-    if (chosen->reset_after && liana__cell_is_usual(chosen->activation, chosen->recurrent_activation)) {
-        return states[0] = liana__gru_cell(here, x, inner, h);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const liana_tensor sum = liana_op_add_at(here, liana__cell_part(run, x, GATES, i, i + 1),
-                                                 liana__cell_part(run, inner, parts, i, i + 1));
-        gates[i] = liana__cell_activate(run, chosen->recurrent_activation, sum);
-    }
-    liana_tensor candidate =
-        liana_op_add_at(here, liana__cell_part(run, x, GATES, 2, 3), reset_state(run, gates[1], h, inner));
-    candidate = liana__cell_activate(run, chosen->activation, candidate);
+    liana_tensor gates[2], h = states[0];
+    liana_tensor inner = open_gates(run, x, h, gates);
+    inner = liana_op_add_at(here, liana__cell_part(run, x, GATES, 2, 3), inner);
+    const liana_tensor candidate = liana__cell_activate(run, chosen->activation, inner);
     const liana_tensor one = liana_graph_scalar_at(here, h.graph, liana_tensor_dtype(h), 1);
     states[0] = liana_op_add_at(here, liana_op_multiply_at(here, gates[0], h),
                                 liana_op_multiply_at(here, liana_op_subtract_at(here, one, gates[0]), candidate));

@@ -6,10 +6,18 @@
 #include "ir/graph.h"
 #include "layers/model.h"
 
-#include <liana/functions.h>
-#include <liana/loops.h>
-
 /* ---- steps ---- */
+
+liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
+{
+    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
+    int64_t start[LIANA_MAX_RANK] = {0};
+    if (shape.rank < 2) return x;
+    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
+    start[1] = step;
+    shape.dims[1] = step + 1;
+    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
+}
 
 /* `now` where the mask [batch] is true, else `before`. */
 static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor now, liana_tensor before)
@@ -19,109 +27,69 @@ static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor 
     return liana_op_select_at(here, liana_op_reshape_at(here, mask, shape), now, before);
 }
 
-/* [steps, batch, ...] of [batch, steps, ...], and back. */
-static liana_tensor swap_axes(liana_location here, liana_tensor x)
-{
-    liana_axes order = {.count = liana_tensor_shape(x).rank};
-    for (int i = 0; i < order.count; i++) order.values[i] = i;
-    order.values[0] = 1;
-    order.values[1] = 0;
-    return liana_op_transpose_at(here, x, order);
-}
-
 static liana_tensor zeros(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape)
 {
     return liana_op_broadcast_to_at(here, liana_graph_scalar_at(here, graph, dtype, 0), shape);
 }
 
-static liana_tensor zeros_like(liana_location here, liana_tensor x)
+liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
 {
-    return zeros(here, x.graph, liana_tensor_dtype(x), liana_tensor_shape(x));
+    for (int64_t i = 0; flips && i < count / 2; i++) {
+        const liana_tensor first = outputs[i];
+        outputs[i] = outputs[count - 1 - i];
+        outputs[count - 1 - i] = first;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const liana_shape shape = liana_tensor_shape(outputs[i]);
+        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
+        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
+        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
+    }
+    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
 }
-
-/* A walk through sequences, for its body. */
-typedef struct walk {
-    const liana__cell_run *run;
-    const liana__sequence *sequence;
-    size_t num_states;
-    bool carries_output; /* the output of the step before, which masked steps repeat */
-} walk;
 
 /* One step; masked examples keep their states, and their output. */
-static void take_step(const liana_step *step, void *user)
+static liana_tensor take_step(liana__cell_run *run, liana__sequence *sequence, liana_tensor x, liana_tensor mask)
 {
-    const walk *own = user;
-    const liana__sequence *sequence = own->sequence;
-    const liana_location here = own->run->call->here;
-    liana__cell_run run = *own->run;
-    run.weights = step->constants;
-    for (size_t i = 0; i < 4 && run.recurrent_dropout[i].id; i++) {
-        run.recurrent_dropout[i] = step->constants[run.num_weights + i];
+    const liana_location here = run->call->here;
+    const size_t count = run->type->num_states(run->options);
+    liana_tensor before[LIANA__MOST_STATES];
+    for (size_t i = 0; i < count; i++) before[i] = sequence->states[i];
+    liana_tensor output = run->type->step(run, x, sequence->states);
+    if (!mask.id) return output;
+    for (size_t i = 0; i < count; i++) {
+        sequence->states[i] = choose(here, mask, sequence->states[i], before[i]);
     }
-    for (size_t i = 0; i < own->num_states; i++) step->next[i] = step->carries[i];
-    liana_tensor output = run.type->step(&run, step->xs[0], step->next);
-    for (size_t i = 0; sequence->mask.id && i < own->num_states; i++) {
-        step->next[i] = choose(here, step->xs[1], step->next[i], step->carries[i]);
+    liana_tensor other = sequence->last;
+    if (!other.id || sequence->zero_masked) {
+        other = zeros(here, output.graph, liana_tensor_dtype(output), liana_tensor_shape(output));
     }
-    if (sequence->mask.id) {
-        const liana_tensor other = own->carries_output ? step->carries[own->num_states] : zeros_like(here, output);
-        output = choose(here, step->xs[1], output, other);
-    }
-    if (own->carries_output) step->next[own->num_states] = output;
-    if (sequence->wants_all) step->ys[0] = output;
-}
-
-/* The output of the last step that was taken, where it is not carried: the first state. */
-static liana_tensor last_output(liana_location here, const liana__sequence *sequence)
-{
-    const liana_tensor output = sequence->states[0];
-    if (!sequence->mask.id) return output;
-    const liana_shape mask = liana_tensor_shape(sequence->mask);
-    const int64_t step = sequence->backwards ? 0 : mask.dims[0] - 1;
-    const int64_t start[] = {step, 0}, limit[] = {step + 1, mask.dims[1]};
-    const liana_tensor row = liana_op_slice_at(here, sequence->mask, start, limit, NULL);
-    return choose(here, row, output, zeros_like(here, output));
+    return choose(here, mask, output, other);
 }
 
 void liana__cell_go(liana__cell_run *run, liana__sequence *sequence)
 {
     const liana_location here = run->call->here;
-    const size_t count = run->type->num_states(run->options);
-    liana_tensor carries[LIANA__MOST_STATES + 1], last[LIANA__MOST_STATES + 1], xs[2], all = {0};
-    liana_tensor constants[LIANA_MAX_LAYER_WEIGHTS + 4];
+    liana_graph *graph = sequence->x.graph;
+    const int64_t steps = liana_tensor_shape(sequence->x).dims[1];
     if (run->type->go) {
         run->type->go(run, sequence);
         return;
     }
-    walk own = {run, sequence, count, sequence->mask.id && !sequence->zero_masked};
-    xs[0] = run->type->project(run, sequence->x);
-    xs[1] = sequence->mask;
-    if (xs[0].graph->status != LIANA_OK) return;
-    for (size_t i = 0; i < count; i++) carries[i] = sequence->states[i];
-    if (own.carries_output) carries[count] = zeros_like(here, carries[0]);
-    size_t num_constants = 0;
-    while (num_constants < run->num_weights) {
-        constants[num_constants] = run->weights[num_constants];
-        num_constants++;
+    liana_tensor *outputs = liana__arena_allocate(&graph->arena, (size_t)(steps + 1) * sizeof *outputs), mask = {0};
+    if (!outputs) {
+        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
+        return;
     }
-    for (size_t i = 0; i < 4 && run->recurrent_dropout[i].id; i++)
-        constants[num_constants++] = run->recurrent_dropout[i];
-    const liana_scan scan = {.body = take_step,
-                             .user = &own,
-                             .carries = carries,
-                             .num_carries = count + own.carries_output,
-                             .xs = xs,
-                             .num_xs = sequence->mask.id ? 2 : 1,
-                             .constants = constants,
-                             .num_constants = num_constants,
-                             .num_ys = sequence->wants_all,
-                             .reverse = sequence->backwards};
-    liana_op_scan_at(here, &scan, last, &all);
-    if (xs[0].graph->status != LIANA_OK) return;
-    for (size_t i = 0; i < count; i++) sequence->states[i] = last[i];
-    sequence->last = own.carries_output ? last[count] : last_output(here, sequence);
-    const bool is_flipped = sequence->backwards != sequence->flips_all;
-    sequence->all = sequence->wants_all && is_flipped ? liana_op_flip_at(here, all, LIANA_AXES(0)) : all;
+    const liana_tensor projected = run->type->project(run, sequence->x);
+    for (int64_t i = 0; i < steps && graph->status == LIANA_OK; i++) {
+        const int64_t step = sequence->backwards ? steps - 1 - i : i;
+        if (sequence->mask.id) mask = liana__step_of(here, sequence->mask, step);
+        outputs[i] = sequence->last = take_step(run, sequence, liana__step_of(here, projected, step), mask);
+    }
+    if (sequence->wants_all && graph->status == LIANA_OK) {
+        sequence->all = liana__join_steps(here, outputs, steps, sequence->flips_all);
+    }
 }
 
 liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_held_layer *held, size_t number)
@@ -130,7 +98,6 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
                              .type = held->type->cell,
                              .options = held->options,
                              .weights = outer->weights + held->first_weight,
-                             .num_weights = held->num_weights,
                              .training = outer->training && !held->inference,
                              .seed = outer->seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u};
 }
@@ -141,7 +108,6 @@ liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *ty
                            .type = type,
                            .options = call->options,
                            .weights = call->weights,
-                           .num_weights = call->num_weights,
                            .training = call->training,
                            .seed = call->seed};
     liana_tensor states[LIANA__MOST_STATES];
@@ -149,8 +115,8 @@ liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *ty
     for (size_t i = 0; i < count; i++) states[i] = call->inputs[i + 1];
     /* A sequence of one step, so that a cell of several is one too. */
     const liana_shape shape = liana_tensor_shape(call->inputs[0]);
-    liana_shape wide = {.rank = shape.rank + 1, .dims = {1}};
-    for (int i = 0; i < shape.rank; i++) wide.dims[i + 1] = shape.dims[i];
+    liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
+    for (int i = 1; i < shape.rank; i++) wide.dims[i + 1] = shape.dims[i];
     liana__sequence sequence = {.x = liana_op_reshape_at(call->here, call->inputs[0], wide), .states = states};
     liana__cell_go(&run, &sequence);
     call->num_more = count;
@@ -296,14 +262,12 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                            .type = cell_of(rnn, call->options)->cell,
                            .options = call->options,
                            .weights = call->weights,
-                           .num_weights = call->num_weights,
                            .training = call->training,
                            .seed = call->seed};
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
-    const liana_tensor mask = liana__rnn_mask(call);
-    liana__sequence sequence = {.x = swap_axes(call->here, call->inputs[0]),
-                                .mask = mask.id ? swap_axes(call->here, mask) : mask,
+    liana__sequence sequence = {.x = call->inputs[0],
+                                .mask = liana__rnn_mask(call),
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,
@@ -311,9 +275,9 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (chosen->return_sequences) call->mask = mask;
+    if (chosen->return_sequences) call->mask = sequence.mask;
     if (chosen->return_state) return_states(call, &run, states);
-    return chosen->return_sequences ? swap_axes(call->here, sequence.all) : sequence.last;
+    return chosen->return_sequences ? sequence.all : sequence.last;
 }
 
 liana_tensor liana__rnn_call(liana_layer_call *call, const liana__rnn_type *rnn)

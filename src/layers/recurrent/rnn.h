@@ -16,7 +16,6 @@ typedef struct liana__cell_run {
     const struct liana__cell_type *type;
     const void *options;
     const liana_tensor *weights;
-    size_t num_weights;
     bool training;
     uint64_t seed;
     /* Factors of the features and of the state, for all gates or for each; id 0: there are none. */
@@ -26,8 +25,8 @@ typedef struct liana__cell_run {
 
 /* Sequences, and what a cell makes of them. */
 typedef struct liana__sequence {
-    liana_tensor x;       /* [steps, batch, ...] */
-    liana_tensor mask;    /* bool [steps, batch]; id 0: none */
+    liana_tensor x;       /* [batch, steps, ...] */
+    liana_tensor mask;    /* bool [batch, steps]; id 0: none */
     liana_tensor *states; /* before the first step; then after the last */
     bool backwards;       /* begins at the last step */
     bool zero_masked;     /* the output of masked steps is zeros */
@@ -41,10 +40,9 @@ typedef struct liana__cell_type {
     size_t (*num_states)(const void *options);
     /* Of state `index`, for one step x [batch, ...]. */
     liana_shape (*state_shape)(const void *options, size_t index, const liana_shape *x);
-    /* What does not depend on the state, for all steps at once: [steps, batch, ...] of [steps, batch, ...]. */
+    /* What does not depend on the state, for all steps at once: [batch, steps, ...] of [batch, steps, ...]. */
     liana_tensor (*project)(liana__cell_run *run, liana_tensor x);
-    /* The output of one step, of a step of `project`'s result; replaces the states, of which the output is the first.
-     * Reads nothing but these, its weights, and the factors of the state. */
+    /* The output of one step, of a step of `project`'s result; replaces the states. */
     liana_tensor (*step)(liana__cell_run *run, liana_tensor projected, liana_tensor *states);
     /* Instead of both, for a cell of several. */
     void (*go)(liana__cell_run *run, liana__sequence *sequence);
@@ -52,6 +50,9 @@ typedef struct liana__cell_type {
 
 enum { LIANA__MOST_STATES = 32 };
 
+/* Step `step` of [batch, steps, ...]; the outputs of steps as one tensor, in place. */
+liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step);
+liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips);
 /* Takes all steps. */
 void liana__cell_go(liana__cell_run *run, liana__sequence *sequence);
 /* The run of a held cell within `outer`; `number` is for its draws. */
@@ -74,8 +75,6 @@ liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, lia
                                  size_t begin, size_t end, const liana_tensor *factors);
 /* Parts begin..end-1 of `parts` equal ones along the last axis. */
 liana_tensor liana__cell_part(const liana__cell_run *run, liana_tensor x, size_t parts, size_t begin, size_t end);
-/* Whether a cell has the activations that most have, for which there are ops: tanh and sigmoid. */
-bool liana__cell_is_usual(const char *activation, const char *recurrent_activation);
 /* An activation within a cell. */
 liana_tensor liana__cell_activate(const liana__cell_run *run, const char *text, liana_tensor x);
 

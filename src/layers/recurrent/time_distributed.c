@@ -45,30 +45,6 @@ static liana_tensor unfold(liana_location here, liana_tensor x, int64_t batch, i
     return liana_op_reshape_at(here, x, whole);
 }
 
-/* Step `step` of [batch, steps, ...]. */
-static liana_tensor step_of(liana_location here, liana_tensor x, int64_t step)
-{
-    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
-    int64_t start[LIANA_MAX_RANK] = {0};
-    if (shape.rank < 2) return x;
-    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
-    start[1] = step;
-    shape.dims[1] = step + 1;
-    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
-}
-
-/* The outputs of steps as one tensor. */
-static liana_tensor join_steps(liana_location here, liana_tensor *outputs, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        const liana_shape shape = liana_tensor_shape(outputs[i]);
-        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
-        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
-        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
-    }
-    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
-}
-
 /* A layer that is another one in training takes each step by itself, as in Keras: dropout draws for each step, and batch
  * statistics are those of a step. */
 static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer *held, liana_tensor mask)
@@ -80,12 +56,12 @@ static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer
         return liana__graph_fail(graph, call->here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
     }
     for (int64_t i = 0; i < shape.dims[1] && graph->status == LIANA_OK; i++) {
-        const liana_tensor x = step_of(call->here, call->inputs[0], i);
-        const liana_tensor own = mask.id ? step_of(call->here, mask, i) : mask;
+        const liana_tensor x = liana__step_of(call->here, call->inputs[0], i);
+        const liana_tensor own = mask.id ? liana__step_of(call->here, mask, i) : mask;
         steps[i] = liana_layer_call_held(call, held, (size_t)i, &x, &own, 1, NULL);
     }
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    return join_steps(call->here, steps, shape.dims[1]);
+    return liana__join_steps(call->here, steps, shape.dims[1], false);
 }
 
 /* A mask [batch, steps, ...] has one for the steps within a step; [batch, steps] says nothing to the layer. */

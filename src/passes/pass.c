@@ -37,6 +37,12 @@ static liana_tensor as_before(const liana__rewriter *rewriter, const liana__node
     return liana_op_cast_at(node->where, rewriter->map[node->id], node->dtype);
 }
 
+static liana_tensor rewrite_node(const liana__rewriter *rewriter, const liana__pass *pass, const liana__node *node)
+{
+    liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
+    return made.id ? made : liana__copy_node(rewriter->graph, node, rewriter->map);
+}
+
 /* A node whose bodies the pass has rewritten as well. */
 static liana_tensor rewrite_bodies(const liana__rewriter *rewriter, const liana__pass *pass, const liana__node *node)
 {
@@ -51,22 +57,12 @@ static liana_tensor rewrite_bodies(const liana__rewriter *rewriter, const liana_
         graph->status = liana__pass_run(pass, bodies->items[i], &made.items[i], error);
         bodies->items[i] = made.items[i];
     }
-    const liana__node copy = {.op = node->op,
-                              .num_inputs = node->num_inputs,
-                              .inputs = node->inputs,
-                              .attributes = attributes,
-                              .where = node->where};
+    liana__node copy = *node;
+    copy.attributes = attributes;
     liana_tensor result = {graph, 0};
-    if (graph->status == LIANA_OK) result = liana__copy_node(graph, &copy, rewriter->map);
+    if (graph->status == LIANA_OK) result = rewrite_node(rewriter, pass, &copy);
     for (size_t i = 0; i < num_bodies; i++) liana_graph_destroy(made.items[i]);
     return result;
-}
-
-static liana_tensor rebuild_node(const liana__rewriter *rewriter, const liana__pass *pass, const liana__node *node)
-{
-    if (node->op->num_bodies) return rewrite_bodies(rewriter, pass, node);
-    liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
-    return made.id ? made : liana__copy_node(rewriter->graph, node, rewriter->map);
 }
 
 static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
@@ -76,7 +72,8 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     for (size_t id = 1; id < old->num_nodes && graph->status == LIANA_OK; id++) {
         const liana__node *node = old->nodes[id];
         if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
-        rewriter->map[id] = rebuild_node(rewriter, pass, node);
+        rewriter->map[id] =
+            node->op->num_bodies ? rewrite_bodies(rewriter, pass, node) : rewrite_node(rewriter, pass, node);
         if (node->keep_wide) liana__keep_wide(rewriter->map[id]);
         if (node->name) liana__graph_copy_name(graph, rewriter->map[id], node->name);
     }

@@ -31,6 +31,12 @@ liana_status liana__cell_declare(liana_layer_build *build, size_t gates, liana_s
     return build->status;
 }
 
+size_t liana__cell_num_weights(const liana__cell_run *run)
+{
+    if (run->type->num_weights) return run->type->num_weights(run->options);
+    return ((const liana__cell_options *)run->options)->use_bias ? 3 : 2;
+}
+
 /* ---- gates ---- */
 
 liana_tensor liana__cell_part(const liana__cell_run *run, liana_tensor x, size_t parts, size_t begin, size_t end)
@@ -51,7 +57,7 @@ liana_tensor liana__cell_activate(const liana__cell_run *run, const char *text, 
     return liana__activate(&own, text, x);
 }
 
-/* x kernel; x is [batch, n] or [batch, steps, n]. */
+/* x kernel; x is [batch, n] or [steps, batch, n]. */
 static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_tensor kernel)
 {
     const liana_location here = run->call->here;
@@ -63,17 +69,10 @@ static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_t
     return liana_op_reshape_at(here, x, shape);
 }
 
-/* x by a factor [batch, n] that is the same at all steps. */
+/* x [steps, batch, n] or [batch, n] by a factor [batch, n] that is the same at all steps. */
 static liana_tensor drop(const liana__cell_run *run, liana_tensor x, liana_tensor factor)
 {
-    const liana_location here = run->call->here;
-    const liana_shape shape = liana_tensor_shape(x), own = liana_tensor_shape(factor);
-    if (shape.rank == own.rank + 1) {
-        liana_shape wide = {.rank = shape.rank, .dims = {own.dims[0], 1}};
-        for (int i = 1; i < own.rank; i++) wide.dims[i + 1] = own.dims[i];
-        factor = liana_op_reshape_at(here, factor, wide);
-    }
-    return liana_op_multiply_at(here, x, factor);
+    return liana_op_multiply_at(run->call->here, x, factor);
 }
 
 liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, liana_tensor kernel, size_t gates,
@@ -104,6 +103,12 @@ void liana__cell_draw(const liana__cell_run *run, const liana_shape *shape, doub
     }
 }
 
+bool liana__cell_is_usual(const liana__gated_cell_options *options)
+{
+    const char *activation = options->activation, *gates = options->recurrent_activation;
+    return activation && gates && strcmp(activation, "tanh") == 0 && strcmp(gates, "sigmoid") == 0;
+}
+
 bool liana__cell_drops_by_gate(const void *options)
 {
     const liana__gated_cell_options *chosen = options;
@@ -115,9 +120,9 @@ void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool b
     const liana__cell_options *chosen = run->options;
     const liana_shape shape = liana_tensor_shape(x);
     run->num_masks = by_gate ? gates : 1;
-    if (shape.rank == 0) return;
-    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
-    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
+    if (shape.rank < 2) return;
+    const liana_shape features = liana_shape_of(shape.dims[1], shape.dims[shape.rank - 1]);
+    const liana_shape units = liana_shape_of(shape.dims[1], chosen->units);
     liana__cell_draw(run, &features, chosen->dropout, 0, run->num_masks, run->dropout);
     liana__cell_draw(run, &units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
 }

@@ -2,6 +2,7 @@
 #include "layers/recurrent/rnn.h"
 
 #include "layers/model.h"
+#include "ops/fused/recurrent_cell.h"
 
 enum { GATES = 4, STATES = 2 };
 
@@ -48,6 +49,10 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
     const liana_lstm_cell_options *chosen = run->options;
     const liana_tensor inner =
         liana__cell_product(run, states[0], run->weights[1], GATES, 0, GATES, run->recurrent_dropout);
+    if (liana__cell_is_usual(run->options)) {
+        liana__lstm_cell(run->call->here, x, inner, states[1], &states[0], &states[1]);
+        return states[0];
+    }
     return liana__lstm_gates(run, liana_op_add_at(run->call->here, x, inner), chosen->activation,
                              chosen->recurrent_activation, states);
 }

@@ -19,17 +19,13 @@ liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
     return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
 }
 
-/* `now` where the mask [batch] is true, else `before`. */
-static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor now, liana_tensor before)
+liana_tensor liana__flip_steps(liana_location here, liana_tensor x)
 {
-    liana_shape shape = liana_tensor_shape(now);
-    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
-    return liana_op_select_at(here, liana_op_reshape_at(here, mask, shape), now, before);
-}
-
-static liana_tensor zeros(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape)
-{
-    return liana_op_broadcast_to_at(here, liana_graph_scalar_at(here, graph, dtype, 0), shape);
+    const liana_shape shape = liana_tensor_shape(x);
+    const int64_t last = shape.rank > 0 ? shape.dims[0] - 1 : 0;
+    liana_tensor index = liana_op_iota_at(here, x.graph, LIANA_S32, liana_shape_of(last + 1), 0);
+    index = liana_op_subtract_at(here, liana_graph_scalar_at(here, x.graph, LIANA_S32, (double)last), index);
+    return liana_op_gather_at(here, x, index, 0);
 }
 
 liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
@@ -46,50 +42,6 @@ liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64
         outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
     }
     return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
-}
-
-/* One step; masked examples keep their states, and their output. */
-static liana_tensor take_step(liana__cell_run *run, liana__sequence *sequence, liana_tensor x, liana_tensor mask)
-{
-    const liana_location here = run->call->here;
-    const size_t count = run->type->num_states(run->options);
-    liana_tensor before[LIANA__MOST_STATES];
-    for (size_t i = 0; i < count; i++) before[i] = sequence->states[i];
-    liana_tensor output = run->type->step(run, x, sequence->states);
-    if (!mask.id) return output;
-    for (size_t i = 0; i < count; i++) {
-        sequence->states[i] = choose(here, mask, sequence->states[i], before[i]);
-    }
-    liana_tensor other = sequence->last;
-    if (!other.id || sequence->zero_masked) {
-        other = zeros(here, output.graph, liana_tensor_dtype(output), liana_tensor_shape(output));
-    }
-    return choose(here, mask, output, other);
-}
-
-void liana__cell_go(liana__cell_run *run, liana__sequence *sequence)
-{
-    const liana_location here = run->call->here;
-    liana_graph *graph = sequence->x.graph;
-    const int64_t steps = liana_tensor_shape(sequence->x).dims[1];
-    if (run->type->go) {
-        run->type->go(run, sequence);
-        return;
-    }
-    liana_tensor *outputs = liana__arena_allocate(&graph->arena, (size_t)(steps + 1) * sizeof *outputs), mask = {0};
-    if (!outputs) {
-        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
-        return;
-    }
-    const liana_tensor projected = run->type->project(run, sequence->x);
-    for (int64_t i = 0; i < steps && graph->status == LIANA_OK; i++) {
-        const int64_t step = sequence->backwards ? steps - 1 - i : i;
-        if (sequence->mask.id) mask = liana__step_of(here, sequence->mask, step);
-        outputs[i] = sequence->last = take_step(run, sequence, liana__step_of(here, projected, step), mask);
-    }
-    if (sequence->wants_all && graph->status == LIANA_OK) {
-        sequence->all = liana__join_steps(here, outputs, steps, sequence->flips_all);
-    }
 }
 
 liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_held_layer *held, size_t number)
@@ -239,8 +191,9 @@ static void begin_states(liana_layer_call *call, const liana__cell_run *run, lia
     for (size_t i = 0; i < count; i++) {
         const liana_shape shape = run->type->state_shape(run->options, i, &step);
         const bool is_given = i + 2 < call->num_inputs && call->inputs[i + 1].id;
-        states[i] = is_given ? call->inputs[i + 1]
-                             : zeros(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape);
+        states[i] = is_given
+                        ? call->inputs[i + 1]
+                        : liana__full(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape, 0);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "ops/control/scan.h"
 #include "ops/linear/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape/slice_pad.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,13 +232,16 @@ static void list_stacked(backward *b, const bool *needed)
 
 /* ---- gradients of constants ---- */
 
-/* The reduce_sum of a gradient that was summed to the shape of a constant; NULL: it is something else. */
-static const liana__node *find_sum(const liana__node *node)
+enum { MOST_MOVES = 16 };
+
+/* Whether the sum of an op's results is its result of the sum: it moves elements, and adds zeros. */
+static bool moves_elements(const liana__node *node)
 {
-    if (node->op == &liana__op_reshape) node = node->inputs[0];
-    return node->op == &liana__op_reduce_sum ? node : NULL;
+    if (node->op == &liana__op_pad) return ((const liana__pad_attributes *)node->attributes)->value == 0;
+    return node->op == &liana__op_reshape || node->op == &liana__op_transpose || node->op == &liana__op_slice;
 }
 
+/* A product of what a step has, [rows, m] and [rows, n]; or a sum over axes. */
 static bool is_outer_product(const liana__node *node)
 {
     if (node->op != &liana__op_matmul || node->shape.rank != 2) return false;
@@ -245,14 +249,21 @@ static bool is_outer_product(const liana__node *node)
     return matmul->transpose_a && !matmul->transpose_b;
 }
 
+/* The product or sum of a term of a gradient, behind ops that move its elements; NULL: it is something else. */
+static const liana__node *find_base(const liana__node *term)
+{
+    for (int i = 0; i < MOST_MOVES && moves_elements(term); i++) term = term->inputs[0];
+    return is_outer_product(term) || term->op == &liana__op_reduce_sum ? term : NULL;
+}
+
 /* Whether all terms of a gradient can be computed for all steps at once. */
 static bool is_sum_of_steps(const liana__node *node)
 {
-    while (node->op == &liana__op_add) {
-        if (!is_outer_product(node->inputs[1]) && !find_sum(node->inputs[1])) return false;
-        node = node->inputs[0];
+    for (; node->op == &liana__op_add; node = node->inputs[0]) {
+        const bool same = liana_shape_equal(&node->inputs[0]->shape, &node->inputs[1]->shape);
+        if (!same || !find_base(node->inputs[1])) return false;
     }
-    return is_outer_product(node) || find_sum(node);
+    return find_base(node);
 }
 
 /* Has each step give a tensor, unless all steps have it already. */
@@ -265,9 +276,9 @@ static void give_y(backward *b, const liana__node *node)
 
 static void give_term(backward *b, const liana__node *term)
 {
-    const liana__node *sum = find_sum(term);
-    give_y(b, sum ? sum->inputs[0] : term->inputs[0]);
-    if (!sum) give_y(b, term->inputs[1]);
+    const liana__node *base = find_base(term);
+    give_y(b, base->inputs[0]);
+    if (base->num_inputs > 1) give_y(b, base->inputs[1]);
 }
 
 /* Chooses how the gradients of constants and xs leave the steps. */
@@ -421,30 +432,38 @@ static liana_tensor join_rows(const backward *b, liana_tensor x)
     return liana_op_reshape_at(b->here, x, liana_shape_of(shape.dims[0] * shape.dims[1], shape.dims[2]));
 }
 
-static liana_tensor term_of_steps(const backward *b, const backward_scan *s, const liana__node *term,
-                                  const liana_shape *shape)
+static liana_tensor base_of_steps(const backward *b, const backward_scan *s, const liana__node *base)
 {
-    const liana__node *sum = find_sum(term);
-    if (!sum) {
-        liana_tensor left = join_rows(b, stack_of(b, s, term->inputs[0]));
-        liana_tensor right = join_rows(b, stack_of(b, s, term->inputs[1]));
+    if (is_outer_product(base)) {
+        liana_tensor left = join_rows(b, stack_of(b, s, base->inputs[0]));
+        liana_tensor right = join_rows(b, stack_of(b, s, base->inputs[1]));
         return liana_op_matmul_at(b->here, left, right, true, false);
     }
-    const liana__reduce_attributes *reduce = sum->attributes;
+    const liana__reduce_attributes *reduce = base->attributes;
     liana_axes axes = {.count = 1};
     for (int64_t i = 0; i < reduce->axes.count; i++) axes.values[axes.count++] = reduce->axes.values[i] + 1;
-    liana_tensor total = liana_op_reduce_sum_at(b->here, stack_of(b, s, sum->inputs[0]), axes, false);
-    return liana_op_reshape_at(b->here, total, *shape);
+    liana_tensor total = liana_op_reduce_sum_at(b->here, stack_of(b, s, base->inputs[0]), axes, false);
+    return liana_op_reshape_at(b->here, total, base->shape);
+}
+
+/* The sum of all steps; then what moves its elements. */
+static liana_tensor term_of_steps(const backward *b, const backward_scan *s, const liana__node *term)
+{
+    const liana__node *moves[MOST_MOVES];
+    size_t count = 0;
+    for (; moves_elements(term) && count < MOST_MOVES; term = term->inputs[0]) moves[count++] = term;
+    liana_tensor sum = base_of_steps(b, s, term);
+    while (count-- > 0) sum = liana__build1(b->here, moves[count]->op, sum, moves[count]->attributes);
+    return sum;
 }
 
 static liana_tensor sum_of_steps(const backward *b, const backward_scan *s, size_t input)
 {
     const liana__node *node = liana__tensor_node(b->gradients[input]);
-    const liana_shape *shape = &b->forward->inputs[input]->shape;
     liana_tensor total = {0};
     for (bool more = true; more;) {
         more = node->op == &liana__op_add;
-        liana_tensor term = term_of_steps(b, s, more ? node->inputs[1] : node, shape);
+        liana_tensor term = term_of_steps(b, s, more ? node->inputs[1] : node);
         total = total.graph ? liana_op_add_at(b->here, total, term) : term;
         if (more) node = node->inputs[0];
     }

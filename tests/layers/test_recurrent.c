@@ -1,5 +1,5 @@
-/* Recurrent layers and wrappers of layers, against numbers that Keras 3.15.1 computed, built in C, from YAML, and from the
- * JSON that liana writes; and what they refuse.
+/* Recurrent layers and wrappers of layers, against numbers that Keras 3.15.1 computed: built in C, from YAML, and from
+ * the JSON that liana writes; and what they refuse.
  *
  * The numbers are of models that begin with Embedding(5, 3, mask_zero=True) on the ids below, with element k of all
  * weights, counted through them in their order, set to 0.6 sin(0.9 k + 0.5). */

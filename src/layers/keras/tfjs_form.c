@@ -98,6 +98,11 @@ liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
     if (activation && strcmp(activation, "exponential") == 0) {
         return (liana__tfjs_fault){"the activation ", activation, "TensorFlow.js does not have it"};
     }
+    /* Its names of such weights are others. */
+    if (layer->num_weights && model->weights[layer->first_weight].place) {
+        return (liana__tfjs_fault){"its class ", layer->type->part.name,
+                                   "liana does not write layers within layers for TensorFlow.js"};
+    }
     if (layer->type == &liana__layer_category_encoding) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js computes it otherwise"};
     }

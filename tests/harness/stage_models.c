@@ -36,7 +36,7 @@ int64_t liana__test_choice_of(const node *own, int64_t index)
 static list *evaluate_input(const node *own, int input, uint64_t seed, uint64_t epoch)
 {
     list *made = calloc(1, sizeof *made);
-    liana__test_evaluate(own->inputs[input], seed, epoch, made);
+    liana__test_evaluate_stage(own->inputs[input], seed, epoch, made);
     return made;
 }
 
@@ -363,7 +363,7 @@ static void evaluate_source(const node *own, uint64_t epoch, list *out)
     }
 }
 
-void liana__test_evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out)
+void liana__test_evaluate_stage(const node *own, uint64_t seed, uint64_t epoch, list *out)
 {
     if (!own->inputs[0]) {
         evaluate_source(own, epoch, out);

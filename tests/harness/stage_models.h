@@ -82,6 +82,6 @@ enum { NUM_CHOICES = 24 };
 int64_t liana__test_choice_of(const node *own, int64_t index);
 
 /* The elements of a stage; its other values are those of the stages below it. */
-void liana__test_evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out);
+void liana__test_evaluate_stage(const node *own, uint64_t seed, uint64_t epoch, list *out);
 
 #endif

@@ -384,7 +384,7 @@ static node *add_stage(pipeline *own, node *input, bool last)
 static int length_of(const node *own)
 {
     list *all = calloc(1, sizeof *all);
-    liana__test_evaluate(own, 0, 0, all);
+    liana__test_evaluate_stage(own, 0, 0, all);
     int count = all->count;
     free(all);
     return count;
@@ -475,7 +475,7 @@ static void test_random_pipelines_give_what_a_model_gives(void **state)
         random_access += last->random_access;
         for (uint64_t epoch = 0; epoch < 2; epoch++) {
             expected->count = 0;
-            liana__test_evaluate(last, 9, epoch, expected);
+            liana__test_evaluate_stage(last, 9, epoch, expected);
             int64_t length = liana_dataset_info(last->dataset).num_examples;
             bool right = length == LIANA_UNKNOWN || length == expected->count || may_repeat_nothing(own);
             if (!right) print_error("pipeline %d: length %d, not %d\n", i, (int)length, expected->count);

@@ -1,11 +1,14 @@
 /* layer.h - layers, which are liana_layer_type of <liana/parts.h>.
  *
- * To add a layer: write src/layers/<stem>.c with the struct, add one row to src/layers/layers.def, and an options
- * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras's. */
+ * To add a layer: write src/layers/<family>/<stem>.c with the struct, add one row to src/layers/layers.def, and an
+ * options struct with a builder to include/liana/layers/<family>.h. Names, options, defaults and formulas are
+ * Keras's. */
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 
 #include "base/part.h"
+
+#include <liana/ops.h>
 
 /* Checks that the text of an option names an activation. */
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text) LIANA_MUST_USE;

@@ -6,6 +6,8 @@
 #include "harness/one_reference.h"
 #include "layers/layer.h"
 
+#include <liana/layers.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,0 +1,3 @@
+"""Activations as layers."""
+
+LAYERS = {}

@@ -1,0 +1,3 @@
+"""Normalisations."""
+
+LAYERS = {}

@@ -1,0 +1,3 @@
+"""Layers that prepare values."""
+
+LAYERS = {}

@@ -47,6 +47,10 @@ static const liana__field items[] = {
     LIANA__FIELD_ROW(liana__column, padding, FLOAT, .default_text = "0.0", .doc = "what fills up to length"),
     LIANA__FIELD_ROW(liana__column, lengths, STRING,
                      .doc = "the name of another component with the number of values before padding (null: none)"),
+    LIANA__FIELD_ROW(liana__column, indices, STRING,
+                     .doc =
+                         "of tf.Examples: the feature with the place of each value in length, from 0; the other places "
+                         "hold the padding (null: values come in order)"),
     LIANA__FIELD_ROW(liana__column, multi_hot, INT, .maximum = MAX_VALUES,
                      .doc =
                          "values are class numbers, several in a cell; the component has this many classes, with 1 at "
@@ -83,6 +87,10 @@ static liana_status check_column(const liana__column *column, const liana__place
         return liana__fail_at(error, place, where, "'length' and 'multi_hot' exclude each other; keep one of them");
     }
     if (column->lengths && !column->length) return liana__fail_at(error, place, where, "'lengths' needs 'length'");
+    if (column->indices && !column->length) return liana__fail_at(error, place, where, "'indices' needs 'length'");
+    if (column->indices && column->lengths) {
+        return liana__fail_at(error, place, where, "'indices' and 'lengths' exclude each other; keep one of them");
+    }
     if (column->vocabulary.count && !column->category) {
         return liana__fail_at(error, place, where, "'vocabulary' needs 'category: true'");
     }
@@ -287,6 +295,7 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
         *made = *column;
         made->name = liana__arena_string(arena, column->name);
         made->lengths = liana__arena_string(arena, column->lengths);
+        made->indices = liana__arena_string(arena, column->indices);
         made->value_if_missing = liana__arena_string(arena, column->value_if_missing);
         made->from = liana__names_copy(&column->from, arena);
         made->vocabulary = liana__names_copy(&column->vocabulary, arena);

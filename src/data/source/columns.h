@@ -17,10 +17,12 @@ typedef struct liana__column {
     bool category;       /* values are names; the component holds their numbers in the vocabulary */
     /* The names in the order of their numbers. Empty: those that occur, in byte order. */
     liana__strings vocabulary;
-    bool ascending;              /* the vocabulary is in byte order */
-    int64_t length;              /* cells hold several values, separated by blanks; the component is [length]; 0: one */
-    double padding;              /* fills up to `length` */
-    const char *lengths;         /* name of another component, s32 []: how many values there were; NULL: none */
+    bool ascending;      /* the vocabulary is in byte order */
+    int64_t length;      /* cells hold several values, separated by blanks; the component is [length]; 0: one */
+    double padding;      /* fills up to `length` */
+    const char *lengths; /* name of another component, s32 []: how many values there were; NULL: none */
+    /* Of tf.Examples: the feature with the place of each value; the others are padding. NULL: values come in order. */
+    const char *indices;
     int64_t multi_hot;           /* values are class numbers; the component is [multi_hot], 1 at each of them; 0: not */
     const liana__value *missing; /* the option of that name, only while it is read */
     const char *value_if_missing; /* stands for an empty cell or a missing feature; NULL: it is an error */

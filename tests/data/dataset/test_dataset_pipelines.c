@@ -297,7 +297,10 @@ static node *add_window(pipeline *own, node *input)
     made.c = 1 + draw(own, 3);
     made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
     const bool drops = made.remainder == LIANA_REMAINDER_DROP;
-    made.dataset = liana_dataset_window(input->dataset, &(liana_window_options){made.a, made.b, made.c, drops});
+    made.dataset = liana_dataset_window(input->dataset, &(liana_window_options){.size = made.a,
+                                                                                .shift = made.b,
+                                                                                .stride = made.c,
+                                                                                .drop_remainder = drops});
     return add_node(own, made);
 }
 

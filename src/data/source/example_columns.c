@@ -45,6 +45,13 @@ static liana_status check_column(const liana__column *column, liana__error *erro
                            "vocabulary to the names in the order of their numbers",
                            column->name);
     }
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        const char *value = column->values_if_missing.items[i];
+        if (!liana__is_statistic(value) || column->dtype == LIANA_STRING || column->category) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "data.columns.%.100s: 'missing: %s' is of tables, which are read as a whole; give a number",
+                           column->name, value);
+    }
     if (strcmp(column->from.items[0], "*") == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "data.columns.%.100s: '*' means columns of a table; name the features of the tf.Examples",
@@ -122,11 +129,11 @@ static liana_status put_value(const liana__column *column, void *values, int64_t
 }
 
 /* The values in place of a missing feature. */
-static liana_status put_missing(const liana__column *column, void *values, int64_t *k, const liana__example *example,
-                                const char *name, liana__error *error)
+static liana_status put_missing(const liana__column *column, size_t part, void *values, int64_t *k,
+                                const liana__example *example, liana__error *error)
 {
     liana__feature feature;
-    const char *text = column->value_if_missing;
+    const char *text = liana__column_if_missing(column, part), *name = column->from.items[part];
     if (text) {
         liana__cell cell = liana__cell_read(text, strlen(text));
         return liana__column_put(column, values, (*k)++, &cell, error);
@@ -229,14 +236,15 @@ static liana_status read_sparse(const liana__column *column, void *values, const
     return LIANA_OK;
 }
 
-static liana_status read_feature(const liana__column *column, void *values, int64_t *k, const liana__example *example,
-                                 const char *name, liana__error *error)
+static liana_status read_feature(const liana__column *column, size_t part, void *values, int64_t *k,
+                                 const liana__example *example, liana__error *error)
 {
+    const char *name = column->from.items[part];
     liana__feature feature;
     liana__feature_list list;
     if (!find_feature(example, name, &feature)) {
         if (liana__example_find_list(example, name, &list)) return read_list(column, values, k, &list, error);
-        return put_missing(column, values, k, example, name, error);
+        return put_missing(column, part, values, k, example, error);
     }
     if (column->indices) return read_sparse(column, values, example, &feature, error);
     bool several = column->length || column->multi_hot;
@@ -266,7 +274,7 @@ liana_status liana__example_columns_read(const liana__example_columns *columns, 
         int64_t k = 0;
         liana__column_begin(column, values);
         for (size_t c = 0; c < column->from.count; c++) {
-            LIANA_TRY(read_feature(column, values, &k, example, column->from.items[c], error));
+            LIANA_TRY(read_feature(column, c, values, &k, example, error));
         }
         int32_t length = (int32_t)(k < column->length ? k : column->length);
         if (column->lengths) memcpy(memory + columns->offsets[i + 1], &length, sizeof length);

@@ -267,7 +267,8 @@ liana_status liana__config_files(const liana__source_config *source, liana__aren
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
 /* Keeps the facts found for the columns of the training data (a source's `columns`): the configuration then names
- * dtypes and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
+ * dtypes and vocabularies, for other data and for later. In model.layers, {vocabulary: COMPONENT} becomes the number of
+ * names of a category. Errors: INVALID_CONFIG (no such category), OUT_OF_MEMORY. */
 liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model

@@ -143,6 +143,69 @@ static void test_choosing(void **state)
     liana_context_destroy(context);
 }
 
+/* keras.layers.StringLookup(num_oov_indices=1) of Keras 3.15: vocabulary [UNK], bonn, koeln; koeln is 2, ulm is 0. */
+static void test_unknown_categories(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_context *context = liana__test_context();
+    const char *path = write_text("train.csv", "city\nkoeln\nbonn\nkoeln\n");
+    liana_dataset *training =
+        liana_dataset_csv(context, path,
+                          &(liana_dataset_options){.columns = "{city: {category: true, num_oov_indices: 1}}"});
+    gives(liana_dataset_retain(training), "\"\":2 \"\":1 \"\":2 ");
+    path = write_text("later.csv", "city\nulm\nbonn\n[UNK]\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.classes_of = training}), "\"\":0 \"\":1 \"\":0 ");
+    liana_dataset_close(training);
+    gives(liana_dataset_csv(context, path,
+                            &(liana_dataset_options){.columns =
+                                                         "{city: {vocabulary: [ulm, bonn], num_oov_indices: 1}}"}),
+          "\"\":1 \"\":2 \"\":0 ");
+    gives(liana_dataset_csv(context, path,
+                            &(liana_dataset_options){.columns =
+                                                         "{city: {vocabulary: ['[UNK]', bonn], num_oov_indices: 1}}"}),
+          "\"\":0 \"\":1 \"\":0 ");
+    refused(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{city: {vocabulary: [ulm, bonn]}}"}),
+            "later.csv', line 4, column 'city': '[UNK]' is none of the 2 names of this category");
+    refused(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{city: {num_oov_indices: 1}}"}),
+            "'num_oov_indices' needs 'category: true'");
+    liana_context_destroy(context);
+}
+
+/* numpy.nanmean and numpy.nanmedian of the columns. */
+static void test_missing_numbers(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_context *context = liana__test_context();
+    const char *path = write_text("train.csv", "a,b\n1,10\n,20\n2,NA\n6,90\n");
+    liana_dataset *training =
+        liana_dataset_csv(context, path,
+                          &(liana_dataset_options){
+                              .columns = "{x: {from: [a, b], missing: mean}, m: {from: b, missing: median}}"});
+    gives(liana_dataset_retain(training), "\"\":[1 10]:10 \"\":[3 20]:20 \"\":[2 40]:20 \"\":[6 90]:90 ");
+    /* Later data have the numbers of the training data. */
+    path = write_text("later.csv", "a,b\n,\n100,200\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.classes_of = training}),
+          "\"\":[3 40]:20 \"\":[100 200]:200 ");
+    liana_dataset_close(training);
+    gives(liana_dataset_csv(context, path,
+                            &(liana_dataset_options){.columns = "{x: {from: [a, b], missing: [median, -1]}}"}),
+          "\"\":[100 -1] \"\":[100 200] ");
+    /* Of an even number of values the median is between two. */
+    path = write_text("even.csv", "a\n4\n\"\"\n1\n2\n9\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{a: {from: a, missing: median}}"}),
+          "\"\":4 \"\":3 \"\":1 \"\":2 \"\":9 ");
+    path = write_text("none.csv", "a,b\n,1\nNA,2\n");
+    refused(liana_dataset_csv(context, path,
+                              &(liana_dataset_options){.columns = "{a: {from: a, missing: mean, dtype: f32}}"}),
+            "none.csv', column 'a': no row has a number, so there is no mean for the missing ones");
+    refused(liana_dataset_csv(context, path,
+                              &(liana_dataset_options){.columns = "{x: {from: [a, b], missing: [1, 2, 3]}}"}),
+            "'missing' has 3 values, expected one for each of 2 columns");
+    liana_context_destroy(context);
+}
+
 /* The records of tests/data/stage/test_parse_features.c as columns. */
 static void test_columns_of_sequence_examples(void **state)
 {
@@ -208,6 +271,8 @@ int main(void)
         cmocka_unit_test(test_forms_of_tables),
         cmocka_unit_test(test_windows_of_rows),
         cmocka_unit_test(test_choosing),
+        cmocka_unit_test(test_unknown_categories),
+        cmocka_unit_test(test_missing_numbers),
         cmocka_unit_test(test_columns_of_sequence_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

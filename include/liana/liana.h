@@ -11,6 +11,7 @@
 #include <liana/dataset.h>
 #include <liana/device.h>
 #include <liana/estimator.h>
+#include <liana/functions.h>
 #include <liana/graph.h>
 #include <liana/layers.h>
 #include <liana/model.h>

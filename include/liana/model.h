@@ -183,6 +183,8 @@ typedef struct liana_call_effects {
     /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there
      * are none. */
     liana_tensor penalties;
+    const liana_tensor *results; /* all of the call, such as the states of a recurrent layer */
+    size_t num_results;
 } liana_call_effects;
 
 /* Calls a model on its inputs, and sets `outputs` [num_outputs]. Inputs are [batch, ...], with one batch size; floats

@@ -195,8 +195,14 @@ static liana_status read_ints(const liana__field *field, const liana__value *val
     }
     for (size_t i = 0; i < count; i++) {
         char name[DOTTED_KEY];
+        const liana__value *item = list_item(value, i);
         item_name(value, where, i, name);
-        LIANA_TRY(read_int(field, list_item(value, i), name, &ints->values[i], error));
+        /* Keras's "not given" within a list. */
+        if (item->kind == LIANA__VALUE_NULL && field->minimum == -1) {
+            ints->values[i] = -1;
+            continue;
+        }
+        LIANA_TRY(read_int(field, item, name, &ints->values[i], error));
     }
     ints->count = (int64_t)count;
     return LIANA_OK;
@@ -299,6 +305,8 @@ static bool null_means_not_given(const liana__field *field)
     case LIANA__FIELD_VALUE:
     case LIANA__FIELD_FLOATS:
     case LIANA__FIELD_AXES:
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_SECTION: return true;
     default: return is_optional_float(field);
     }
@@ -313,6 +321,8 @@ static size_t kind_size(const liana__field *field)
     case LIANA__FIELD_FLOATS: return sizeof(liana__floats);
     case LIANA__FIELD_AXES: return LIANA_MAX_AXES * sizeof(int64_t);
     case LIANA__FIELD_SECTION: return field->section->size;
+    case LIANA__FIELD_LAYER: return sizeof(liana_held_layer);
+    case LIANA__FIELD_LAYERS: return sizeof(liana_held_layers);
     default: return sizeof(void *);
     }
 }
@@ -346,6 +356,8 @@ static liana_status read_member(const liana__field *field, const liana__value *v
     case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
     case LIANA__FIELD_FLOATS: return read_floats(field, value, where, arena, member, error);
     case LIANA__FIELD_AXES: return read_axes(field, value, where, member, error);
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS: /* begin with their value */
     case LIANA__FIELD_VALUE: *(const liana__value **)member = value; return LIANA_OK;
     case LIANA__FIELD_SECTION: return liana__fields_read(field->section, value, where, NULL, arena, member, error);
     }
@@ -502,6 +514,8 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
     case LIANA__FIELD_PATHS: return write_strings(arena, member);
     case LIANA__FIELD_FLOATS: return write_floats(arena, member);
     case LIANA__FIELD_AXES: return write_ints(arena, member, count_axes(member));
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_VALUE: return liana__value_copy(arena, *(const liana__value *const *)member);
     case LIANA__FIELD_SECTION: return liana__fields_write(field->section, arena, member);
     }

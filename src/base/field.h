@@ -32,6 +32,8 @@ typedef liana_floats liana__floats;
 #define LIANA__FIELD_SECTION LIANA_OPTION_SECTION
 #define LIANA__FIELD_FLOATS LIANA_OPTION_FLOATS
 #define LIANA__FIELD_AXES LIANA_OPTION_AXES
+#define LIANA__FIELD_LAYER LIANA_OPTION_LAYER
+#define LIANA__FIELD_LAYERS LIANA_OPTION_LAYERS
 
 /* A table of an array of rows. */
 #define LIANA__FIELD_TABLE(table_name, type, rows)                        \

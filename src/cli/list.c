@@ -280,6 +280,8 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_SECTION: return "a section";
     case LIANA__FIELD_FLOATS: return "numbers";
     case LIANA__FIELD_AXES: return "axes";
+    case LIANA__FIELD_LAYER: return "a layer";
+    case LIANA__FIELD_LAYERS: return "a list of layers";
     }
     return "";
 }

@@ -1,11 +1,16 @@
 /* Draws initial weights. */
 #include "layers/initializers.h"
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/scoped.h"
+#include "ir/shape.h"
 #include "layers/rules/call_text.h"
+#include "layers/rules/fourier_kernel.h"
+#include "layers/rules/orthonormal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const modes[] = {"fan_in", "fan_out", "fan_avg", NULL};
@@ -19,16 +24,43 @@ typedef struct constant_options {
 
 typedef struct range_options {
     double minval, maxval;
+    int64_t seed;
 } range_options;
 
 typedef struct normal_options {
     double mean, stddev;
+    int64_t seed;
 } normal_options;
 
 typedef struct scaling_options {
     double scale;
     int mode, distribution;
+    int64_t seed;
 } scaling_options;
+
+typedef struct seed_options {
+    int64_t seed;
+} seed_options;
+
+typedef struct orthogonal_options {
+    double gain;
+    int64_t seed;
+} orthogonal_options;
+
+typedef struct identity_options {
+    double gain;
+} identity_options;
+
+typedef struct stft_options {
+    int side, window, scaling;
+    bool periodic;
+} stft_options;
+
+/* The last row of those that draw. */
+#define SEED_ROW(type)                                                                                       \
+    LIANA_OPTION_ROW(type, seed, INT, .default_text = "-1", .minimum = -1, .maximum = UINT32_MAX,            \
+                     .doc = "of the draws: equal seeds give equal values; -1: that of the run, and another " \
+                            "for each weight")
 
 static const liana_option constant_rows[] = {
     LIANA_OPTION_ROW(constant_options, value, FLOAT, .doc = "of each element"),
@@ -36,15 +68,34 @@ static const liana_option constant_rows[] = {
 static const liana_option range_rows[] = {
     LIANA_OPTION_ROW(range_options, minval, FLOAT, .default_text = "-0.05", .doc = "the smallest value"),
     LIANA_OPTION_ROW(range_options, maxval, FLOAT, .default_text = "0.05", .doc = "the largest value"),
+    SEED_ROW(range_options),
 };
 static const liana_option normal_rows[] = {
     LIANA_OPTION_ROW(normal_options, mean, FLOAT, .doc = "of all values"),
     LIANA_OPTION_ROW(normal_options, stddev, FLOAT, .default_text = "0.05", .doc = "their standard deviation"),
+    SEED_ROW(normal_options),
 };
 static const liana_option scaling_rows[] = {
     LIANA_OPTION_ROW(scaling_options, scale, FLOAT, .default_text = "1", .doc = "a factor of the variance"),
     LIANA_OPTION_ROW(scaling_options, mode, ENUM, .names = modes, .doc = "what the variance is divided by"),
     LIANA_OPTION_ROW(scaling_options, distribution, ENUM, .names = distributions, .doc = "of the values"),
+    SEED_ROW(scaling_options),
+};
+static const liana_option seed_rows[] = {SEED_ROW(seed_options)};
+static const liana_option orthogonal_rows[] = {
+    LIANA_OPTION_ROW(orthogonal_options, gain, FLOAT, .default_text = "1", .doc = "a factor of the matrix"),
+    SEED_ROW(orthogonal_options),
+};
+static const liana_option identity_rows[] = {
+    LIANA_OPTION_ROW(identity_options, gain, FLOAT, .default_text = "1", .doc = "a factor of the matrix"),
+};
+static const char *const sides[] = {"real", "imag", NULL}, *const scalings[] = {"density", "spectrum", "none", NULL};
+static const liana_option stft_rows[] = {
+    LIANA_OPTION_ROW(stft_options, side, ENUM, .names = sides, .doc = "of the complex numbers"),
+    LIANA_OPTION_ROW(stft_options, window, ENUM, .default_text = "hann", .names = liana__window_names,
+                     .doc = "the shares of a frame's values"),
+    LIANA_OPTION_ROW(stft_options, scaling, ENUM, .names = scalings, .doc = "what the window is divided by"),
+    LIANA_OPTION_ROW(stft_options, periodic, BOOL, .doc = "whether the window is part of a longer one"),
 };
 
 /* ---- draws ---- */
@@ -165,30 +216,96 @@ SCALED(lecun_uniform, 1, FAN_IN, UNIFORM)
 SCALED(lecun_normal, 1, FAN_IN, TRUNCATED_NORMAL)
 #undef SCALED
 
+static const char *refuse_vector(const void *options, const liana_shape *shape)
+{
+    (void)options;
+    return shape->rank >= 2 ? NULL : "a weight of at least 2 dimensions";
+}
+
+/* Saxe et al. 2013, "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks": the matrix
+ * [all but the last axis, last axis] has orthonormal columns, or rows if there are fewer of these. */
+static void fill_orthogonal(const liana_initializer_call *to)
+{
+    const orthogonal_options *options = to->options;
+    const int64_t columns = to->shape->dims[to->shape->rank - 1], rows = to->count / columns;
+    const bool wide = rows < columns;
+    const int64_t count = wide ? rows : columns, size = wide ? columns : rows;
+    LIANA__SCOPED_MEMORY double *vectors = liana__allocate_aligned((size_t)to->count * sizeof *vectors);
+    if (!vectors) return;
+    for (int64_t i = 0; i < to->count; i++) vectors[i] = liana_initializer_normal(to, (uint64_t)i, 0);
+    liana__orthonormalize(vectors, count, size);
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < size; k++) {
+            to->values[wide ? i * columns + k : k * columns + i] = (float)(options->gain * vectors[i * size + k]);
+        }
+    }
+}
+
+static const char *refuse_no_matrix(const void *options, const liana_shape *shape)
+{
+    (void)options;
+    return shape->rank == 2 ? NULL : "a matrix";
+}
+
+static void fill_identity(const liana_initializer_call *to)
+{
+    const identity_options *options = to->options;
+    const int64_t rows = to->shape->dims[0], columns = to->shape->dims[1];
+    for (int64_t i = 0; i < rows && i < columns; i++) to->values[i * columns + i] = (float)options->gain;
+}
+
+static const char *refuse_no_kernel(const void *options, const liana_shape *shape)
+{
+    (void)options;
+    return shape->rank == 3 && shape->dims[1] == 1 ? NULL : "[frame length, 1, fft length / 2 + 1]";
+}
+
+static void fill_stft(const liana_initializer_call *to)
+{
+    const stft_options *options = to->options;
+    const int64_t frame = to->shape->dims[0], bins = to->shape->dims[2];
+    LIANA__SCOPED_MEMORY double *window = options->window ? malloc((size_t)frame * sizeof *window) : NULL;
+    if (window) liana__window(options->window, options->periodic, frame, window);
+    liana__fourier_kernel(window, (liana__window_scaling)options->scaling, options->side == 1, frame, bins, to->values);
+}
+
 /* ---- the kind ---- */
 
-#define INITIALIZER(initializer, class_name, is_constant, ...)                                           \
-    &((const liana_initializer_type){LIANA_PART(INITIALIZER, liana_initializer_type, #initializer, NULL, \
-                                                .aliases = {class_name}, __VA_ARGS__),                   \
-                                     .draws_nothing = (is_constant), .fill = fill_##initializer})        \
+#define INITIALIZER(initializer, names, is_constant, refuses, ...)                                                     \
+    &((const liana_initializer_type){LIANA_PART(INITIALIZER, liana_initializer_type, #initializer, NULL,               \
+                                                .aliases = {names}, __VA_ARGS__),                                      \
+                                     .draws_nothing = (is_constant), .fill = fill_##initializer, .refuse = (refuses)}) \
          .part
+#define CONSTANT(initializer, name, ...) INITIALIZER(initializer, name, true, NULL, __VA_ARGS__)
+#define RANDOM(initializer, name, type, rows) \
+    INITIALIZER(initializer, name, false, NULL, LIANA_PART_OPTIONS(type, rows))
+/* Keras has a second class name for each of these. */
+#define TWO_NAMES(name) name, name "Initializer"
 
 static const liana_part *const list[] = {
-    INITIALIZER(zeros, "Zeros", true, .options = {0}),
-    INITIALIZER(ones, "Ones", true, .options = {0}),
-    INITIALIZER(constant, "Constant", true, LIANA_PART_OPTIONS(constant_options, constant_rows)),
-    INITIALIZER(random_uniform, "RandomUniform", false, LIANA_PART_OPTIONS(range_options, range_rows)),
-    INITIALIZER(random_normal, "RandomNormal", false, LIANA_PART_OPTIONS(normal_options, normal_rows)),
-    INITIALIZER(truncated_normal, "TruncatedNormal", false, LIANA_PART_OPTIONS(normal_options, normal_rows)),
-    INITIALIZER(variance_scaling, "VarianceScaling", false, LIANA_PART_OPTIONS(scaling_options, scaling_rows)),
-    INITIALIZER(glorot_uniform, "GlorotUniform", false, .options = {0}),
-    INITIALIZER(glorot_normal, "GlorotNormal", false, .options = {0}),
-    INITIALIZER(he_uniform, "HeUniform", false, .options = {0}),
-    INITIALIZER(he_normal, "HeNormal", false, .options = {0}),
-    INITIALIZER(lecun_uniform, "LecunUniform", false, .options = {0}),
-    INITIALIZER(lecun_normal, "LecunNormal", false, .options = {0}),
+    CONSTANT(zeros, "Zeros", .options = {0}),
+    CONSTANT(ones, "Ones", .options = {0}),
+    CONSTANT(constant, "Constant", LIANA_PART_OPTIONS(constant_options, constant_rows)),
+    RANDOM(random_uniform, "RandomUniform", range_options, range_rows),
+    RANDOM(random_normal, "RandomNormal", normal_options, normal_rows),
+    RANDOM(truncated_normal, "TruncatedNormal", normal_options, normal_rows),
+    RANDOM(variance_scaling, "VarianceScaling", scaling_options, scaling_rows),
+    RANDOM(glorot_uniform, "GlorotUniform", seed_options, seed_rows),
+    RANDOM(glorot_normal, "GlorotNormal", seed_options, seed_rows),
+    RANDOM(he_uniform, "HeUniform", seed_options, seed_rows),
+    RANDOM(he_normal, "HeNormal", seed_options, seed_rows),
+    RANDOM(lecun_uniform, "LecunUniform", seed_options, seed_rows),
+    RANDOM(lecun_normal, "LecunNormal", seed_options, seed_rows),
+    INITIALIZER(orthogonal, TWO_NAMES("Orthogonal"), false, refuse_vector,
+                LIANA_PART_OPTIONS(orthogonal_options, orthogonal_rows)),
+    INITIALIZER(identity, TWO_NAMES("Identity"), true, refuse_no_matrix,
+                LIANA_PART_OPTIONS(identity_options, identity_rows)),
+    INITIALIZER(stft, TWO_NAMES("STFT"), true, refuse_no_kernel, LIANA_PART_OPTIONS(stft_options, stft_rows)),
     NULL,
 };
+#undef TWO_NAMES
+#undef RANDOM
+#undef CONSTANT
 #undef INITIALIZER
 
 static liana_status accept(liana_context *context, liana_part *part)
@@ -232,6 +349,26 @@ liana_status liana__initializer_parse(const liana_context *context, const char *
     return LIANA_OK;
 }
 
+liana_status liana__initializer_check_shape(const liana__initializer *initializer, const char *text, const char *weight,
+                                            const liana_shape *shape, liana__error *error)
+{
+    const liana_initializer_type *type = initializer->type;
+    const char *expected = type->refuse ? type->refuse(initializer->options, shape) : NULL;
+    if (!expected) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "the weight '%.100s' is %s, expected %s for the initialiser '%.60s'", weight,
+                       liana__shape_print(shape).text, expected, text);
+}
+
+/* The seed that the options have; -1: none. */
+static int64_t own_seed(const liana__initializer *initializer)
+{
+    int64_t seed = -1;
+    const liana_option *row = liana__fields_find(&initializer->type->part.options, "seed");
+    if (row && row->kind == LIANA_OPTION_INT) memcpy(&seed, initializer->options + row->offset, sizeof seed);
+    return seed;
+}
+
 /* Keras's fans: of a kernel [.., in, out] each is its axis times the window's size. */
 static void compute_fans(const liana_shape *shape, liana_initializer_call *to)
 {
@@ -248,7 +385,9 @@ static void compute_fans(const liana_shape *shape, liana_initializer_call *to)
 void liana__initializer_fill(const liana__initializer *initializer, uint64_t seed, uint32_t salt,
                              const liana_shape *shape, float *values)
 {
-    const liana__philox_key key = liana__philox_make_key(seed, LIANA__STREAM_INITIALIZER, salt);
+    const int64_t own = own_seed(initializer);
+    const liana__philox_key key = own >= 0 ? liana__philox_make_key((uint64_t)own, LIANA__STREAM_INITIALIZER, 0)
+                                           : liana__philox_make_key(seed, LIANA__STREAM_INITIALIZER, salt);
     const liana_initializer_type *type = initializer->type;
     liana_initializer_call call = {
         .options = type->part.options.size ? initializer->options : NULL,
@@ -258,6 +397,10 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
         .key = {key.words[0], key.words[1]},
     };
     compute_fans(shape, &call);
+    if (initializer->fan_in > 0) {
+        call.fan_in = initializer->fan_in;
+        call.fan_out = initializer->fan_out;
+    }
     memset(values, 0, (size_t)call.count * sizeof *values);
     type->fill(&call);
 }
@@ -277,7 +420,17 @@ static const char *new_name(const char *name)
     return name;
 }
 
-/* Keras writes more than the options: a seed, in old files also a dtype. */
+/* An option as the text has it; NULL: it is left out. Without a seed Keras writes null. With a generator of seeds it
+ * writes that. */
+static liana__value *plain_option(liana__arena *arena, const liana_option *row, const liana__value *value)
+{
+    if (value->kind == LIANA__VALUE_NULL) {
+        return row->kind == LIANA_OPTION_ENUM ? liana__value_string(arena, "none") : NULL;
+    }
+    return value->kind == LIANA__VALUE_MAP ? NULL : liana__value_copy(arena, value);
+}
+
+/* Keras writes more than the options: in old files a dtype. */
 const char *liana__initializer_from_keras(const liana_context *context, liana__arena *arena, const liana__value *value)
 {
     const bool is_map = value->kind == LIANA__VALUE_MAP;
@@ -289,8 +442,10 @@ const char *liana__initializer_from_keras(const liana_context *context, liana__a
     liana__value *plain = liana__value_map(arena), *options = liana__value_map(arena);
     if (!plain || !options) return NULL;
     for (size_t i = 0; i < part->options.count; i++) {
-        const liana__value *option = liana__value_get(config, part->options.items[i].name);
-        if (option) liana__value_set(arena, options, part->options.items[i].name, liana__value_copy(arena, option));
+        const liana_option *row = &part->options.items[i];
+        const liana__value *option = liana__value_get(config, row->name);
+        liana__value *copy = option ? plain_option(arena, row, option) : NULL;
+        if (copy) liana__value_set(arena, options, row->name, copy);
     }
     liana__value_set(arena, plain, "class_name", liana__value_string(arena, part->name));
     if (options->count) liana__value_set(arena, plain, "config", options);
@@ -302,8 +457,14 @@ liana__value *liana__initializer_to_keras(const liana_context *context, liana__a
     liana__initializer initializer;
     if (liana__initializer_parse(context, text, &initializer, NULL) != LIANA_OK) return NULL;
     liana__value *map = liana__call_text_to_keras(arena, text, &liana__initializer_kind, context);
-    if (map && !initializer.type->draws_nothing) {
-        liana__value_set(arena, map->items[1], "seed", liana__value_null(arena));
+    liana__value *config = map ? map->items[1] : NULL;
+    for (size_t i = 0; config && i < config->count; i++) {
+        const liana__value *item = config->items[i];
+        const bool is_none = item->kind == LIANA__VALUE_STRING && strcmp(item->string, "none") == 0;
+        if (is_none) config->items[i] = liana__value_null(arena);
+    }
+    if (config && !initializer.type->draws_nothing && own_seed(&initializer) < 0) {
+        liana__value_set(arena, config, "seed", liana__value_null(arena));
     }
     return map;
 }

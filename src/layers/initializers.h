@@ -13,6 +13,7 @@ extern const liana__kind liana__initializer_kind;
 typedef struct liana__initializer {
     const liana_initializer_type *type;
     alignas(16) unsigned char options[LIANA_MAX_INITIALIZER_BYTES];
+    double fan_in, fan_out; /* 0: by the shape, as of a convolution */
 } liana__initializer;
 
 /* Parses "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names; arguments by
@@ -20,6 +21,10 @@ typedef struct liana__initializer {
  * and the value expected, without a place. */
 liana_status liana__initializer_parse(const liana_context *context, const char *text, liana__initializer *initializer,
                                       liana__error *error) LIANA_MUST_USE;
+
+/* Refuses an initialiser that cannot fill weights of the shape. `text` is its text. Errors: INVALID_CONFIG. */
+liana_status liana__initializer_check_shape(const liana__initializer *initializer, const char *text, const char *weight,
+                                            const liana_shape *shape, liana__error *error) LIANA_MUST_USE;
 
 /* Fills `values` (row-major). They depend only on the initialiser, seed, salt (which weight) and shape. Uniform draws
  * take one word for an element (counter element / 4). Normal draws take two words, and are drawn again beyond two

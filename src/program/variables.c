@@ -283,6 +283,7 @@ static liana_status initialize_one(liana_variables *variables, size_t place, con
     const liana_shape shape = variable->buffer->shape;
     liana__initializer initializer;
     LIANA_TRY(liana__initializer_parse(variables->context, text, &initializer, error));
+    LIANA_TRY(liana__initializer_check_shape(&initializer, text, variable->name, &shape, error));
     int64_t count = liana_shape_size(&shape);
     LIANA__SCOPED_MEMORY float *drawn = liana__allocate_aligned((size_t)count * sizeof *drawn);
     LIANA__SCOPED_MEMORY void *other = dtype == LIANA_F32 ? NULL : liana__allocate_aligned(variable->buffer->size);

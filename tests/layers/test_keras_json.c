@@ -120,7 +120,8 @@ static void build_rules(liana_model *m)
 {
     liana_input(m, .shape = LIANA_INTS(4));
     for (size_t i = 0; liana__initializer_kind.builtin[i]; i++) {
-        liana_dense(m, .units = 4, .kernel_initializer = liana__initializer_kind.builtin[i]->name);
+        const char *name = liana__initializer_kind.builtin[i]->name;
+        if (strcmp(name, "stft") != 0) liana_dense(m, .units = 4, .kernel_initializer = name);
     }
     for (size_t i = 0; liana__regularizer_kind.builtin[i]; i++) {
         liana_dense(m, .units = 4, .kernel_regularizer = liana__regularizer_kind.builtin[i]->name);

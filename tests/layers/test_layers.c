@@ -108,12 +108,30 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_normalization(model), NULL);
     assert_builder_defaults(liana_add(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_multiply(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_subtract(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_average(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_maximum(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_minimum(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_dot(model, .axes = {-1, -1}, .inputs = {a, a}), "axes", NULL);
+    assert_builder_defaults(liana_operation(model, .function = "exp", .inputs = {a}), "function", NULL);
+    assert_builder_defaults(liana_identity(model, .input = a), NULL);
+    assert_builder_defaults(liana_masking(model, .input = a), NULL);
+    assert_builder_defaults(liana_permute(model, .dims = LIANA_INTS(3, 1, 2), .input = a), "dims", NULL);
+    assert_builder_defaults(liana_alpha_dropout(model, .rate = 0.5, .input = a), "rate", NULL);
+    assert_builder_defaults(liana_gaussian_dropout(model, .rate = 0.5, .input = a), "rate", NULL);
+    assert_builder_defaults(liana_gaussian_noise(model, .stddev = 0.5, .input = a), "stddev", NULL);
+    assert_builder_defaults(liana_spatial_dropout2d(model, .rate = 0.5, .input = a), "rate", NULL);
     assert_builder_defaults(liana_concatenate(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_global_average_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_flatten(model, .input = a), NULL);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_spatial_dropout1d(model, .rate = 0.5), "rate", NULL);
     assert_builder_defaults(liana_global_average_pooling1d(model), NULL);
+    assert_builder_defaults(liana_repeat_vector(model, .n = 3), "n", NULL);
+    liana_layer volume = liana_reshape(model, .target_shape = LIANA_INTS(1, 1, 1, -1), .input = a);
+    assert_builder_defaults(liana_spatial_dropout3d(model, .rate = 0.5, .input = volume), "rate", NULL);
+    liana_flatten(model, .input = a);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
     assert_builder_defaults(liana_global_max_pooling1d(model), NULL);
     liana_layer ids = liana_input(model, .shape = LIANA_INTS(3), .dtype = LIANA_S32);
@@ -246,6 +264,10 @@ static void test_wrong_options_are_named(void **state)
                    "'x'", "a number");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(low=1)"), "bias_initializer: constant",
                    "'low'", "value");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "orthogonal"), "'bias'", "[4]",
+                   "at least 2 dimensions");
+    assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "identity"), "'bias'", "expected a matrix");
+    assert_refuses(liana_dense(model, .units = 4, .kernel_initializer = "stft"), "'kernel'", "frame length");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "ones(1)"), "bias_initializer: ones",
                    "1 arguments", "at most 0");
     assert_refuses(liana_dense(model, .units = 4, .bias_initializer = "constant(1, value=2)"), "'value'", "twice");
@@ -260,6 +282,30 @@ static void test_wrong_options_are_named(void **state)
     assert_refuses(liana_flatten(model, .name = "photo"), "photo", "already");
     assert_refuses(liana_flatten(model, .name = "a/"), "a/");
     assert_refuses(liana_add(model), "layer 'add'", "1 inputs", "2 or more");
+    assert_refuses(liana_subtract(model, .inputs = {{model, 1}, {model, 1}, {model, 1}}), "subtract", "3 inputs", "2");
+    assert_refuses(liana_maximum(model, .inputs = {{model, 1}, liana_dense(model, .units = 4, .input = {model, 1})}),
+                   "maximum", "[batch, 8, 8, 4]", "the size 6 or 1 along axis 3");
+    assert_refuses(liana_dot(model, .axes = {0, 1}, .inputs = {{model, 1}, {model, 1}}), "dot", "axis 0", "batch");
+    assert_refuses(liana_dot(model, .axes = {1, 3}, .inputs = {{model, 1}, {model, 1}}), "dot", "the size 8", "axis 3");
+    assert_refuses(liana_permute(model, .dims = LIANA_INTS(1, 1, 2)), "permute.dims", "found 1", "1 to 3 once");
+    assert_refuses(liana_permute(model, .dims = LIANA_INTS(2, 1)), "permute", "2 axes behind the batch");
+    assert_refuses(liana_repeat_vector(model, .n = 2), "repeat_vector", "[batch, features]");
+    assert_refuses(liana_spatial_dropout1d(model, .rate = 0.2), "spatial_dropout1d", "[batch, steps, channels]");
+    assert_refuses(liana_spatial_dropout3d(model, .rate = 0.2), "spatial_dropout3d", "[batch, depth");
+    assert_refuses(liana_gaussian_noise(model, .stddev = 1.5), "gaussian_noise.stddev", "1.5");
+    assert_refuses(liana_alpha_dropout(model, .rate = 0.2, .noise_shape = LIANA_INTS(1, 1, 1, 1)), "noise_shape",
+                   "expected -1");
+    assert_refuses(liana_dropout(model, .rate = 0.2, .seed = -2), "dropout.seed", "-2");
+    assert_refuses(liana_operation(model, .function = "exq"), "operation.function", "exq", "did you mean 'exp'");
+    assert_refuses(liana_operation(model, .function = "mean(axes=1)"), "mean", "'axes'", "axis");
+    assert_refuses(liana_operation(model, .function = "mean(axis=1"), "operation.function", "')'");
+    assert_refuses(liana_operation(model, .function = "mean(axis=0)"), "mean", "axis", "batch");
+    assert_refuses(liana_operation(model, .function = "mean"), "mean", "join examples");
+    assert_refuses(liana_operation(model, .function = "add"), "add", "1 operands", "expected 2");
+    assert_refuses(liana_operation(model, .function = "get_item(key=[0])"), "get_item",
+                   "the batch is taken as a whole");
+    assert_refuses(liana_operation(model, .function = "reshape(newshape=[-1, 7])"), "reshape", "384 elements");
+    assert_refuses(liana_operation(model, .function = "transpose(axes=[1, 0, 2, 3])"), "transpose", "the batch, first");
     assert_refuses(liana_input(model, .shape = LIANA_INTS(4), .name = "photo"), "photo", "already");
     assert_refuses(liana_input(model, .dtype = LIANA_U8), "input_1.dtype", "uint8", "int32");
     assert_refuses(liana_input(model, .dtype = (liana_dtype)99), "dtype", "99");
@@ -373,6 +419,136 @@ static void test_initial_weights_depend_on_seed_and_weight(void **state)
     assert_memory_not_equal(a, b, sizeof a);
     liana__initializer_fill(&initializer, 7, 2, &shape, b);
     assert_memory_not_equal(a, b, sizeof a);
+}
+
+static void fill(const char *text, uint64_t seed, uint32_t salt, liana_shape shape, float *values)
+{
+    liana__initializer initializer;
+    liana__error error = {0};
+    assert_ok(liana__initializer_parse(NULL, text, &initializer, &error), &error);
+    liana__initializer_fill(&initializer, seed, salt, &shape, values);
+}
+
+/* Equal seeds give equal values, in whichever weight and run. */
+static void test_initializers_have_seeds(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"glorot_uniform(seed=5)", "glorot_uniform(6)"},
+        {"he_normal(5)", "he_normal(seed=6)"},
+        {"random_normal(0, 1, 5)", "random_normal(0, 1, seed=6)"},
+        {"variance_scaling(1, fan_in, uniform, 5)", "variance_scaling(1, fan_in, uniform, 4294967295)"},
+        {"orthogonal(seed=0)", "orthogonal(1, 1)"},
+    };
+    float a[12], b[12];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fill(texts[i][0], 1, 2, liana_shape_of(3, 4), a);
+        fill(texts[i][0], 3, 4, liana_shape_of(3, 4), b);
+        assert_memory_equal(a, b, sizeof a);
+        fill(texts[i][1], 1, 2, liana_shape_of(3, 4), b);
+        assert_memory_not_equal(a, b, sizeof a);
+    }
+    fill("he_normal", 5, 0, liana_shape_of(3, 4), a);
+    fill("he_normal(seed=-1)", 5, 1, liana_shape_of(3, 4), b);
+    assert_memory_not_equal(a, b, sizeof a);
+    liana__initializer initializer;
+    liana__error error = {0};
+    assert_int_equal(liana__initializer_parse(NULL, "he_normal(seed=4294967296)", &initializer, &error),
+                     LIANA_INVALID_CONFIG);
+    assert_says(error.message, "he_normal.seed");
+}
+
+/* The products of columns, or of rows if there are fewer of these: gain^2 of one with itself, else 0. */
+static void assert_orthogonal(const float *values, int64_t rows, int64_t columns, double gain)
+{
+    const bool wide = rows < columns;
+    const int64_t count = wide ? rows : columns, size = wide ? columns : rows;
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < count; k++) {
+            double sum = 0;
+            for (int64_t j = 0; j < size; j++) {
+                sum += (double)values[wide ? i * columns + j : j * columns + i] *
+                       (double)values[wide ? k * columns + j : j * columns + k];
+            }
+            assert_near(sum, i == k ? gain * gain : 0, 1e-6 * gain * gain);
+        }
+    }
+}
+
+static void test_orthogonal_weights_are_orthogonal(void **state)
+{
+    (void)state;
+    float *values = malloc(128 * 512 * sizeof *values);
+    fill("orthogonal", 1, 2, liana_shape_of(128, 512), values);
+    assert_orthogonal(values, 128, 512, 1);
+    fill("orthogonal(gain=3)", 1, 2, liana_shape_of(3, 2, 5), values);
+    assert_orthogonal(values, 6, 5, 3);
+    fill("orthogonal", 1, 2, liana_shape_of(7, 1), values);
+    assert_orthogonal(values, 7, 1, 1);
+    fill("orthogonal", 1, 2, liana_shape_of(1, 1), values);
+    assert_near(fabs((double)values[0]), 1, 1e-7);
+    /* Haar's measure: an element has the mean 0 and the variance 1 / n; its sign is not chosen. */
+    double mean = 0, squares = 0;
+    for (uint32_t salt = 0; salt < 4000; salt++) {
+        fill("orthogonal", 1, salt, liana_shape_of(3, 3), values);
+        mean += (double)values[0] / 4000;
+        squares += (double)values[0] * (double)values[0] / 4000;
+    }
+    assert_near(mean, 0, 0.03);
+    assert_near(squares, 1 / 3., 0.02);
+    free(values);
+}
+
+/* keras.initializers.Identity and STFT of Keras 3.15.1, TensorFlow 2.21; windows of scipy.signal.get_window. */
+static void test_identity_and_fourier_kernels(void **state)
+{
+    (void)state;
+    static const float identity[] = {2, 0, 0, 0, 2, 0};
+    static const double waves[] = {0,         0, 0, 0, 0, -.11968178, -.11968175, 0,         0,          -.31333089,
+                                   .31333095, 0, 0, 0, 0, 0,          0,          .11968178, -.11968175, 0};
+    static const double triangle[] = {.22360680, .22360680,  .22360680, .67082036, 0, -.67082036,
+                                      .67082036, -.67082036, .67082036, .22360680, 0, -.22360680};
+    static const double blackman[] = {0, 0, 0, .34, 0, -.34, 1, -1, 1, .34, 0, -.34};
+    static const double plain[] = {0, 0, 0, 0, -1, 0, 0, 0, 0};
+    float values[20];
+    fill("identity(2)", 1, 2, liana_shape_of(2, 3), values);
+    assert_memory_equal(values, identity, sizeof identity);
+    const struct {
+        const char *text;
+        int64_t frame, bins;
+        const double *expected;
+    } cases[] = {
+        {"stft(imag, hann, spectrum, true)", 5, 4, waves},
+        {"stft(window=triang)", 4, 3, triangle},
+        {"stft(real, blackman, none, periodic=true)", 4, 3, blackman},
+        {"stft(side=imag, window=none)", 3, 3, plain},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fill(cases[i].text, 1, 2, liana_shape_of(cases[i].frame, 1, cases[i].bins), values);
+        for (int64_t k = 0; k < cases[i].frame * cases[i].bins; k++) {
+            assert_near(values[k], cases[i].expected[k], 2e-7);
+        }
+    }
+    static const struct {
+        const char *name;
+        double values[2][3]; /* the first three of five: symmetric, periodic */
+    } windows[] = {
+        {"nuttall", {{0.0003628, 0.2269824, 1.0}, {0.0003628, 0.11051525, 0.7982581}}},
+        {"blackmanharris", {{6e-05, 0.21747, 1.0}, {6e-05, 0.10301149, 0.79383351}}},
+        {"flattop", {{-0.00042105, -0.05473684, 1.0}, {-0.00042105, -0.06771425, 0.60687215}}},
+        {"boxcar", {{1.0, 1.0, 1.0}, {1.0, 1.0, 1.0}}},
+        {"bartlett", {{0.0, 0.5, 1.0}, {0.0, 0.4, 0.8}}},
+        {"triang", {{0.33333333, 0.66666667, 1.0}, {0.16666667, 0.5, 0.83333333}}},
+        {"cosine", {{0.30901699, 0.80901699, 1.0}, {0.25881905, 0.70710678, 0.96592583}}},
+        {"hamming", {{0.08, 0.54, 1.0}, {0.08, 0.39785218, 0.91214782}}},
+    };
+    for (size_t i = 0; i < 2 * sizeof windows / sizeof *windows; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "stft(window=%s, scaling=none, periodic=%s)", windows[i / 2].name,
+                 i % 2 ? "true" : "false");
+        fill(text, 1, 2, liana_shape_of(5, 1, 1), values);
+        for (int k = 0; k < 3; k++) assert_near(values[k], windows[i / 2].values[i % 2][k], 1e-7);
+    }
 }
 
 /* ---- values, against plain formulas ---- */
@@ -505,6 +681,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_options_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_images_are_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_initializers_have_keras_distributions, set_up, tear_down),
+        cmocka_unit_test(test_initializers_have_seeds),
+        cmocka_unit_test(test_orthogonal_weights_are_orthogonal),
+        cmocka_unit_test(test_identity_and_fourier_kernels),
         cmocka_unit_test_setup_teardown(test_initial_weights_depend_on_seed_and_weight, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_relu_with_all_its_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_activation, set_up, tear_down),

@@ -447,7 +447,7 @@ static void test_what_liana_has_not_is_refused(void **state)
                                          " \"kernel_constraint\": {\"class_name\": \"NonNeg\"}}}"),
                         LIANA_UNIMPLEMENTED, "layer 'f'", "kernel_constraint");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 2,"
-                                         " \"kernel_initializer\": {\"class_name\": \"Orthogonal\"}}}"),
+                                         " \"kernel_initializer\": {\"class_name\": \"MyOwn\"}}}"),
                         LIANA_UNIMPLEMENTED, "layer 'd'", "kernel_initializer");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dropout\", \"config\": {\"name\": \"p\", \"rate\": 0.5,"
                                          " \"noise_shape\": [null, 4, 1, 7]}}"),

@@ -56,7 +56,11 @@ bool liana__keras_names_outputs(const liana_model *model, size_t scope)
 bool liana__keras_is_functional(const liana_model *model, size_t scope)
 {
     bool said = scope == LIANA__NONE ? model->functional : model->nested[scope].functional;
-    /* A Sequential has no names of outputs. */
+    /* A Sequential has no operations, and no names of outputs. */
+    liana__scope_item item;
+    for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
+        said = said || (!item.is_nested && model->layers[item.index].type == &liana__layer_operation);
+    }
     return said || !liana__scope_is_sequential(model, scope) || liana__keras_names_outputs(model, scope);
 }
 
@@ -151,6 +155,10 @@ static void check_item(findings *found, const liana_model *model, size_t scope, 
     const char *class_name = layer->type->part.name;
     if (liana__keras_is_own(&liana__layer_kind, class_name)) {
         add(found, name, "its class ", class_name, "Keras has no such layer");
+    }
+    if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
+        add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
+        return;
     }
     check_options(found, model, layer, name);
     if (found->form != LIANA__TFJS) return;

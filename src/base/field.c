@@ -195,8 +195,14 @@ static liana_status read_ints(const liana__field *field, const liana__value *val
     }
     for (size_t i = 0; i < count; i++) {
         char name[DOTTED_KEY];
+        const liana__value *item = list_item(value, i);
         item_name(value, where, i, name);
-        LIANA_TRY(read_int(field, list_item(value, i), name, &ints->values[i], error));
+        /* Keras's "not given" within a list. */
+        if (item->kind == LIANA__VALUE_NULL && field->minimum == -1) {
+            ints->values[i] = -1;
+            continue;
+        }
+        LIANA_TRY(read_int(field, item, name, &ints->values[i], error));
     }
     ints->count = (int64_t)count;
     return LIANA_OK;

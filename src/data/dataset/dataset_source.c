@@ -494,6 +494,9 @@ liana_status liana__dataset_ask_columns(const liana_dataset_options *options, li
 {
     wanted->columns_optional = options->unlabelled;
     wanted->header = (liana__header)options->header;
+    wanted->field_delim = options->field_delim;
+    wanted->plain_quotes = options->plain_quotes;
+    wanted->na_value = options->na_value;
     if (!options->columns) {
         wanted->columns = options->classes_of ? columns_of(options->classes_of) : NULL;
         return LIANA_OK;
@@ -539,10 +542,10 @@ static liana_status check_static(const view *own, liana__error *error)
     const liana__spec *spec = &own->dataset->spec;
     for (size_t i = 0; i < spec->count; i++) {
         const liana_component *component = &spec->components[i];
-        if (liana__component_rows(component) != LIANA_UNKNOWN_DIM) continue;
+        if (liana__component_is_static(component)) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the component '%s' is %s, expected a shape without unknown "
-                           "dimensions",
+                           "the component '%s' is %s, expected a shape without unknown dimensions; "
+                           "liana_dataset_pad gives its values one length",
                            component->name, liana__component_describe(component).text);
     }
     return LIANA_OK;

@@ -419,6 +419,11 @@ static void describe_options(const liana__source_options *options, liana__finger
     liana__fingerprint_add(settings, numbers, sizeof numbers);
     if (options->columns) describe_columns(options->columns, settings);
     if (options->header) liana__fingerprint_add(settings, &(uint64_t){options->header}, sizeof(uint64_t));
+    if (options->field_delim || options->plain_quotes || options->na_value) {
+        const char form[] = {options->field_delim, options->plain_quotes};
+        liana__fingerprint_add(settings, form, sizeof form);
+        liana__fingerprint_add_text(settings, options->na_value);
+    }
     for (size_t i = 0; i < options->class_names.count; i++) {
         liana__fingerprint_add_text(settings, options->class_names.items[i]);
     }

@@ -167,8 +167,9 @@ static size_t call_layer(building *own, const liana__layer_node *node, const lia
     keep_updates(own, layer, &call);
     results[0] = (liana__model_result){value, call.logits, call.logits_kind, call.mask};
     for (size_t i = 0; i < call.num_more; i++) results[i + 1] = (liana__model_result){.value = call.more[i]};
-    for (size_t i = 0; i <= call.num_more && layer->activity_regularizer.type; i++) {
-        keep_penalty(own, layer, results[i].value);
+    const size_t num_regularized = call.num_activities ? call.num_activities : call.num_more + 1;
+    for (size_t i = 0; i < num_regularized && layer->activity_regularizer.type; i++) {
+        keep_penalty(own, layer, call.num_activities ? call.activities[i] : results[i].value);
     }
     return call.num_more + 1;
 }

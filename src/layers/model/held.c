@@ -340,7 +340,7 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
     own.training = call->training && !held->inference;
     own.trainable = call->trainable && !held->frozen;
     own.seed = seed_of(call->seed, number);
-    own.num_updates = own.num_more = 0;
+    own.num_updates = own.num_more = own.num_activities = 0;
     own.mask = own.logits = (liana_tensor){0};
     own.logits_kind = LIANA_LOGITS_NONE;
     return own;

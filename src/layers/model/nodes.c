@@ -69,6 +69,8 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
     }
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
     LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
+    weight->initializer.fan_in = (double)build->fan_in;
+    weight->initializer.fan_out = (double)build->fan_out;
     LIANA_TRY(liana__read_weight_rules(build, weight));
     model->num_weights++;
     layer->num_weights++;

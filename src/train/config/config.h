@@ -114,6 +114,9 @@ typedef struct liana__data_config {
     const liana__value *columns;       /* as it is written; NULL: none */
     liana__columns components;         /* the same, read; once the training data are open, completed from them */
     int header;                        /* liana__header, of tables */
+    const char *field_delim;           /* of tables: one byte; NULL: a comma, or a tab for NAME.tsv */
+    bool use_quote_delim;              /* of tables: cells may be in quotes */
+    const char *na_value;              /* of tables: another text of a missing value; NULL: none */
     const liana__value *inputs;        /* as they are written; NULL: components are called as inputs and outputs are */
     const liana__value *targets;       /* ... */
     liana__component_map model_inputs; /* the same, read */

@@ -151,6 +151,11 @@ static const liana__field data_items[] = {
     ROW(header, ENUM, .default_text = "auto", .names = headers,
         .doc = "whether the first line of a table names its columns (auto: if no cell of it is a number; no: they are "
                "called 0, 1, ...)"),
+    ROW(field_delim, STRING,
+        .doc = "the character between the cells of a table (null: a tab for NAME.tsv, else a comma)"),
+    ROW(use_quote_delim, BOOL, .default_text = "true",
+        .doc = "cells of a table may be in double quotes; false: a quote is a character like others"),
+    ROW(na_value, STRING, .doc = "one more text of a cell that stands for a missing value (null: none)"),
     ROW(inputs, VALUE,
         .doc = "which component is which input of the model: {input: component}, or the component if there is one "
                "input (null: the component of the same name)"),

@@ -22,6 +22,13 @@ static const struct {
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
     {&liana__layer_global_max_pooling1d, "keepdims", 0},
     {&liana__layer_relu, "threshold", 0},
+    {&liana__layer_flatten, "data_format", 0},
+};
+
+/* Layers that it does not have, and one whose mask it would need. */
+static const liana_layer_type *const missing[] = {
+    &liana__layer_identity,          &liana__layer_masking,           &liana__layer_subtract,
+    &liana__layer_spatial_dropout2d, &liana__layer_spatial_dropout3d,
 };
 
 static bool is_plain(const liana__value *value, double plain)
@@ -30,6 +37,7 @@ static bool is_plain(const liana__value *value, double plain)
     if (value->kind == LIANA__VALUE_BOOL) return value->boolean == (plain != 0);
     if (value->kind == LIANA__VALUE_INT) return (double)value->integer == plain;
     if (value->kind == LIANA__VALUE_FLOAT) return value->number == plain;
+    if (value->kind == LIANA__VALUE_STRING) return strcmp(value->string, "channels_last") == 0;
     for (size_t i = 0; value->kind == LIANA__VALUE_LIST && i < value->count; i++) {
         if (!is_plain(value->items[i], plain)) return false;
     }
@@ -128,6 +136,10 @@ liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
     if (layer->num_weights && model->weights[layer->first_weight].place) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name,
                                    "liana does not write layers within layers for TensorFlow.js"};
+    }
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        if (layer->type != missing[i]) continue;
+        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js has no such layer"};
     }
     if (layer->type == &liana__layer_category_encoding) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js computes it otherwise"};

@@ -32,7 +32,7 @@ static liana_status check_options(liana_check *check)
 /* Ids are int32 here, whatever their width is in the file. Images of uint8 enter a model as floats. */
 static void read_dtype(liana__arena *arena, const liana__value *config, liana__value *options_map)
 {
-    static const char *const ids[] = {"int32", "int64", "uint16", "int16", "uint32", "uint64", "int8"};
+    static const char *const ids[] = {"int32", "int64", "uint16", "int16", "uint32", "uint64", "int8", "bool"};
     const liana__value *dtype = liana__value_get(config, "dtype");
     for (size_t i = 0; dtype && dtype->kind == LIANA__VALUE_STRING && i < sizeof ids / sizeof *ids; i++) {
         if (strcmp(dtype->string, ids[i]) != 0) continue;

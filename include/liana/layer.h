@@ -88,6 +88,19 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
     })
 #endif
 
+/* A layer that another one holds, for an option of that:
+ *
+ *     liana_bidirectional(m, .layer = LIANA_HELD("LSTM", liana_lstm_options, LIANA_LSTM_DEFAULTS, .units = 8));
+ *
+ * It may be any layer, also one of the program's own. Its .input is not read. */
+#if defined(__cplusplus)
+#define LIANA_HELD(layer_class, type, defaults, ...) \
+    liana_held_layer { nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 }
+#else
+#define LIANA_HELD(layer_class, type, defaults, ...) \
+    ((liana_held_layer){.layer_class = (layer_class), .options = &(type){defaults, __VA_ARGS__}})
+#endif
+
 /* ---- options of layers with weights ----
  *
  * Initialisers have Keras's names, with arguments in parentheses: "he_normal", "constant(0.5)",

@@ -9,6 +9,7 @@
 #include <liana/layers/normalization.h>
 #include <liana/layers/pooling.h>
 #include <liana/layers/preprocessing.h>
+#include <liana/layers/recurrent.h>
 #include <liana/layers/regularization.h>
 #include <liana/layers/reshaping.h>
 #include <liana/ops.h>

@@ -37,6 +37,28 @@ typedef struct liana_strings {
     const char *const *items;
 } liana_strings;
 
+/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class and
+ * the struct of options; NULL: there is none. */
+typedef struct liana_held_layer {
+    const struct liana__value *value; /* liana's: as it was read */
+    const char *layer_class;
+    const void *options;
+    /* liana's, once it was read: its type, its name, and its weights among those of the layer that holds it. */
+    const struct liana_layer_type *type;
+    const char *name;
+    bool frozen, inference;
+    size_t first_weight, num_weights;
+} liana_held_layer;
+
+enum { LIANA_MAX_HELD_LAYERS = 16 };
+
+/* Layers that another one holds: .items = {LIANA_HELD(...), LIANA_HELD(...)}. */
+typedef struct liana_held_layers {
+    const struct liana__value *value; /* liana's */
+    size_t count;                     /* liana's */
+    liana_held_layer items[LIANA_MAX_HELD_LAYERS];
+} liana_held_layers;
+
 typedef enum liana_option_kind {
     LIANA_OPTION_BOOL,     /* bool */
     LIANA_OPTION_INT,      /* int64_t */
@@ -51,6 +73,8 @@ typedef enum liana_option_kind {
     LIANA_OPTION_PATHS,    /* liana_strings of paths, each relative to the folder of its file */
     LIANA_OPTION_VALUE,    /* const struct liana__value *: kept as it is, for another reader */
     LIANA_OPTION_SECTION,  /* a nested struct, of which `section` is the table */
+    LIANA_OPTION_LAYER,    /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
+    LIANA_OPTION_LAYERS,   /* liana_held_layers: a list of these */
 } liana_option_kind;
 
 struct liana_options;

@@ -133,6 +133,10 @@ typedef struct liana_layer_build {
     size_t checked; /* weights, if it is a reuse */
     struct liana__error *error;
     liana_status status;
+    const liana_held_layer *held; /* the held layer whose weights are declared; NULL: the layer itself */
+    size_t base;                  /* the number of the first weight of this one */
+    const char *names;            /* before the names of weights: "forward_lstm/lstm_cell/" */
+    const char *group;            /* their place below the layer in Keras's files: "forward_layer/cell" */
 } liana_layer_build;
 
 /* Declares the next weight, f32: trainable weights first. `name` as Keras would call it ("kernel"); `initializer` with
@@ -142,7 +146,7 @@ LIANA_API void liana_layer_add_weight(liana_layer_build *build, const char *name
 /* Refuses input `index`: "found an input of shape [batch, 10], expected EXPECTED". Returns INVALID_ARGUMENT. */
 LIANA_API liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected);
 
-enum { LIANA_MAX_LAYER_UPDATES = 2, LIANA_MAX_LAYER_WEIGHTS = 16 };
+enum { LIANA_MAX_LAYER_UPDATES = 8, LIANA_MAX_LAYER_WEIGHTS = 64 };
 
 /* A new value of a moving average, which is an untrainable weight: average = momentum * average + (1 - momentum) *
  * statistic, with the statistic averaged over the shards of the update. The statistic of a variance is the second
@@ -182,6 +186,17 @@ typedef struct liana_layer_call {
     liana_layer_update updates[LIANA_MAX_LAYER_UPDATES]; /* in training */
     size_t num_updates;
 } liana_layer_call;
+
+/* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
+ * `group` is the attribute in which Keras keeps it, such as "layer". Errors stay with the model. */
+LIANA_API liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_layer *held, const char *group,
+                                              const liana_shape *inputs, size_t num_inputs);
+/* Builds the graph of a held layer on `inputs`. `number` tells the draws of held layers, or of several calls of one,
+ * apart. `masks` may be NULL, as for liana_layer_call; *mask (or NULL) gets that of the result. The updates of its
+ * averages become those of `call`; those of a further call of it follow. */
+LIANA_API liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_layer *held, size_t number,
+                                             const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
+                                             liana_tensor *mask);
 
 /* The effect of a layer on the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch,
  * steps] for values [batch, steps, ...]. The rules are those of Keras 3. */
@@ -226,6 +241,11 @@ typedef struct liana_layer_type {
      * `config`; to_keras changes a config that has the table's options. NULL: no difference. */
     void (*from_keras)(struct liana__arena *arena, const struct liana__value *config, struct liana__value *options);
     void (*to_keras)(struct liana__arena *arena, const void *options, struct liana__value *config);
+    /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
+    void (*complete)(struct liana__arena *arena, void *options);
+    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
+    const struct liana__cell_type *cell;
+    const struct liana__rnn_type *rnn;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {

@@ -231,6 +231,8 @@ static bool null_means_not_given(const liana__field *field)
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS:
     case LIANA__FIELD_VALUE:
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_SECTION: return true;
     default: return is_optional_float(field);
     }
@@ -243,6 +245,8 @@ static size_t kind_size(const liana__field *field)
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return sizeof(liana__strings);
     case LIANA__FIELD_SECTION: return field->section->size;
+    case LIANA__FIELD_LAYER: return sizeof(liana_held_layer);
+    case LIANA__FIELD_LAYERS: return sizeof(liana_held_layers);
     default: return sizeof(void *);
     }
 }
@@ -274,6 +278,8 @@ static liana_status read_member(const liana__field *field, const liana__value *v
     case LIANA__FIELD_INTS: return read_ints(field, value, where, member, error);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS: /* begin with their value */
     case LIANA__FIELD_VALUE: *(const liana__value **)member = value; return LIANA_OK;
     case LIANA__FIELD_SECTION: return liana__fields_read(field->section, value, where, NULL, arena, member, error);
     }
@@ -419,6 +425,8 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
         return write_ints(arena, ((const liana__ints *)member)->values, (size_t)((const liana__ints *)member)->count);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return write_strings(arena, member);
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_VALUE: return liana__value_copy(arena, *(const liana__value *const *)member);
     case LIANA__FIELD_SECTION: return liana__fields_write(field->section, arena, member);
     }

@@ -29,6 +29,8 @@ typedef liana_strings liana__strings;
 #define LIANA__FIELD_PATHS LIANA_OPTION_PATHS
 #define LIANA__FIELD_VALUE LIANA_OPTION_VALUE
 #define LIANA__FIELD_SECTION LIANA_OPTION_SECTION
+#define LIANA__FIELD_LAYER LIANA_OPTION_LAYER
+#define LIANA__FIELD_LAYERS LIANA_OPTION_LAYERS
 
 /* A table of an array of rows. */
 #define LIANA__FIELD_TABLE(table_name, type, rows)                        \

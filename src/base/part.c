@@ -184,6 +184,8 @@ static const size_t option_sizes[] = {
     [LIANA_OPTION_PATHS] = sizeof(liana_strings),
     [LIANA_OPTION_VALUE] = sizeof(void *),
     [LIANA_OPTION_SECTION] = 0,
+    [LIANA_OPTION_LAYER] = sizeof(liana_held_layer),
+    [LIANA_OPTION_LAYERS] = sizeof(liana_held_layers),
 };
 
 static liana_status check_row(liana_context *context, const liana_part *part, const liana_options *table,

@@ -276,6 +276,8 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_PATHS: return "paths";
     case LIANA__FIELD_VALUE: return "a value";
     case LIANA__FIELD_SECTION: return "a section";
+    case LIANA__FIELD_LAYER: return "a layer";
+    case LIANA__FIELD_LAYERS: return "a list of layers";
     }
     return "";
 }

@@ -16,10 +16,14 @@ static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
 
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
-    const char *short_name; /* "kernel" */
+    const char *short_name; /* "kernel"; of a held layer "forward_lstm/lstm_cell/kernel" */
+    const char *group;      /* below the layer in Keras 3's files: "", "cell", "forward_layer/cell" */
+    size_t number;          /* there */
     liana_shape shape;
-    size_t layer;   /* index of its layer */
-    bool trainable; /* a property of its kind: false for moving averages; see liana__weight_trainable */
+    size_t layer;         /* index of its layer */
+    bool trainable;       /* a property of its kind: false for moving averages; see liana__weight_trainable */
+    bool frozen;          /* the held layer that it belongs to is not trained */
+    bool has_forget_ones; /* the second of four equal parts is 1, whatever the initialiser (unit_forget_bias) */
     liana__initializer initializer;
     liana__regularizer regularizer; /* type NULL: none */
     liana__constraint constraint;   /* type NULL: none */
@@ -267,6 +271,33 @@ liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, 
 liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
                                       liana__error *error) LIANA_MUST_USE;
 
+/* ---- options, and layers within a layer: model/held.c ---- */
+
+/* Reads and checks the options of a type into the model's arena, with those of the layers that it holds. `other_keys`
+ * are keys of the map that are no options. Errors: INVALID_CONFIG with place and key. */
+liana_status liana__layer_read_options(liana_model *model, const liana_layer_type *type, const liana__value *map,
+                                       const char *where, const char *const *other_keys, void **options,
+                                       liana__error *error) LIANA_MUST_USE;
+/* The options of every layer, from the same map. */
+liana_status liana__layer_read_common(const liana__value *map, const char *where, liana__arena *arena,
+                                      liana__layer_common_options *common, liana__error *error) LIANA_MUST_USE;
+/* Sets in `map` the held layers that a program gave in its struct of options. */
+liana_status liana__held_to_map(const liana_context *context, const liana_layer_type *type, const void *options,
+                                liana__arena *arena, liana__value *map, liana__error *error) LIANA_MUST_USE;
+/* The held layers of options that were read, one after the other: *next begins at 0. `option` (or NULL) gets the row.
+ * NULL: there are no more. */
+const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
+                                         const liana_option **option);
+/* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
+liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
+/* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
+const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
+                              size_t index);
+/* The call of a held layer, without inputs. */
+liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
+/* The weight that was declared last is a bias with ones for the forget gate. */
+void liana__layer_forget_ones(liana_layer_build *build);
+
 /* ---- questions ---- */
 
 /* -1 if there is none. */
@@ -405,6 +436,11 @@ typedef struct liana__model_update {
     double momentum;
     size_t about; /* or LIANA__NO_WEIGHT */
 } liana__model_update;
+
+/* A moving average that calls of one layer follow one after the other follows the mean of their statistics, the later
+ * ones weighted more: a' = m (m a + (1-m) s) + (1-m) t = m^2 a + (1-m^2) (m s + t) / (1+m). */
+void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
+                          double later_momentum);
 
 /* An output of a called model. */
 typedef struct liana__model_result {

@@ -83,6 +83,10 @@ static liana_layer add_from_struct(liana_location here, liana_model *model, cons
         .here = here, .type = type, .name = prefix->name, .frozen = !prefix->trainable, .inference = !prefix->training};
     liana__error error = {0};
     liana_status status = liana__options_to_map(&type->part.options, options, arena, &request.options, &error);
+    if (status == LIANA_OK) {
+        liana__value *map = (liana__value *)(uintptr_t)request.options;
+        status = liana__held_to_map(model->context, type, options, arena, map, &error);
+    }
     if (status == LIANA_OK && type->max_inputs > 0) {
         status = read_inputs(model, prefix->inputs, type->max_inputs, indices, &request.num_inputs, &error);
     }

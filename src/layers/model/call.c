@@ -95,18 +95,16 @@ static liana_tensor add_weight(const building *own, size_t index)
                                    weight->shape);
 }
 
-/* A moving average that calls of one layer follow one after the other follows the mean of their statistics, the later
- * ones weighted more: a' = m (m a + (1-m) s) + (1-m) t = m^2 a + (1-m^2) (m s + t) / (1+m). */
-static void join_updates(liana_location here, liana__model_update *update, const liana__model_update *later)
+void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
+                          double later_momentum)
 {
-    double m = later->momentum, before = update->momentum,
-           share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
-    liana_tensor first = update->statistic, second = later->statistic;
-    liana_dtype dtype = liana_tensor_dtype(first);
+    const double m = later_momentum, before = *momentum, share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
+    liana_tensor first = *statistic;
+    const liana_dtype dtype = liana_tensor_dtype(first);
     first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
-    second = liana_op_multiply_at(here, second, liana_graph_scalar_at(here, first.graph, dtype, share));
-    update->statistic = liana_op_add_at(here, first, second);
-    update->momentum = before * m;
+    later = liana_op_multiply_at(here, later, liana_graph_scalar_at(here, first.graph, dtype, share));
+    *statistic = liana_op_add_at(here, first, later);
+    *momentum = before * m;
 }
 
 static void keep_updates(building *own, const liana__layer *layer, const liana_layer_call *call)
@@ -123,7 +121,8 @@ static void keep_updates(building *own, const liana__layer *layer, const liana_l
         size_t place = 0;
         while (place < results->num_updates && results->updates[place].weight != update.weight) place++;
         if (place < results->num_updates) {
-            join_updates(call->here, &results->updates[place], &update);
+            liana__model_update *joined = &results->updates[place];
+            liana__join_averages(call->here, &joined->statistic, &joined->momentum, update.statistic, update.momentum);
         } else {
             results->updates[results->num_updates++] = update;
         }

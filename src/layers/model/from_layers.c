@@ -228,23 +228,11 @@ static liana_status add_reuse(reading *own, const entry *at)
 
 /* ---- a layer ---- */
 
-/* The options of every layer, read with their own table. */
-static liana_status read_common(const reading *own, const entry *at, liana__layer_common_options *common)
-{
-    liana__value *picked = liana__value_map(own->arena);
-    if (!picked) return liana__fail_memory(own->error, "a layer's options");
-    for (size_t i = 0; at->map && i < at->map->count; i++) {
-        if (!liana__fields_find(&liana__layer_common, at->map->keys[i])) continue;
-        liana__value_append(own->arena, picked, at->map->keys[i], &at->map->key_places[i], at->map->items[i]);
-    }
-    return liana__fields_read(&liana__layer_common, picked, at->where, NULL, own->arena, common, own->error);
-}
-
 static liana_status add_layer(reading *own, const entry *at, const liana_layer_type *type)
 {
     liana__layer_common_options common;
     joints inputs;
-    LIANA_TRY(read_common(own, at, &common));
+    LIANA_TRY(liana__layer_read_common(at->map, at->where, own->arena, &common, own->error));
     LIANA_TRY(read_inputs(own, liana__value_get(at->map, "inputs"), at->where, &inputs));
     liana_layer made =
         liana__model_add(own->model, &(liana__layer_request){.here = at->here,

@@ -24,6 +24,11 @@ static void check_weight(liana_layer_build *build, const char *name, const liana
                                 liana__shape_print(&weight->shape).text, liana__shape_print(shape).text);
 }
 
+static void *build_options(const liana_layer_build *build)
+{
+    return (void *)(uintptr_t)build->options;
+}
+
 /* Adds a weight; its name is in the model's arena. */
 static liana_status new_weight(liana_layer_build *build, const char *name, const liana_shape *shape,
                                const char *initializer, bool trainable)
@@ -34,18 +39,26 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
         return liana__fail(build->error, LIANA_OUT_OF_RANGE, "its weight '%s' would have the shape %s", name,
                            liana__shape_print(shape).text);
     }
-    const char *full = liana__arena_format(&model->arena, "%s/%s", layer->name, name);
-    const char *own = liana__arena_string(&model->arena, name);
-    if (!full || !own ||
+    const char *full = liana__arena_format(&model->arena, "%s/%s%s", layer->name, build->names, name);
+    if (!full ||
         !liana__grow(&model->weights, model->num_weights, &model->weight_capacity, sizeof *model->weights)) {
         return liana__fail_memory(build->error, "a model's weights");
     }
     liana__weight *weight = &model->weights[model->num_weights];
-    *weight = (liana__weight){
-        .name = full, .short_name = own, .shape = *shape, .layer = build->layer, .trainable = trainable};
+    *weight = (liana__weight){.name = full,
+                              .short_name = full + strlen(layer->name) + 1,
+                              .group = build->group,
+                              .shape = *shape,
+                              .layer = build->layer,
+                              .trainable = trainable,
+                              .frozen = build->held && build->held->frozen};
+    for (size_t i = layer->first_weight; i < model->num_weights; i++) {
+        weight->number += strcmp(model->weights[i].group, build->group) == 0;
+    }
+    const liana__layer held = {.type = build->held ? build->held->type : layer->type, .options = build_options(build)};
     LIANA_TRY(liana__initializer_parse(model->context, initializer, &weight->initializer, build->error));
     LIANA_TRY(liana__initializer_check_shape(&weight->initializer, initializer, name, shape, build->error));
-    LIANA_TRY(liana__read_weight_rules(model, layer, weight, build->error));
+    LIANA_TRY(liana__read_weight_rules(model, &held, weight, build->error));
     model->num_weights++;
     layer->num_weights++;
     return LIANA_OK;
@@ -63,8 +76,8 @@ void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_sh
                                     "without '/' and an initialiser such as zeros",
                                     name ? name : "", initializer ? initializer : "");
     } else if (count >= (build->is_reuse ? layer->num_weights : (size_t)LIANA_MAX_LAYER_WEIGHTS)) {
-        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more weights than %s",
-                                    build->is_reuse ? "at its first call" : "the 16 that a layer may have");
+        build->status = liana__fail(build->error, LIANA_INVALID_ARGUMENT, "it has more than %zu weights, %s", count,
+                                    build->is_reuse ? "as at its first call" : "the most that a layer may have");
     } else if (build->is_reuse) {
         check_weight(build, name, &shape);
     } else {
@@ -85,6 +98,8 @@ static liana_status declare_weights(const liana_model *model, size_t index, cons
         .layer = index,
         .is_reuse = is_reuse,
         .error = error,
+        .names = "",
+        .group = "",
     };
     liana_status status = layer->type->weights(&build);
     if (status == LIANA_OK || build.status != LIANA_OK) return build.status;
@@ -132,33 +147,13 @@ static liana_status find_inputs(liana_model *model, const joints *given, const l
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
 }
 
-/* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
- * from. */
-static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
-        if (fields->items[i].kind != LIANA_OPTION_VALUE || !*member) continue;
-        *member = liana__value_copy(&model->arena, *member);
-        if (!*member) return liana__fail_memory(error, "a layer's options");
-    }
-    return LIANA_OK;
-}
-
 static liana_status read_options(liana_model *model, const liana__layer_request *request, liana__layer *layer,
                                  liana__error *error)
 {
     const char *where = request->where ? request->where : layer->name;
-    layer->options = liana__arena_allocate(&model->arena, request->type->part.options.size);
-    if (!layer->options) return liana__fail_memory(error, "a model");
-    LIANA_TRY(liana__fields_read(&request->type->part.options, request->options, where, request->other_keys,
-                                 &model->arena, layer->options, error));
-    LIANA_TRY(keep_values(model, &request->type->part.options, layer->options, error));
-    liana_check check = {
-        .context = model->context, .options = layer->options, .map = request->options, .where = where, .error = error};
-    LIANA_TRY(liana__check_named_parts(&check, &request->type->part.options));
-    LIANA_TRY(liana__read_activity_rule(model, layer, error));
-    return request->type->part.check ? request->type->part.check(&check) : LIANA_OK;
+    LIANA_TRY(liana__layer_read_options(model, request->type, request->options, where, request->other_keys,
+                                        &layer->options, error));
+    return liana__read_activity_rule(model, layer, error);
 }
 
 /* The context's error without "file:line: ", which comes before the layer's name later. */

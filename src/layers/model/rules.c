@@ -73,9 +73,10 @@ static const char *weight_option(const liana__layer *layer, const liana__weight 
                                  size_t size)
 {
     static const char suffix[] = "_kernel";
-    size_t length = strlen(weight->short_name);
-    if (liana__ends_with(weight->short_name, suffix)) length -= strlen(suffix);
-    snprintf(name, size, "%.*s%s", (int)length, weight->short_name, end);
+    const char *slash = strrchr(weight->short_name, '/'), *own = slash ? slash + 1 : weight->short_name;
+    size_t length = strlen(own);
+    if (liana__ends_with(own, suffix)) length -= strlen(suffix);
+    snprintf(name, size, "%.*s%s", (int)length, own, end);
     return liana__layer_option_text(layer, name);
 }
 

@@ -1,6 +1,7 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
+#include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
 
@@ -56,6 +57,8 @@ static const char *const neutral[] = {
     "invert",
     "input_length",
     "renorm_clipping",
+    "time_major",
+    "use_cudnn",
     NULL,
 };
 
@@ -163,7 +166,7 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (of_data) return refuse(value, where, key, "null: in liana it is a weight", error);
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
-    bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;
+    bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0 || strcmp(key, "time_major") == 0;
     if (switches && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
@@ -222,7 +225,8 @@ static liana_status read_text(const liana_context *context, liana__arena *arena,
     liana__value *value = *item, *made = NULL;
     const liana__keras_kind *kind = liana__keras_kind_of(key);
     const bool activates = kind && kind->kind == &liana__activation_kind;
-    if (!kind || (activates && strcmp(key, "activation") != 0)) return LIANA_OK;
+    const bool names_one = strcmp(key, "activation") == 0 || strcmp(key, "recurrent_activation") == 0;
+    if (!kind || (activates && !names_one)) return LIANA_OK;
     if (activates) {
         made = read_activation(context, arena, value, keras3);
     } else {
@@ -255,6 +259,58 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_set(arena, options, "kernel_size", pair);
 }
 
+/* A layer that another one holds: {class_name, config} becomes {CLASS: options}. */
+static liana_status read_held(const liana_context *context, const liana__value *layer, const char *where,
+                              const char *key, int rank, bool keras3, liana__arena *arena, liana__value **made,
+                              liana__error *error)
+{
+    const liana__value *name = liana__value_get(layer, "class_name"), *config = liana__value_get(layer, "config");
+    const char *nearest = NULL;
+    char own[160];
+    snprintf(own, sizeof own, "%.90s: %.40s", where, key);
+    if (!name || name->kind != LIANA__VALUE_STRING || !config || config->kind != LIANA__VALUE_MAP) {
+        return refuse(layer, where, key, "a layer with class_name and config", error);
+    }
+    const liana_layer_type *type = liana__keras_find_layer(context, name->string, &nearest);
+    LIANA_TRY(liana__keras_check_class(context, layer, type, own, nearest, error));
+    liana__value *options, *map = liana__value_map(arena);
+    LIANA_TRY(liana__keras_read_config(context, name->string, type, config, own, rank, keras3, arena, &options, error));
+    static const char *const common[] = {"name", "trainable"};
+    for (size_t i = 0; i < 2; i++) {
+        const liana__value *item = liana__value_get(config, common[i]);
+        if (item) liana__value_set(arena, options, common[i], liana__value_copy(arena, item));
+    }
+    if (map) liana__value_append(arena, map, type->part.name, &layer->place, options);
+    if (arena->failed) return liana__fail_memory(error, "a layer's options");
+    map->place = layer->place;
+    *made = map;
+    return LIANA_OK;
+}
+
+/* *item becomes what YAML would say, if the option is a layer or a list of layers. */
+static liana_status read_layers(const liana_context *context, const liana_layer_type *type, const char *where,
+                                const char *key, int rank, bool keras3, liana__arena *arena, liana__value **item,
+                                liana__error *error)
+{
+    const liana_option *row = liana__fields_find(&type->part.options, key);
+    liana__value *value = *item;
+    const int within = rank > 0 && strcmp(key, "layer") == 0 ? rank - 1 : 0;
+    if (row && row->kind == LIANA_OPTION_LAYER) {
+        return read_held(context, value, where, key, within, keras3, arena, item, error);
+    }
+    if (!row || row->kind != LIANA_OPTION_LAYERS || value->kind != LIANA__VALUE_LIST) return LIANA_OK;
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; list && i < value->count; i++) {
+        liana__value *made = NULL;
+        LIANA_TRY(read_held(context, value->items[i], where, key, 0, keras3, arena, &made, error));
+        liana__value_add(arena, list, made);
+    }
+    if (!list) return liana__fail_memory(error, "a layer's options");
+    list->place = value->place;
+    *item = list;
+    return LIANA_OK;
+}
+
 liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
                                       const liana_layer_type *type, const liana__value *config, const char *where,
                                       int rank, bool keras3, liana__arena *arena, liana__value **result,
@@ -272,6 +328,7 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
         is_option = is_option && liana__fields_find(&type->part.options, key);
         if ((is_neutral(key) && !is_option) || is_unused(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));
+        LIANA_TRY(read_layers(context, type, where, key, rank, keras3, arena, &item, error));
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);

@@ -132,7 +132,7 @@ static void write_texts(const writer *w, liana__value *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
-        if (strcmp(config->keys[i], "activation") == 0) {
+        if (strcmp(config->keys[i], "activation") == 0 || strcmp(config->keys[i], "recurrent_activation") == 0) {
             set_text(w, config, config->keys[i], activation_name(w, item));
             continue;
         }
@@ -162,6 +162,37 @@ static void rename_input_shape(const writer *w, liana__value *config)
     liana__value_remove(config, "ragged");
 }
 
+static liana__value *layer_config(const writer *w, const liana__layer *layer, const char *name);
+
+/* {class_name, config} of a layer. */
+static liana__value *layer_object(const writer *w, const liana__layer *layer, const char *name)
+{
+    const char *class_name = layer->type->part.name;
+    const bool own = liana__keras_is_own(&liana__layer_kind, class_name);
+    return write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL,
+                        layer_config(w, layer, name));
+}
+
+/* The layers that a layer holds take the places of their options. */
+static void write_held(const writer *w, const liana__layer *layer, liana__value *config)
+{
+    const liana_held_layer *held;
+    const liana_option *row;
+    for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, &row)) != NULL;) {
+        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options,
+                                    .trainable = !held->frozen};
+        liana__value *object = layer_object(w, &inner, held->name);
+        liana__value *list = (liana__value *)(uintptr_t)liana__value_get(config, row->name);
+        const bool is_list = row->kind == LIANA_OPTION_LAYERS;
+        if (is_list && held == ((const liana_held_layers *)((const char *)layer->options + row->offset))->items) {
+            list = liana__value_list(w->arena);
+            liana__value_set(w->arena, config, row->name, list);
+        }
+        if (is_list && list) liana__value_add(w->arena, list, object);
+        if (!is_list) liana__value_set(w->arena, config, row->name, object);
+    }
+}
+
 static liana__value *layer_config(const writer *w, const liana__layer *layer, const char *name)
 {
     liana__value *config = liana__value_map(w->arena);
@@ -175,6 +206,7 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     }
     if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
+    write_held(w, layer, config);
     if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
     if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
@@ -263,10 +295,7 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
 static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
     const liana__layer *layer = &w->model->layers[index];
-    const char *class_name = layer->type->part.name;
-    bool own = liana__keras_is_own(&liana__layer_kind, class_name);
-    liana__value *map =
-        write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL, layer_config(w, layer, name));
+    liana__value *map = layer_object(w, layer, name);
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));

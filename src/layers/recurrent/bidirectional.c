@@ -170,6 +170,20 @@ static liana_tensor call_layer(liana_layer_call *call)
     return merge(call->here, chosen->merge_mode, first, second);
 }
 
+/* Keras writes null where both results stay apart. */
+static void from_keras(liana__arena *arena, const liana__value *config, liana__value *options)
+{
+    const liana__value *mode = liana__value_get(config, "merge_mode");
+    if (!mode || mode->kind != LIANA__VALUE_NULL) return;
+    liana__value_set(arena, options, "merge_mode", liana__value_string(arena, merge_modes[LIANA_MERGE_NONE]));
+}
+
+static void to_keras(liana__arena *arena, const void *options, liana__value *config)
+{
+    if (((const liana_bidirectional_options *)options)->merge_mode != LIANA_MERGE_NONE) return;
+    liana__value_set(arena, config, "merge_mode", liana__value_null(arena));
+}
+
 const liana_layer_type liana__layer_bidirectional = {
     LIANA_PART(LAYER, liana_layer_type, "Bidirectional", "a layer on sequences, and one that goes the other way",
                LIANA_PART_OPTIONS(liana_bidirectional_options, rows), .check = check_options),
@@ -178,5 +192,7 @@ const liana_layer_type liana__layer_bidirectional = {
     .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,
     .call = call_layer,
+    .from_keras = from_keras,
+    .to_keras = to_keras,
     .complete = complete,
 };

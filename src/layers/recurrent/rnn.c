@@ -1,11 +1,11 @@
 /* RNN: goes through the steps of sequences with a cell; so do SimpleRNN, LSTM and GRU. */
 #include "layers/recurrent/rnn.h"
 
+#include "base/format.h"
 #include "base/memory.h"
 #include "ir/graph.h"
 #include "layers/model.h"
 
-#include <stdio.h>
 
 /* ---- steps ---- */
 
@@ -161,7 +161,7 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
         liana_shape named = shapes[i];
         named.dims[0] = -1;
         char expected[160];
-        snprintf(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&named).text,
+        liana__format(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&named).text,
                  type->part.name);
         return liana_layer_refuse(build, i, expected);
     }
@@ -171,7 +171,7 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn)
 {
     liana_shape shapes[1 + LIANA__MOST_STATES];
-    size_t count;
+    size_t count = 0;
     char name[64];
     const liana_held_layer *held = held_cell(rnn, build->options);
     LIANA_TRY(check_inputs(build, rnn, shapes, &count));

@@ -7,6 +7,9 @@
 #include "layers/activations.h"
 #include "layers/option_rows.h"
 
+#include <liana/layers/recurrent.h>
+#include <liana/ops.h>
+
 /* A cell that goes through sequences. */
 typedef struct liana__cell_run {
     liana_layer_call *call; /* of the layer: place, draws; its options and weights are others */

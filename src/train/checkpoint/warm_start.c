@@ -186,7 +186,7 @@ static bool find_weight(const warm_run *own, size_t index)
     if (!pair->layer) return true;
     bool by_order = !own->source->by_name && pair->layer->num_weights == layer->num_weights &&
                     strcmp(slash + 1, weight->short_name) == 0;
-    if (by_order) pair->weight = &pair->layer->weights[index - layer->first_weight];
+    if (by_order) pair->weight = liana__source_weight_at(pair->layer, weight, index - layer->first_weight);
     for (size_t i = 0; !pair->weight && i < pair->layer->num_weights; i++) {
         const liana__source_weight *one = &pair->layer->weights[i];
         if (same_short_name(one->short_name, slash + 1)) pair->weight = one;

@@ -1,3 +1,47 @@
-"""Recurrent layers, their cells and wrappers."""
+"""Layers that go through sequences step by step, and wrappers of layers."""
+import keras
 
-LAYERS = {}
+L = keras.layers
+SEQUENCES = [[(4, 3)], [(5, 2)], [(1, 3)], [{"shape": (4, 3), "masked": True}]]
+SWITCHES = {
+    "return_sequences": [False, True],
+    "return_state": [False],
+    "go_backwards": [False, True],
+    "stateful": [False],
+    "unroll": [False, True],
+    "zero_output_for_mask": [False, True],
+}
+CELL = {
+    "units": [4, 3],
+    "activation": ["tanh", "relu", None],
+    "dropout": [0.0, 0.3],
+    "recurrent_dropout": [0.0, 0.2],
+    "seed": [None, 7],
+}
+GATES = {"recurrent_activation": ["sigmoid", "hard_sigmoid"]}
+
+LAYERS = {
+    "SimpleRNN": {"inputs": SEQUENCES, "arguments": {**CELL, **SWITCHES}},
+    "LSTM": {"inputs": SEQUENCES,
+             "arguments": {**CELL, **GATES, **SWITCHES, "unit_forget_bias": [True, False], "use_cudnn": ["auto", False]}},
+    "GRU": {"inputs": SEQUENCES,
+            "arguments": {**CELL, **GATES, **SWITCHES, "reset_after": [True, False], "use_cudnn": ["auto", False]}},
+    "RNN": {"inputs": SEQUENCES,
+            "arguments": {**SWITCHES, "cell": [
+                lambda: L.LSTMCell(3), lambda: L.GRUCell(4, reset_after=False), lambda: L.SimpleRNNCell(2),
+                lambda: L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]),
+                lambda: L.StackedRNNCells([L.SimpleRNNCell(3), L.LSTMCell(2), L.SimpleRNNCell(4)])],
+                "activity_regularizer": [None]}},
+    "Bidirectional": {"inputs": SEQUENCES, "arguments": {
+        "layer": [lambda: L.LSTM(3), lambda: L.GRU(2, return_sequences=True), lambda: L.SimpleRNN(4, return_sequences=True),
+                  lambda: L.RNN(L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]), return_sequences=True),
+                  lambda: L.LSTM(2, go_backwards=True, return_sequences=True)],
+        "merge_mode": ["concat", "sum", "mul", "ave"],
+        "backward_layer": [None, lambda: L.GRU(3, go_backwards=True),
+                           lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back")]}},
+    "TimeDistributed": {"inputs": [[(4, 3)], [(2, 5, 3)], [{"shape": (4, 3), "masked": True}]], "arguments": {
+        "layer": [lambda: L.Dense(2, activation="relu"), lambda: L.Flatten(), lambda: L.BatchNormalization(),
+                  lambda: L.LSTM(3), lambda: L.Bidirectional(L.GRU(2)), lambda: L.TimeDistributed(L.Dense(2)),
+                  lambda: L.Dense(3, kernel_regularizer="l2", trainable=False)]}},
+}
+LEFT_OUT = {}

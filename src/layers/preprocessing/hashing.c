@@ -53,6 +53,9 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
     }
     result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
     result->state = made;
+    const uint64_t words[] = {(uint64_t)own->num_bins, (uint64_t)mode, (uint64_t)own->salt.count, made->salt[0],
+                              made->salt[1], own->mask_value ? liana__farm_hash(own->mask_value, made->mask_size) : 0};
+    result->fingerprint = liana__farm_hash(words, sizeof words);
     return LIANA_OK;
 }
 

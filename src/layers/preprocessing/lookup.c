@@ -88,6 +88,21 @@ static liana_status read_salt(const liana__lookup_options *options, liana__looku
     return LIANA_OK;
 }
 
+static uint64_t fingerprint_of(const liana__lookup_options *options, const liana__lookup *lookup)
+{
+    uint64_t words[6] = {(uint64_t)options->output_mode, (uint64_t)lookup->num_oov, (uint64_t)lookup->depth,
+                         lookup->salt[0], lookup->salt[1]};
+    if (lookup->has_mask) words[5] = liana__farm_hash(lookup->mask.data, lookup->mask.size);
+    uint64_t pair[2] = {liana__farm_hash(words, sizeof words), lookup->is_salted};
+    for (size_t i = 0; i < lookup->vocabulary.count; i++) {
+        pair[0] = liana__farm_hash(pair, sizeof pair);
+        pair[1] = liana__farm_hash(lookup->vocabulary.texts[i].data, lookup->vocabulary.texts[i].size) +
+                  (uint64_t)lookup->vocabulary.numbers[i];
+    }
+    if (lookup->weights) pair[1] += liana__farm_hash(lookup->weights, (size_t)lookup->depth * sizeof(float));
+    return liana__farm_hash(pair, sizeof pair);
+}
+
 liana_status liana__lookup_make(const liana__lookup_options *options, liana__arena *arena, liana__lookup *lookup,
                                 liana__error *error)
 {
@@ -109,7 +124,9 @@ liana_status liana__lookup_make(const liana__lookup_options *options, liana__are
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "vocabulary: the mask_token '%.60s' is one of its texts; leave it out", options->mask_token);
     }
-    return read_weights(options, size, arena, lookup, error);
+    LIANA_TRY(read_weights(options, size, arena, lookup, error));
+    lookup->fingerprint = fingerprint_of(options, lookup);
+    return LIANA_OK;
 }
 
 liana_status liana__lookup_find(const liana__lookup *lookup, liana_bytes text, int64_t *number, liana__error *error)

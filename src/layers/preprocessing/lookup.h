@@ -28,6 +28,7 @@ typedef struct liana__lookup {
     uint64_t salt[2];
     int64_t depth; /* how many numbers there are; of rows their length */
     const float *weights;
+    uint64_t fingerprint;
 } liana__lookup;
 
 /* Errors: INVALID_ARGUMENT with the option. */

@@ -58,6 +58,7 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
                                     made->lookup.weights};
     result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
     result->state = made;
+    result->fingerprint = made->lookup.fingerprint;
     return LIANA_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "layers/option_rows.h"
 #include "layers/preprocessing/lookup.h"
 
+#include "base/text_hash.h"
 #include "base/utf8.h"
 
 #include <liana/layers/preprocessing.h>
@@ -117,6 +118,10 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
     made->row = (liana__output_row){mode, made->lookup.depth, INT64_MAX, made->lookup.weights};
     result->dtype = is_int ? LIANA_S32 : LIANA_F32;
     result->state = made;
+    const uint64_t words[] = {made->lookup.fingerprint, (uint64_t)own->standardize, (uint64_t)own->split,
+                              liana__farm_hash(made->widths, (size_t)made->num_widths * sizeof *made->widths),
+                              (uint64_t)made->length};
+    result->fingerprint = liana__farm_hash(words, sizeof words);
     return LIANA_OK;
 }
 

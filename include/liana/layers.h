@@ -3,10 +3,12 @@
 #define LIANA_LAYERS_H
 
 #include <liana/layers/activation.h>
+#include <liana/layers/attention.h>
 #include <liana/layers/convolution.h>
 #include <liana/layers/core.h>
 #include <liana/layers/merging.h>
 #include <liana/layers/normalization.h>
+#include <liana/layers/operation.h>
 #include <liana/layers/pooling.h>
 #include <liana/layers/preprocessing.h>
 #include <liana/layers/recurrent.h>

@@ -181,7 +181,8 @@ size_t liana__model_outermost_use(const liana_model *model, size_t node)
 size_t liana__model_last_node(const liana_model *model)
 {
     if (!model->num_nodes) return LIANA__NONE;
-    size_t last = model->num_nodes - 1, use = liana__model_outermost_use(model, last);
+    size_t last = model->num_nodes - 1 - model->nodes[model->num_nodes - 1].output,
+           use = liana__model_outermost_use(model, last);
     if (use == LIANA__NONE || model->building_use != LIANA__NONE) return last;
     return model->uses[use].first_node + model->nested[model->uses[use].nested].outputs[0];
 }

@@ -32,6 +32,9 @@ bool liana__keras_is_reference(const liana__value *value);
  * in a map of names come in the order of the names. */
 void liana__keras_collect(const liana__value *value, liana__keras_references *found);
 
+/* The same of one tensor, without those among the arguments of its call. */
+void liana__keras_collect_one(const liana__value *tensor, liana__keras_references *found);
+
 /* The index of the key that follows `last` in the order of bytes (NULL: the first). */
 size_t liana__keras_next_key(const liana__value *map, const char *last);
 

@@ -18,7 +18,8 @@ static bool is_held(const liana_option *row)
 
 /* Options that are kept as they are written live as long as the model, whoever owns the values that they were read
  * from. Those of held layers are read at once. */
-static liana_status keep_values(liana_model *model, const liana_options *fields, void *options, liana__error *error)
+liana_status liana__layer_keep_values(liana_model *model, const liana_options *fields, void *options,
+                                      liana__error *error)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const liana__value **member = (const liana__value **)((char *)options + fields->items[i].offset);
@@ -53,11 +54,14 @@ static liana_status read_held(liana_model *model, const liana__value *value, con
     const liana__place *place = NULL;
     const liana__value *map = NULL;
     char key[DOTTED_KEY], snake[96];
-    LIANA_TRY(liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
+    LIANA_TRY(
+        liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
     held->type = liana__part_find(model->context, &liana__layer_kind, class_name, &nearest);
     if (!held->type || !held->type->call) {
+        const bool is_model = strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0;
         return liana__fail_at(error, place, where, "there is no layer class '%.60s' that another layer may hold%s",
-                              class_name, liana__hint(nearest).text);
+                              class_name,
+                              is_model ? "; hold the layers of a model each by itself" : liana__hint(nearest).text);
     }
     if (depth == MOST_HELD_DEEP) {
         return liana__fail_at(error, place, where, "layers hold layers more than %d deep", MOST_HELD_DEEP);
@@ -134,7 +138,7 @@ static liana_status read_options(liana_model *model, const liana_layer_type *typ
     void *made = liana__arena_allocate(&model->arena, fields->size);
     if (!made) return liana__fail_memory(error, "a model");
     LIANA_TRY(liana__fields_read(fields, map, where, other_keys, &model->arena, made, error));
-    LIANA_TRY(keep_values(model, fields, made, error));
+    LIANA_TRY(liana__layer_keep_values(model, fields, made, error));
     if (type->complete) type->complete(&model->arena, made);
     if (model->arena.failed) return liana__fail_memory(error, "a model");
     LIANA_TRY(read_all_held(model, fields, made, where, depth, error));
@@ -157,6 +161,47 @@ liana_status liana__layer_read_options(liana_model *model, const liana_layer_typ
 typedef struct common_options {
     LIANA_LAYER_OPTIONS;
 } common_options;
+
+_Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
+
+/* A pair or a triple of which only the first number was given takes it for all. Refuses values that no table can read:
+ * an enum outside its names, a list with more numbers than it can hold. */
+static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
+{
+    const size_t num_ints = liana__field_num_ints(field->kind);
+    if (num_ints) {
+        int64_t *ints = member;
+        bool alone = true;
+        for (size_t i = 1; i < num_ints; i++) alone = alone && ints[i] == 0;
+        for (size_t i = 1; i < num_ints && alone; i++) ints[i] = ints[0];
+    } else if (field->kind == LIANA_OPTION_ENUM) {
+        int count = 0, index = *(int *)member;
+        while (field->names[count]) count++;
+        if (index < 0 || index >= count) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found the number %d, expected one from 0 to %d",
+                               field->name, index, count - 1);
+        }
+    } else if (field->kind == LIANA_OPTION_INTS) {
+        int64_t count = ((liana_ints *)member)->count;
+        if (count < 0 || count > LIANA_MAX_INTS) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %lld numbers, expected at most %d", field->name,
+                               (long long)count, LIANA_MAX_INTS);
+        }
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
+                                   const liana__value **map, liana__error *error)
+{
+    char *copy = liana__arena_copy(arena, options, fields->size);
+    if (!copy) return liana__fail_memory(error, "options");
+    for (size_t i = 0; i < fields->count; i++) {
+        LIANA_TRY(complete_member(&fields->items[i], copy + fields->items[i].offset, error));
+    }
+    *map = liana__fields_write(fields, arena, copy);
+    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "options");
+}
 
 /* {LSTM: {name: left, units: 8}} */
 static liana_status held_to_value(const liana_context *context, const liana_held_layer *held, int depth,
@@ -286,33 +331,48 @@ liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_l
                                            type->min_inputs, num_inputs);
     }
     LIANA_TRY(liana__layer_build_within(build, held->name, group));
+    liana_shape given[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < num_inputs; i++) given[i] = inputs[i];
     own->first_weight = weights_so_far(build) - outer.base;
     build->held = held;
     build->options = held->options;
-    build->inputs = inputs;
-    build->num_inputs = num_inputs;
+    build->inputs = given;
+    build->num_inputs = liana__layer_num_slots(type, num_inputs);
+    build->place = build->regularizer = build->constraint = NULL;
     build->base = weights_so_far(build);
     liana_status status = type->weights ? type->weights(build) : LIANA_OK;
     own->num_weights = weights_so_far(build) - build->base;
     if (status == LIANA_OK) status = build->status;
     if (status != LIANA_OK) liana__fail_within(build->error, "its layer '%s' (%s)", held->name, type->part.name);
+    const size_t checked = build->checked;
+    *build = outer;
+    build->checked = checked;
     build->status = status;
-    build->held = outer.held;
-    build->options = outer.options;
-    build->inputs = outer.inputs;
-    build->num_inputs = outer.num_inputs;
-    build->base = outer.base;
-    build->names = outer.names;
-    build->group = outer.group;
     return status;
 }
 
 /* ---- the graph ---- */
 
-/* Draws of held layers differ from each other, and those of the first from none. */
-static uint64_t seed_of(uint64_t seed, size_t number)
+/* Mixes the bits, so that layers that hold layers that hold layers draw otherwise too (Steele et al. 2014). */
+uint64_t liana__held_seed(uint64_t seed, size_t number)
 {
-    return seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u;
+    if (number == 0) return seed;
+    uint64_t bits = seed + (uint64_t)number * 0x9e3779b97f4a7c15u;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+    return bits ^ bits >> 31;
+}
+
+void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
+                          double later_momentum)
+{
+    const double m = later_momentum, before = *momentum, share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
+    liana_tensor first = *statistic;
+    const liana_dtype dtype = liana_tensor_dtype(first);
+    first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
+    later = liana_op_multiply_at(here, later, liana_graph_scalar_at(here, first.graph, dtype, share));
+    *statistic = liana_op_add_at(here, first, later);
+    *momentum = before * m;
 }
 
 /* An update follows the one that an earlier call of the held layer made, if there is one. */
@@ -338,8 +398,8 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
     own.declared = call->declared ? call->declared + held->first_weight : NULL;
     own.training = call->training && !held->inference;
     own.trainable = call->trainable && !held->frozen;
-    own.seed = seed_of(call->seed, number);
-    own.num_updates = 0;
+    own.seed = liana__held_seed(call->seed, number);
+    own.num_updates = own.num_more = own.num_activities = 0;
     own.mask = own.logits = (liana_tensor){0};
     own.logits_kind = LIANA_LOGITS_NONE;
     return own;
@@ -350,9 +410,14 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
                                    liana_tensor *mask)
 {
     liana_layer_call own = liana__held_open(call, held, number);
-    own.inputs = inputs;
-    own.masks = masks;
-    own.num_inputs = num_inputs;
+    liana_tensor given[LIANA_MAX_LAYER_INPUTS] = {{0}}, given_masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < num_inputs; i++) {
+        given[i] = inputs[i];
+        if (masks) given_masks[i] = masks[i];
+    }
+    own.inputs = given;
+    own.masks = given_masks;
+    own.num_inputs = liana__layer_num_slots(held->type, num_inputs);
     const liana_tensor result = liana__layer_invoke(held->type, &own);
     for (size_t i = 0; i < own.num_updates && i < LIANA_MAX_LAYER_UPDATES; i++) {
         liana_layer_update update = own.updates[i];

@@ -115,14 +115,19 @@ static liana_status read_constraint(liana_model *model, liana__weight *weight, c
                               liana__shape_print(&weight->shape).text);
 }
 
-liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
-                                      liana__error *error)
+liana_status liana__read_weight_rules(liana_layer_build *build, liana__weight *weight)
 {
     char option[128];
+    const liana__layer *whole = &build->model->layers[build->layer];
+    const liana__layer held = {.type = build->held ? build->held->type : NULL,
+                               .options = (void *)(uintptr_t)build->options};
+    const liana__layer *layer = build->held ? &held : whole;
     const char *text = weight_option(layer, weight, regularizer_end, option, sizeof option);
-    if (text) LIANA_TRY(read_regularizer(model, weight, option, text, error));
+    if (!text) text = build->regularizer;
+    if (text) LIANA_TRY(read_regularizer(build->model, weight, option, text, build->error));
     text = weight_option(layer, weight, constraint_end, option, sizeof option);
-    return text ? read_constraint(model, weight, option, text, error) : LIANA_OK;
+    if (!text) text = build->constraint;
+    return text ? read_constraint(build->model, weight, option, text, build->error) : LIANA_OK;
 }
 
 /* ---- questions ---- */

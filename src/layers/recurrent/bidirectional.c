@@ -115,10 +115,10 @@ static liana_status check_options(liana_check *check)
 /* ---- weights ---- */
 
 /* The states of the first layer, then those of the other. */
-static liana_status build_side(liana_layer_build *build, const liana_held_layer *held, const char *group, size_t side)
+static liana_status build_side(liana_layer_build *build, const liana_held_layer *held, const char *group, size_t side,
+                               size_t states)
 {
     liana_shape inputs[LIANA_MAX_LAYER_INPUTS] = {build->inputs[0]};
-    const size_t states = (build->num_inputs - 1) / 2;
     for (size_t i = 0; i < states; i++) inputs[i + 1] = build->inputs[1 + side * states + i];
     return liana_layer_build_held(build, held, group, inputs, 1 + states);
 }
@@ -126,26 +126,36 @@ static liana_status build_side(liana_layer_build *build, const liana_held_layer 
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_bidirectional_options *chosen = build->options;
-    if (build->num_inputs % 2 == 0) {
-        return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
-                                           "found %zu initial states, expected as many for each of both directions",
-                                           build->num_inputs - 1);
+    size_t states = 0;
+    for (size_t i = 1; i + 1 < build->num_inputs; i++) states += build->inputs[i].rank > 0;
+    if (states % 2) {
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_CONFIG,
+                               "initial_state: found %zu states, expected as many for each direction", states);
     }
-    LIANA_TRY(build_side(build, &chosen->layer, "forward_layer", 0));
-    return build_side(build, &chosen->backward_layer, "backward_layer", 1);
+    LIANA_TRY(build_side(build, &chosen->layer, "forward_layer", 0, states / 2));
+    return build_side(build, &chosen->backward_layer, "backward_layer", 1, states / 2);
 }
 
 /* ---- graph ---- */
 
+/* The arguments of a held layer: its half of the states, and the mask. */
 static liana_tensor call_side(liana_layer_call *call, const liana_held_layer *held, size_t side)
 {
-    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {call->inputs[0]};
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {call->inputs[0]}, masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
     liana_layer_call own = liana__held_open(call, held, side);
-    const size_t states = (call->num_inputs - 1) / 2;
-    for (size_t i = 0; i < states; i++) inputs[i + 1] = call->inputs[1 + side * states + i];
+    size_t states = 0;
+    for (size_t i = 1; i + 1 < call->num_inputs; i++) states += call->inputs[i].id != 0;
+    for (size_t i = 0; i < states / 2; i++) inputs[i + 1] = call->inputs[1 + side * states / 2 + i];
+    masks[0] = liana__rnn_mask(call);
     own.inputs = inputs;
-    own.num_inputs = 1 + states;
-    return liana__rnn_call_side(&own, held->type->rnn, side == 1);
+    own.masks = masks;
+    own.num_inputs = held->type->max_inputs;
+    const liana_tensor result = liana__rnn_call_side(&own, held->type->rnn, side == 1);
+    for (size_t i = 0; i < own.num_more && call->num_more < LIANA_MAX_MORE_RESULTS; i++) {
+        call->more[call->num_more++] = own.more[i];
+    }
+    return result;
 }
 
 static liana_tensor merge(liana_location here, liana_merge_mode mode, liana_tensor first, liana_tensor second)
@@ -161,13 +171,19 @@ static liana_tensor merge(liana_location here, liana_merge_mode mode, liana_tens
     return liana_op_multiply_at(here, liana_op_add_at(here, first, second), half);
 }
 
+/* The results: both, or the merged one; then the states of the first layer, and of the other. */
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_bidirectional_options *chosen = call->options;
+    liana_graph *graph = call->inputs[0].graph;
+    const bool is_apart = chosen->merge_mode == LIANA_MERGE_NONE;
+    call->num_more = is_apart;
     const liana_tensor first = call_side(call, &chosen->layer, 0), second = call_side(call, &chosen->backward_layer, 1);
-    if (switches_of(&chosen->layer)->return_sequences) call->mask = call->masks[0];
-    if (call->inputs[0].graph->status != LIANA_OK) return (liana_tensor){call->inputs[0].graph, 0};
-    return merge(call->here, chosen->merge_mode, first, second);
+    if (switches_of(&chosen->layer)->return_sequences) call->mask = liana__rnn_mask(call);
+    if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
+    if (!is_apart) return merge(call->here, chosen->merge_mode, first, second);
+    call->more[0] = second;
+    return first;
 }
 
 /* Keras writes null where both results stay apart. */
@@ -192,6 +208,7 @@ const liana_layer_type liana__layer_bidirectional = {
     .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,
     .call = call_layer,
+    .arguments = liana__rnn_arguments,
     .from_keras = from_keras,
     .to_keras = to_keras,
     .complete = complete,

@@ -5,93 +5,7 @@
 #include "base/memory.h"
 #include "ir/graph.h"
 #include "layers/model.h"
-
-
-/* ---- steps ---- */
-
-liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
-{
-    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
-    int64_t start[LIANA_MAX_RANK] = {0};
-    if (shape.rank < 2) return x;
-    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
-    start[1] = step;
-    shape.dims[1] = step + 1;
-    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
-}
-
-/* `now` where the mask [batch] is true, else `before`. */
-static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor now, liana_tensor before)
-{
-    liana_shape shape = liana_tensor_shape(now);
-    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
-    return liana_op_select_at(here, liana_op_reshape_at(here, mask, shape), now, before);
-}
-
-static liana_tensor zeros(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape)
-{
-    return liana_op_broadcast_to_at(here, liana_graph_scalar_at(here, graph, dtype, 0), shape);
-}
-
-liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
-{
-    for (int64_t i = 0; flips && i < count / 2; i++) {
-        const liana_tensor first = outputs[i];
-        outputs[i] = outputs[count - 1 - i];
-        outputs[count - 1 - i] = first;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const liana_shape shape = liana_tensor_shape(outputs[i]);
-        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
-        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
-        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
-    }
-    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
-}
-
-/* One step; masked examples keep their states, and their output. */
-static liana_tensor take_step(liana__cell_run *run, liana__sequence *sequence, liana_tensor x, liana_tensor mask)
-{
-    const liana_location here = run->call->here;
-    const size_t count = run->type->num_states(run->options);
-    liana_tensor before[LIANA__MOST_STATES];
-    for (size_t i = 0; i < count; i++) before[i] = sequence->states[i];
-    liana_tensor output = run->type->step(run, x, sequence->states);
-    if (!mask.id) return output;
-    for (size_t i = 0; i < count; i++) {
-        sequence->states[i] = choose(here, mask, sequence->states[i], before[i]);
-    }
-    liana_tensor other = sequence->last;
-    if (!other.id || sequence->zero_masked) {
-        other = zeros(here, output.graph, liana_tensor_dtype(output), liana_tensor_shape(output));
-    }
-    return choose(here, mask, output, other);
-}
-
-void liana__cell_go(liana__cell_run *run, liana__sequence *sequence)
-{
-    const liana_location here = run->call->here;
-    liana_graph *graph = sequence->x.graph;
-    const int64_t steps = liana_tensor_shape(sequence->x).dims[1];
-    if (run->type->go) {
-        run->type->go(run, sequence);
-        return;
-    }
-    liana_tensor *outputs = liana__arena_allocate(&graph->arena, (size_t)(steps + 1) * sizeof *outputs), mask = {0};
-    if (!outputs) {
-        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
-        return;
-    }
-    const liana_tensor projected = run->type->project(run, sequence->x);
-    for (int64_t i = 0; i < steps && graph->status == LIANA_OK; i++) {
-        const int64_t step = sequence->backwards ? steps - 1 - i : i;
-        if (sequence->mask.id) mask = liana__step_of(here, sequence->mask, step);
-        outputs[i] = sequence->last = take_step(run, sequence, liana__step_of(here, projected, step), mask);
-    }
-    if (sequence->wants_all && graph->status == LIANA_OK) {
-        sequence->all = liana__join_steps(here, outputs, steps, sequence->flips_all);
-    }
-}
+#include "ops/ops.h"
 
 liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_held_layer *held, size_t number)
 {
@@ -100,7 +14,7 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
                              .options = held->options,
                              .weights = outer->weights + held->first_weight,
                              .training = outer->training && !held->inference,
-                             .seed = outer->seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u};
+                             .seed = liana__held_seed(outer->seed, number)};
 }
 
 liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *type)
@@ -112,8 +26,17 @@ liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *ty
                            .training = call->training,
                            .seed = call->seed};
     liana_tensor states[LIANA__MOST_STATES];
-    for (size_t i = 1; i < call->num_inputs; i++) states[i - 1] = call->inputs[i];
-    return type->step(&run, type->project(&run, call->inputs[0]), states);
+    const size_t count = type->num_states(call->options);
+    for (size_t i = 0; i < count; i++) states[i] = call->inputs[i + 1];
+    /* A sequence of one step, so that a cell of several is one too. */
+    const liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
+    for (int i = 1; i < shape.rank; i++) wide.dims[i + 1] = shape.dims[i];
+    liana__sequence sequence = {.x = liana_op_reshape_at(call->here, call->inputs[0], wide), .states = states};
+    liana__cell_go(&run, &sequence);
+    call->num_more = count;
+    for (size_t i = 0; i < count && i < LIANA_MAX_MORE_RESULTS; i++) call->more[i] = states[i];
+    return sequence.last.id ? sequence.last : (liana_tensor){call->inputs[0].graph, 0};
 }
 
 /* ---- layers ---- */
@@ -135,7 +58,35 @@ static const liana_layer_type *cell_of(const liana__rnn_type *rnn, const void *o
     return held ? held->type : rnn->cell;
 }
 
-/* Whether the inputs are sequences, and a state for each of the cell's; `step` gets the shape of a step. */
+/* The shape of one step of sequences. */
+static liana_shape step_shape(const liana_shape *x)
+{
+    liana_shape step = {.rank = x->rank - 1, .dims = {x->dims[0]}};
+    for (int i = 2; i < x->rank; i++) step.dims[i - 1] = x->dims[i];
+    return step;
+}
+
+/* The mask is the last argument. */
+static liana_status check_mask(liana_layer_build *build)
+{
+    const size_t last = build->num_inputs - 1;
+    const liana_shape *x = &build->inputs[0], *mask = &build->inputs[last];
+    char expected[64];
+    liana__format(expected, sizeof expected, "[batch, %lld], a mask of the steps", (long long)x->dims[1]);
+    if (mask->rank == 0 || (mask->rank == 2 && mask->dims[1] == x->dims[1])) return LIANA_OK;
+    return liana_layer_refuse(build, last, expected);
+}
+
+liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
+{
+    if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
+    return liana_option_refuse(check, "stateful",
+                               "found true, but batches have no fixed order here: shards, replicas and shuffled data "
+                               "change it; return the states with return_state, and give them to the next call as "
+                               "further inputs");
+}
+
+/* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
 {
@@ -145,24 +96,25 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
     const liana__cell_type *cell = type->cell;
     const void *options = held ? held->options : build->options;
     const size_t num_states = cell->num_states(options);
+    size_t num_given = 0;
     if (x->rank < 3 || x->dims[1] < 1) return liana_layer_refuse(build, 0, "[batch, steps, features]");
-    shapes[0] = (liana_shape){.rank = x->rank - 1, .dims = {x->dims[0]}};
-    for (int i = 2; i < x->rank; i++) shapes[0].dims[i - 1] = x->dims[i];
+    LIANA_TRY(check_mask(build));
+    shapes[0] = step_shape(x);
     *count = 1 + num_states;
     for (size_t i = 0; i < num_states; i++) shapes[i + 1] = cell->state_shape(options, i, &shapes[0]);
-    if (build->num_inputs == 1) return LIANA_OK;
-    if (build->num_inputs != *count) {
-        return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
-                                           "found %zu initial states, expected %zu, one for each state of its %s",
-                                           build->num_inputs - 1, num_states, type->part.name);
+    for (size_t i = 1; i + 1 < build->num_inputs; i++) num_given += build->inputs[i].rank > 0;
+    if (num_given == 0) return LIANA_OK;
+    if (num_given != num_states) {
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_CONFIG,
+                               "initial_state: found %zu states, expected %zu, one for each state of its %s", num_given,
+                               num_states, type->part.name);
     }
     for (size_t i = 1; i < *count; i++) {
         if (liana_shape_equal(&build->inputs[i], &shapes[i])) continue;
-        liana_shape named = shapes[i];
-        named.dims[0] = -1;
-        char expected[160];
-        liana__format(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&named).text,
-                 type->part.name);
+        char expected[400];
+        liana__format(expected, sizeof expected, "%s, a state of its %s", liana__shape_print(&shapes[i]).text,
+                      type->part.name);
         return liana_layer_refuse(build, i, expected);
     }
     return LIANA_OK;
@@ -189,18 +141,30 @@ liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *r
     return status;
 }
 
+liana_tensor liana__rnn_mask(const liana_layer_call *call)
+{
+    const liana_tensor given = call->inputs[call->num_inputs - 1];
+    return call->num_inputs > 1 && given.id ? given : call->masks[0];
+}
+
 static void begin_states(liana_layer_call *call, const liana__cell_run *run, liana_tensor *states)
 {
-    const liana_shape x = liana_tensor_shape(call->inputs[0]);
-    liana_shape step = {.rank = x.rank - 1, .dims = {x.dims[0]}};
-    for (int i = 2; i < x.rank; i++) step.dims[i - 1] = x.dims[i];
+    const liana_shape x = liana_tensor_shape(call->inputs[0]), step = step_shape(&x);
     const size_t count = run->type->num_states(run->options);
     for (size_t i = 0; i < count; i++) {
         const liana_shape shape = run->type->state_shape(run->options, i, &step);
-        states[i] = call->num_inputs > 1 ? call->inputs[i + 1]
-                                         : zeros(call->here, call->inputs[0].graph,
-                                                 liana_tensor_dtype(call->inputs[0]), shape);
+        const bool is_given = i + 2 < call->num_inputs && call->inputs[i + 1].id;
+        states[i] = is_given
+                        ? call->inputs[i + 1]
+                        : liana__full(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape, 0);
     }
+}
+
+/* The results after the first. */
+static void return_states(liana_layer_call *call, const liana__cell_run *run, const liana_tensor *states)
+{
+    call->num_more = run->type->num_states(run->options);
+    for (size_t i = 0; i < call->num_more && i < LIANA_MAX_MORE_RESULTS; i++) call->more[i] = states[i];
 }
 
 static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rnn, bool zero_masked, bool flips)
@@ -219,7 +183,7 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
     liana__sequence sequence = {.x = call->inputs[0],
-                                .mask = call->masks[0],
+                                .mask = liana__rnn_mask(call),
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,
@@ -227,7 +191,8 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (chosen->return_sequences) call->mask = call->masks[0];
+    if (chosen->return_sequences) call->mask = sequence.mask;
+    if (chosen->return_state) return_states(call, &run, states);
     return chosen->return_sequences ? sequence.all : sequence.last;
 }
 
@@ -252,7 +217,7 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_rnn_options *chosen = check->options;
-    if (chosen->cell.type->cell) return LIANA_OK;
+    if (chosen->cell.type->cell) return liana__rnn_check(check, liana__layer_rnn.rnn);
     return liana_option_refuse(check, "cell", "found a layer %s, expected a cell, such as LSTMCell",
                                chosen->cell.type->part.name);
 }
@@ -270,6 +235,11 @@ static liana_tensor call_layer(liana_layer_call *call)
     return liana__rnn_call(call, &rnn);
 }
 
+#define STATES_5 "initial_state", "initial_state", "initial_state", "initial_state", "initial_state"
+const char *const liana__rnn_arguments[] = {"sequences",     STATES_5,        STATES_5,
+                                            "initial_state", "initial_state", "initial_state",
+                                            "initial_state", "mask",          NULL};
+
 const liana_layer_type liana__layer_rnn = {
     LIANA_PART(LAYER, liana_layer_type, "RNN", "goes through the steps of sequences with a cell",
                LIANA_PART_OPTIONS(liana_rnn_options, rows), .check = check_options),
@@ -278,5 +248,6 @@ const liana_layer_type liana__layer_rnn = {
     .masking = LIANA_MASKING_OWN,
     .weights = build_layer,
     .call = call_layer,
+    .arguments = liana__rnn_arguments,
     .rnn = &rnn,
 };

@@ -14,7 +14,8 @@ static const liana_option rows[] = {
     LIANA__RNN_ROWS(liana_simple_rnn_options),
 };
 
-_Static_assert(offsetof(liana_simple_rnn_options, implementation) == offsetof(liana_simple_rnn_cell_options, implementation),
+_Static_assert(offsetof(liana_simple_rnn_options, recurrent_dropout) ==
+                   offsetof(liana_simple_rnn_cell_options, recurrent_dropout),
                "the layer's options begin as the cell's");
 
 static size_t num_states(const void *options)
@@ -32,10 +33,7 @@ static liana_status declare_weights(liana_layer_build *build)
 static liana_tensor project(liana__cell_run *run, liana_tensor x)
 {
     const liana_simple_rnn_cell_options *chosen = run->options;
-    const liana_shape shape = liana_tensor_shape(x);
-    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
-    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
-    liana__cell_drop(run, &features, &units, GATES);
+    liana__cell_drop(run, x, GATES, false);
     x = liana__cell_product(run, x, run->weights[0], GATES, 0, GATES, run->dropout);
     return chosen->use_bias ? liana_op_add_at(run->call->here, x, run->weights[2]) : x;
 }
@@ -48,8 +46,12 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
     return states[0];
 }
 
-static const liana__cell_type cell = {
-    .num_states = num_states, .state_shape = liana__cell_state_shape, .project = project, .step = take_step};
+static const liana__cell_type cell = {.num_states = num_states,
+                                      .state_shape = liana__cell_state_shape,
+                                      .project = project,
+                                      .step = take_step};
+
+static const char *const cell_arguments[] = {"inputs", "states", NULL};
 
 static liana_tensor call_cell(liana_layer_call *call)
 {
@@ -63,11 +65,19 @@ const liana_layer_type liana__layer_simple_rnn_cell = {
     .reads_training = true,
     .weights = declare_weights,
     .call = call_cell,
+    .arguments = cell_arguments,
     .cell = &cell,
 };
 
 static const liana__rnn_type rnn = {.cell = &liana__layer_simple_rnn_cell,
                                     .switches = offsetof(liana_simple_rnn_options, return_sequences)};
+
+static const char *const arguments[] = {"sequences", "initial_state", "mask", NULL};
+
+static liana_status check_options(liana_check *check)
+{
+    return liana__rnn_check(check, &rnn);
+}
 
 static liana_status build_layer(liana_layer_build *build)
 {
@@ -80,12 +90,14 @@ static liana_tensor call_layer(liana_layer_call *call)
 }
 
 const liana_layer_type liana__layer_simple_rnn = {
-    LIANA_PART(LAYER, liana_layer_type, "SimpleRNN", "activation(x kernel + state recurrent_kernel + bias) over the steps of sequences",
-               LIANA_PART_OPTIONS(liana_simple_rnn_options, rows)),
-    LIANA__INPUTS(1, 1 + STATES),
+    LIANA_PART(LAYER, liana_layer_type, "SimpleRNN",
+               "activation(x kernel + state recurrent_kernel + bias) over the steps of sequences",
+               LIANA_PART_OPTIONS(liana_simple_rnn_options, rows), .check = check_options),
+    LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,
     .weights = build_layer,
     .call = call_layer,
+    .arguments = arguments,
     .rnn = &rnn,
 };

@@ -96,6 +96,9 @@ static liana_tensor call_layer(liana_layer_call *call)
 
 static const liana__cell_type cell = {.num_states = num_states, .state_shape = state_shape, .go = go};
 
+#define STATES_5 "states", "states", "states", "states", "states"
+static const char *const arguments[] = {"inputs", STATES_5, STATES_5, STATES_5, NULL};
+
 const liana_layer_type liana__layer_stacked_rnn_cells = {
     LIANA_PART(LAYER, liana_layer_type, "StackedRNNCells", "cells one after the other, for an RNN",
                LIANA_PART_OPTIONS(liana_stacked_rnn_cells_options, rows), .check = check_options),
@@ -103,5 +106,6 @@ const liana_layer_type liana__layer_stacked_rnn_cells = {
     .reads_training = true,
     .weights = declare_weights,
     .call = call_layer,
+    .arguments = arguments,
     .cell = &cell,
 };

@@ -14,52 +14,44 @@ static const char *own_name(const char *name, const liana_model *model, size_t w
                                                                                                    : name;
 }
 
-/* The name of the held layer that a weight belongs to: "lstm_cell" of "forward_lstm/lstm_cell/kernel". */
-static const char *holder_name(const liana__weight *weight, liana__arena *arena)
-{
-    const char *end = strrchr(weight->short_name, '/'), *begin = end;
-    if (!end) return weight->short_name;
-    while (begin > weight->short_name && begin[-1] != '/') begin--;
-    return liana__arena_format(arena, "%.*s", (int)(end - begin), begin);
-}
-
-/* The weights of a layer that stand in one group. */
-static bool describe_group(const liana_model *model, const liana__layer *layer, const char *group,
-                           float *const *values, liana__arena *arena, liana__keras3_layer *out)
+/* The weights of a layer that are kept at a place of it. */
+static bool describe_place(const liana_model *model, const liana__layer *layer, const char *place, float *const *values,
+                           liana__arena *arena, liana__keras3_layer *out)
 {
     if (!layer->num_weights) return true;
     liana__hdf5_data *weights = liana__arena_allocate(arena, layer->num_weights * sizeof *weights);
     const void **arrays = liana__arena_allocate(arena, layer->num_weights * sizeof *arrays);
     if (!weights || !arrays) return false;
-    for (size_t i = 0; i < layer->num_weights; i++) {
-        const liana__weight *weight = &model->weights[layer->first_weight + i];
-        if (strcmp(weight->group, group) != 0) continue;
-        const liana_shape *shape = &weight->shape;
+    for (size_t i = layer->first_weight; i < layer->first_weight + layer->num_weights; i++) {
+        if (!liana__weight_is_at(&model->weights[i], place)) continue;
+        const liana_shape *shape = &model->weights[i].shape;
         weights[out->num_weights] = (liana__hdf5_data){.dtype = "float32", .rank = shape->rank};
         memcpy(weights[out->num_weights].shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
-        arrays[out->num_weights++] = values[layer->first_weight + i];
+        arrays[out->num_weights++] = values[i];
     }
     out->weights = weights;
     out->values = arrays;
     return true;
 }
 
-/* A layer, then those that it holds; they have groups of their own below its path. */
-static bool describe_layer(const liana_model *model, const liana__layer *layer, const char *path,
-                           float *const *values, liana__arena *arena, liana__keras3_layer *list, size_t *count)
+/* Adds the layer, and each place of it, to the list. */
+static bool describe_layer(const liana_model *model, const liana__layer *layer, float *const *values, const char *path,
+                           liana__arena *arena, liana__keras3_layer *list, size_t *count)
 {
     liana__keras3_layer *own = &list[(*count)++];
     *own = (liana__keras3_layer){.path = path, .name = own_name(layer->name, model, layer->within)};
-    if (!describe_group(model, layer, "", values, arena, own)) return false;
+    if (!describe_place(model, layer, NULL, values, arena, own)) return false;
+    const liana__weight *weights = model->weights + layer->first_weight;
     for (size_t i = 0; i < layer->num_weights; i++) {
-        const liana__weight *weight = &model->weights[layer->first_weight + i];
-        if (!*weight->group || weight->number) continue;
-        liana__keras3_layer *held = &list[(*count)++];
-        *held = (liana__keras3_layer){.path = liana__arena_format(arena, "%s/%s", path, weight->group),
-                                      .name = holder_name(weight, arena)};
-        if (!held->path || !held->name || !describe_group(model, layer, weight->group, values, arena, held)) {
-            return false;
-        }
+        const char *place = weights[i].place;
+        size_t first = 0;
+        while (!liana__weight_is_at(&weights[first], place)) first++;
+        if (!place || first < i) continue;
+        const char *slash = strrchr(place, '/');
+        liana__keras3_layer *part = &list[(*count)++];
+        *part = (liana__keras3_layer){.path = liana__arena_format(arena, "%s/%s", path, place),
+                                      .name = slash ? slash + 1 : place};
+        if (!part->path || !describe_place(model, layer, place, values, arena, part)) return false;
     }
     return true;
 }
@@ -109,21 +101,20 @@ liana_status liana__keras_weights_make(const liana_model *model, float *const *v
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char **paths;
-    const size_t num_items = model->num_layers + model->num_nested;
+    const size_t most = model->num_layers + model->num_nested + model->num_weights + 1;
     size_t count = 0;
     LIANA_TRY(liana__keras_paths(model, &arena, &paths, error));
-    liana__keras3_layer *layers = liana__arena_allocate(&arena, (num_items + model->num_weights + 1) * sizeof *layers);
+    liana__keras3_layer *layers = liana__arena_allocate(&arena, most * sizeof *layers);
     if (!layers) return liana__fail_memory(error, path);
-    for (size_t i = 0; i < num_items; i++) {
-        if (i < model->num_layers) {
-            if (!describe_layer(model, &model->layers[i], paths[i], values, &arena, layers, &count)) {
-                return liana__fail_memory(error, path);
-            }
-        } else {
-            const liana__nested *nested = &model->nested[i - model->num_layers];
-            layers[count++] =
-                (liana__keras3_layer){.path = paths[i], .name = own_name(nested->name, model, nested->within)};
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (!describe_layer(model, &model->layers[i], values, paths[i], &arena, layers, &count)) {
+            return liana__fail_memory(error, path);
         }
+    }
+    for (size_t i = 0; i < model->num_nested; i++) {
+        const liana__nested *nested = &model->nested[i];
+        layers[count++] = (liana__keras3_layer){.path = paths[model->num_layers + i],
+                                                .name = own_name(nested->name, model, nested->within)};
     }
     if (optimizer) layers[count++] = *optimizer;
     return liana__keras3_weights_make(path, liana__model_name(model), layers, count, weights, error);

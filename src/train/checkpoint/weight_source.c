@@ -142,14 +142,14 @@ static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *l
     return nested ? common : SIZE_MAX;
 }
 
-/* The length of the name of the model's layer to which a held layer's name belongs ("bidirectional/forward_lstm"), or its
- * own. `within` is the nested model's, or NULL. 0: there is no such layer that holds others. */
+/* The length of the name of the model's layer to which a held layer's name belongs ("bidirectional/forward_lstm"), or
+ * its own. `within` is the nested model's, or NULL. 0: there is no such layer that holds others. */
 static size_t measure_layer(const liana_model *model, const char *within, const char *name)
 {
     size_t found = 0;
     for (size_t i = 0; model && i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
-        if (!layer->num_weights || !*model->weights[layer->first_weight + layer->num_weights - 1].group) continue;
+        if (!layer->num_weights || !model->weights[layer->first_weight + layer->num_weights - 1].place) continue;
         const char *own = layer->name;
         const size_t outer = within ? strlen(within) : 0;
         if (outer && (strncmp(own, within, outer) != 0 || own[outer] != '/')) continue;
@@ -249,8 +249,8 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
                                                     size_t index)
 {
     char place[256];
-    liana__format(place, sizeof place, "%s/%zu", weight->group, weight->number);
-    for (size_t i = 0; layer->path && *weight->group && i < layer->num_weights; i++) {
+    liana__format(place, sizeof place, "%s/%zu", weight->place ? weight->place : "", weight->number);
+    for (size_t i = 0; layer->path && weight->place && i < layer->num_weights; i++) {
         if (strcmp(layer->weights[i].short_name, place) == 0) return &layer->weights[i];
     }
     return &layer->weights[index];

@@ -22,6 +22,7 @@ static const struct {
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
     {&liana__layer_global_max_pooling1d, "keepdims", 0},
     {&liana__layer_relu, "threshold", 0},
+    {&liana__layer_batch_normalization, "renorm", 0},
 };
 
 static bool is_plain(const liana__value *value, double plain)

@@ -61,6 +61,11 @@ static const char *const neutral[] = {
     "renorm_clipping",
     "time_major",
     "use_cudnn",
+    "encoding",
+    "vocabulary_dtype",
+    "vocabulary_size",
+    "has_input_vocabulary",
+    "oov_method",
     NULL,
 };
 

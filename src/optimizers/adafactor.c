@@ -1,7 +1,7 @@
 /* Shazeer and Stern 2018, "Adafactor: adaptive learning rates with sublinear memory cost": the mean of squared
  * gradients of a matrix is the product of the means of its rows and columns. As in Keras the last two axes are
- * factored, and the rate is at most 1 / sqrt(updates), with or without relative_step. The means of rows and columns are kept in
- * the weight's shape, so that every slot has it. */
+ * factored, and the rate is at most 1 / sqrt(updates), with or without relative_step. The means of rows and columns
+ * are kept in the weight's shape, so that every slot has it. */
 #include "optimizers/optimizer.h"
 
 typedef struct adafactor_options {

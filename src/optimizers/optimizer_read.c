@@ -1,6 +1,6 @@
 /* Reading an optimizer: its name, its options and its learning rate. */
-#include "base/text.h"
 #include "base/other_names.h"
+#include "base/text.h"
 #include "optimizers/update_rule.h"
 
 #include <stdio.h>

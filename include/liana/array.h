@@ -70,7 +70,7 @@ enum {
 typedef struct liana_component {
     const char *name;
     int dtype; /* liana_dtype or LIANA_STRING */
-    /* Static, with one exception: LIANA_UNKNOWN_DIM, the first dimension of a batch whose remainder is kept. */
+    /* The first two dimensions may be LIANA_UNKNOWN_DIM: batches whose remainder is kept, ragged values. */
     liana_shape shape;
 } liana_component;
 

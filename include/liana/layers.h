@@ -8,6 +8,7 @@
 #include <liana/layers/core.h>
 #include <liana/layers/merging.h>
 #include <liana/layers/normalization.h>
+#include <liana/layers/operation.h>
 #include <liana/layers/pooling.h>
 #include <liana/layers/preprocessing.h>
 #include <liana/layers/recurrent.h>

@@ -144,6 +144,10 @@ LIANA_API liana_tensor liana_op_minimum_at(liana_location here, liana_tensor a, 
 #define liana_op_power(a, b) liana_op_power_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_power_at(liana_location here, liana_tensor a, liana_tensor b);
 
+/* The angle of the point (b, a) from the first axis, from -pi to pi; for floats. */
+#define liana_op_atan2(a, b) liana_op_atan2_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_atan2_at(liana_location here, liana_tensor a, liana_tensor b);
+
 /* bool: a == b. */
 #define liana_op_equal(a, b) liana_op_equal_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_equal_at(liana_location here, liana_tensor a, liana_tensor b);
@@ -332,12 +336,51 @@ LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, lia
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
 
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x [..,
+ * n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
+#define liana_op_layer_norm(x, gamma, beta, epsilon) liana_op_layer_norm_at(LIANA_HERE, x, gamma, beta, epsilon)
+LIANA_API liana_tensor liana_op_layer_norm_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                              liana_tensor beta, double epsilon);
+
+/* gamma * x / sqrt(mean(x^2) + epsilon), with the mean over the last axis (Zhang and Sennrich 2019). */
+#define liana_op_rms_norm(x, gamma, epsilon) liana_op_rms_norm_at(LIANA_HERE, x, gamma, epsilon)
+LIANA_API liana_tensor liana_op_rms_norm_at(liana_location here, liana_tensor x, liana_tensor gamma, double epsilon);
+
 /* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). 0 <=
  * rate < 1. A draw depends on `seed`, `salt` (which layer), `positions` (u64 [batch], the example's place in the run)
  * and the element's index within its example. It never depends on the batch or the shard. */
 #define liana_op_dropout(x, positions, rate, seed, salt) liana_op_dropout_at(LIANA_HERE, x, positions, rate, seed, salt)
 LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,
                                            uint64_t seed, uint32_t salt);
+
+/* ---- random numbers: [batch, example's axes], drawn as those of dropout ----
+ *
+ * A draw depends on `seed`, `salt` (which draw of the program), `positions` (u64 [batch], the example's place in the
+ * run) and the element's index within its example, and never on the batch or the shard. Each is made of one 32-bit word
+ * of Philox, the same on every device. `dtype` is a float; `example` is the shape of one example, [] for a number. */
+
+/* Multiples of (high - low) / 2^24, from `low` on; `high` itself only where rounding gives it (Keras's
+ * random.uniform). */
+#define liana_op_random_uniform(positions, dtype, example, low, high, seed, salt) \
+    liana_op_random_uniform_at(LIANA_HERE, positions, dtype, example, low, high, seed, salt)
+LIANA_API liana_tensor liana_op_random_uniform_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                  liana_shape example, double low, double high, uint64_t seed,
+                                                  uint32_t salt);
+
+/* Normally distributed numbers with this mean and standard deviation; none is further than 5.5 deviations from the
+ * mean (Keras's random.normal). */
+#define liana_op_random_normal(positions, dtype, example, mean, deviation, seed, salt) \
+    liana_op_random_normal_at(LIANA_HERE, positions, dtype, example, mean, deviation, seed, salt)
+LIANA_API liana_tensor liana_op_random_normal_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                 liana_shape example, double mean, double deviation, uint64_t seed,
+                                                 uint32_t salt);
+
+/* s32 [batch, samples]: classes, drawn with the probabilities softmax(logits); logits [batch, classes] (Keras's
+ * random.categorical). */
+#define liana_op_random_categorical(logits, positions, samples, seed, salt) \
+    liana_op_random_categorical_at(LIANA_HERE, logits, positions, samples, seed, salt)
+LIANA_API liana_tensor liana_op_random_categorical_at(liana_location here, liana_tensor logits, liana_tensor positions,
+                                                      int64_t samples, uint64_t seed, uint32_t salt);
 
 /* ---- classification ---- */
 

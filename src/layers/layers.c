@@ -91,6 +91,14 @@ static liana_tensor join_masks(const liana_layer_type *type, const liana_layer_c
 {
     liana_tensor mask = call->masks[0];
     for (size_t i = 1; i < call->num_inputs && mask.id && !type->arguments; i++) {
+        const liana_shape shape = liana_tensor_shape(mask), own = liana_tensor_shape(call->masks[i]);
+        if (call->masks[i].id && own.rank != shape.rank) {
+            liana__graph_fail(call->inputs[0].graph, call->here, LIANA_INVALID_ARGUMENT,
+                              "%s: found masks of shapes %s and %s, which cannot be joined; expected inputs with one "
+                              "number of axes, or without masks",
+                              type->part.name, liana__shape_print(&shape).text, liana__shape_print(&own).text);
+            return (liana_tensor){call->inputs[0].graph, 0};
+        }
         mask = call->masks[i].id ? liana_op_logical_or_at(call->here, mask, call->masks[i]) : call->masks[i];
     }
     return mask;

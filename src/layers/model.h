@@ -327,6 +327,8 @@ liana_status liana__layer_build_within(liana_layer_build *build, const char *nam
 /* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
 const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
                               size_t index);
+/* The seed of the draws of held layer, or call, `number`; that of the first is `seed`. */
+uint64_t liana__held_seed(uint64_t seed, size_t number);
 /* The call of a held layer, without inputs. */
 liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
 /* The weight that was declared last is a bias with ones for the forget gate. */

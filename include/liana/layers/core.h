@@ -59,6 +59,22 @@ typedef struct liana_embedding_options {
 #define LIANA_EMBEDDING_DEFAULTS .trainable = true, .training = true, .embeddings_initializer = "random_uniform"
 #define liana_embedding(...) LIANA_ADD_("Embedding", liana_embedding_options, LIANA_EMBEDDING_DEFAULTS, __VA_ARGS__, )
 
+/* Its input. */
+typedef struct liana_identity_options {
+    LIANA_LAYER_OPTIONS;
+} liana_identity_options;
+#define LIANA_IDENTITY_DEFAULTS .trainable = true, .training = true
+#define liana_identity(...) LIANA_ADD_("Identity", liana_identity_options, LIANA_IDENTITY_DEFAULTS, __VA_ARGS__, )
+
+/* A step of a sequence [batch, steps, features] whose numbers are all .mask_value is padding: later layers get a mask
+ * that leaves it out, and it becomes zeros. */
+typedef struct liana_masking_options {
+    LIANA_LAYER_OPTIONS;
+    double mask_value LIANA_DEFAULT_();
+} liana_masking_options;
+#define LIANA_MASKING_DEFAULTS .trainable = true, .training = true
+#define liana_masking(...) LIANA_ADD_("Masking", liana_masking_options, LIANA_MASKING_DEFAULTS, __VA_ARGS__, )
+
 /* The same, and its reverse: with .reverse a product with the transposed `embeddings`, from [batch, ..., output_dim] to
  * [batch, ..., input_dim], as at the end of a language model. Without .tie_weights the reverse has a weight
  * reverse_embeddings [output_dim, input_dim] of its own. .reverse belongs to the call; so the layer is called once more:

@@ -21,41 +21,43 @@ extern "C" {
 
 /* The options of every cell, and of the layer that has such a cell. A share `dropout` of the features, and a share
  * `recurrent_dropout` of the state, is set to zero in training, at all steps the same. */
-#define LIANA_CELL_OPTIONS                                              \
-    int64_t units LIANA_DEFAULT_();                                     \
-    const char *activation LIANA_DEFAULT_("tanh");                      \
-    bool use_bias LIANA_DEFAULT_(true);                                 \
-    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform");    \
-    const char *recurrent_initializer LIANA_DEFAULT_("orthogonal");     \
-    const char *bias_initializer LIANA_DEFAULT_("zeros");               \
-    const char *kernel_regularizer LIANA_DEFAULT_();                    \
-    const char *recurrent_regularizer LIANA_DEFAULT_();                 \
-    const char *bias_regularizer LIANA_DEFAULT_();                      \
-    const char *kernel_constraint LIANA_DEFAULT_();                     \
-    const char *recurrent_constraint LIANA_DEFAULT_();                  \
-    const char *bias_constraint LIANA_DEFAULT_();                       \
-    double dropout LIANA_DEFAULT_();                                    \
+#define LIANA_CELL_OPTIONS          \
+    int64_t units LIANA_DEFAULT_(); \
+    LIANA_CELL_PART_OPTIONS
+#define LIANA_CELL_PART_OPTIONS                                      \
+    const char *activation LIANA_DEFAULT_("tanh");                   \
+    bool use_bias LIANA_DEFAULT_(true);                              \
+    const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform"); \
+    const char *recurrent_initializer LIANA_DEFAULT_("orthogonal");  \
+    const char *bias_initializer LIANA_DEFAULT_("zeros");            \
+    const char *kernel_regularizer LIANA_DEFAULT_();                 \
+    const char *recurrent_regularizer LIANA_DEFAULT_();              \
+    const char *bias_regularizer LIANA_DEFAULT_();                   \
+    const char *kernel_constraint LIANA_DEFAULT_();                  \
+    const char *recurrent_constraint LIANA_DEFAULT_();               \
+    const char *bias_constraint LIANA_DEFAULT_();                    \
+    double dropout LIANA_DEFAULT_();                                 \
     double recurrent_dropout LIANA_DEFAULT_()
-#define LIANA_CELL_DEFAULTS_                                                                                    \
-    .trainable = true, .training = true, .activation = "tanh", .use_bias = true,                                \
+#define LIANA_CELL_DEFAULTS_                                                     \
+    .trainable = true, .training = true, .activation = "tanh", .use_bias = true, \
     .kernel_initializer = "glorot_uniform", .recurrent_initializer = "orthogonal", .bias_initializer = "zeros"
 
 /* The same of cells with gates. .implementation is Keras's: the numbers are the same, but 1 drops for each gate by
  * itself. */
-#define LIANA_GATED_CELL_OPTIONS                               \
-    LIANA_CELL_OPTIONS;                                        \
+#define LIANA_GATED_CELL_OPTIONS                                \
+    LIANA_CELL_OPTIONS;                                         \
     const char *recurrent_activation LIANA_DEFAULT_("sigmoid"); \
     int64_t implementation LIANA_DEFAULT_(2)
 #define LIANA_GATED_CELL_DEFAULTS_ LIANA_CELL_DEFAULTS_, .recurrent_activation = "sigmoid", .implementation = 2
 
 /* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. */
-#define LIANA_RNN_OPTIONS                            \
+#define LIANA_RNN_OPTIONS                              \
     const char *activity_regularizer LIANA_DEFAULT_(); \
-    bool return_sequences LIANA_DEFAULT_();          \
-    bool return_state LIANA_DEFAULT_();              \
-    bool go_backwards LIANA_DEFAULT_();              \
-    bool stateful LIANA_DEFAULT_();                  \
-    bool unroll LIANA_DEFAULT_();                    \
+    bool return_sequences LIANA_DEFAULT_();            \
+    bool return_state LIANA_DEFAULT_();                \
+    bool go_backwards LIANA_DEFAULT_();                \
+    bool stateful LIANA_DEFAULT_();                    \
+    bool unroll LIANA_DEFAULT_();                      \
     bool zero_output_for_mask LIANA_DEFAULT_()
 
 /* ---- cells ---- */
@@ -77,8 +79,7 @@ typedef struct liana_lstm_cell_options {
     bool unit_forget_bias LIANA_DEFAULT_(true);
 } liana_lstm_cell_options;
 #define LIANA_LSTM_CELL_DEFAULTS LIANA_GATED_CELL_DEFAULTS_, .unit_forget_bias = true
-#define liana_lstm_cell(...) \
-    LIANA_ADD_("LSTMCell", liana_lstm_cell_options, LIANA_LSTM_CELL_DEFAULTS, __VA_ARGS__, )
+#define liana_lstm_cell(...) LIANA_ADD_("LSTMCell", liana_lstm_cell_options, LIANA_LSTM_CELL_DEFAULTS, __VA_ARGS__, )
 
 /* Cho et al. 2014. kernel [features, 3 units]: update, reset, candidate. With .reset_after the reset gate works after the
  * product with the recurrent kernel, and the bias is [2, 3 units]. */

@@ -127,7 +127,7 @@ liana_status liana__batch_rows_find(const liana__source *source, const liana__lo
     for (size_t i = 0; i < rows->count; i++) {
         LIANA_TRY(find_component_of_batch(source, options, rows, i, error));
         liana_component component = described(&rows->components[i]);
-        rows->sizes[i] = liana__component_size(&component, liana__component_rows(&component));
+        rows->sizes[i] = liana__component_size(&component, liana__component_rows(&component), 0);
         rows->example_size += rows->sizes[i];
         if (rows->components[i].maker == LIANA__MAKE_VALUES) rows->values_size += rows->sizes[i];
     }

@@ -185,8 +185,14 @@ static void collect_named(const liana__value *names, bool are_arguments, liana__
 /* Before Keras 3 the arguments of a call are the fourth member of its first input. */
 static void add_reference(const liana__value *value, liana__keras_references *found, int depth)
 {
-    found->too_many = found->too_many || found->count == LIANA_MAX_LAYER_INPUTS;
+    /* A constant as first operand of Keras 2's TFOpLambda. */
+    const bool is_constant = strcmp(value->items[0]->string, "_CONSTANT_VALUE") == 0;
+    found->too_many = found->too_many || (found->count == LIANA_MAX_LAYER_INPUTS && !is_constant);
     if (found->too_many) return;
+    if (is_constant) {
+        if (value->count > 3) collect_named(value->items[3], true, found, depth);
+        return;
+    }
     found->items[found->count++] =
         (liana__keras_reference){value->items[0]->string, value->items[1]->integer, value->items[2]->integer};
     if (value->count > 3) collect_named(value->items[3], true, found, depth);

@@ -5,6 +5,7 @@
 #include "layers/keras/keras_config.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
+#include "layers/operation/operation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,12 @@ typedef struct entry {
     const liana__value *calls; /* a list with an item for each call, or NULL */
     size_t num_calls;
     size_t num_added;
-    liana_model *inner;         /* of an entry that is a model, once it is read */
-    bool is_new;                /* its calls are in the form of Keras 3 */
-    bool inference;             /* its calls say training=False */
-    bool is_mask_op;            /* an operation, which is passed over: liana computes masks by itself */
+    liana_model *inner; /* of an entry that is a model, once it is read */
+    bool is_new;        /* its calls are in the form of Keras 3 */
+    bool inference;     /* its calls say training=False */
+    bool is_operation;
+    bool is_needed;       /* of an operation: a result depends on it. Others compute masks, as liana does by itself */
+    const char *function; /* of an operation that was added: its text */
     struct entry *next_renamed; /* of an entry with two names */
     /* Of an entry that is a model. */
     struct entry *next_model;
@@ -102,13 +105,13 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
-/* Keras 3 has another moving variance than Keras 2, unless liana has written the file and says otherwise. */
+/* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
     const liana__value *own = liana__value_get(layer, LIANA__KERAS_VARIANCE);
     const bool says_other = own && own->kind == LIANA__VALUE_BOOL && !own->boolean;
-    if (!r->keras3 || type != &liana__layer_batch_normalization || says_other) return;
-    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, true));
+    if (type != &liana__layer_batch_normalization || (r->keras3 && !says_other)) return;
+    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, false));
 }
 
 /* A call that is added. */
@@ -366,7 +369,7 @@ static liana_status read_training(reader *r, const liana__value *call, const cha
 static void open_entry(const liana__value *layer, entry *own)
 {
     const liana__value *nodes = liana__value_get(layer, "inbound_nodes");
-    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = liana__keras_is_operation(layer)};
+    *own = (entry){.layer = layer, .num_calls = 1, .is_operation = liana__keras_is_operation(layer)};
     if (!nodes || nodes->kind != LIANA__VALUE_LIST || nodes->count == 0) return;
     if (liana__keras_is_reference(nodes->items[0])) {
         own->calls = nodes; /* one call without a list of its own */
@@ -439,8 +442,11 @@ static liana_status read_mode(reader *r, entry *own)
                   "some of its calls have training=False and others do not; give the calls layers of their own");
 }
 
+static liana_status add_operation(reader *r, entry *own, const layer_call *next);
+
 static liana_status add_call(reader *r, entry *own, layer_call *next)
 {
+    if (own->is_operation) return add_operation(r, own, next);
     LIANA_TRY(read_mode(r, own));
     next->inference = own->inference;
     if (liana__keras_is_model_class(text_of(own->layer, "class_name"))) {
@@ -451,12 +457,17 @@ static liana_status add_call(reader *r, entry *own, layer_call *next)
     return own->num_added ? call_again(r, own, next) : add_layer(r, own->layer, next);
 }
 
+static bool is_passed_over(const entry *own)
+{
+    return own->is_operation && !own->is_needed;
+}
+
 /* Whether a reference means an operation that is passed over. */
 static bool is_mask_op(const reader *r, const char *wanted)
 {
     for (size_t i = 0; i < r->num_entries; i++) {
         const char *name = file_name(r->entries[i].layer);
-        if (r->entries[i].is_mask_op && name && strcmp(name, wanted) == 0) return true;
+        if (is_passed_over(&r->entries[i]) && name && strcmp(name, wanted) == 0) return true;
     }
     return false;
 }
@@ -488,10 +499,76 @@ static liana_status next_call(reader *r, const entry *own, liana__keras_referenc
     return LIANA_OK;
 }
 
+/* ---- operations ---- */
+
+/* Operations that the references name are needed, and those that they need. */
+static bool mark(const liana__keras_references *found, entry *entries, size_t count)
+{
+    bool is_new = false;
+    for (size_t i = 0; i < found->count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            const char *name = entries[k].is_operation && !entries[k].is_needed ? file_name(entries[k].layer) : NULL;
+            if (!name || strcmp(name, found->items[i].name) != 0) continue;
+            entries[k].is_needed = is_new = true;
+        }
+    }
+    return is_new;
+}
+
+/* Operations whose results reach an output or a layer, other than as a mask. */
+static liana_status mark_operations(reader *r, const liana__value *config, entry *entries, size_t count)
+{
+    liana__keras_references found = {.count = 0};
+    bool has_any = false, is_new = true;
+    for (size_t i = 0; i < count; i++) has_any = has_any || entries[i].is_operation;
+    if (!has_any) return LIANA_OK;
+    liana__keras_collect(liana__value_get(config, "output_layers"), &found);
+    (void)mark(&found, entries, count);
+    while (is_new) {
+        is_new = false;
+        for (size_t i = 0; i < count; i++) {
+            entry own = entries[i];
+            for (own.num_added = 0; !is_passed_over(&own) && own.num_added < own.num_calls; own.num_added++) {
+                layer_call ignored = {.inputs = NULL};
+                found.count = 0;
+                LIANA_TRY(next_call(r, &own, &found, &ignored));
+                is_new = mark(&found, entries, count) || is_new;
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Calls of one operation have one text. */
+static liana_status add_operation(reader *r, entry *own, const layer_call *next)
+{
+    const char *text, *name = layer_name(own->layer);
+    char where[160];
+    const bool bare = own->calls && liana__keras_is_reference(own->calls->items[0]);
+    const liana__value *call = !own->calls ? NULL : bare ? own->calls : own->calls->items[own->num_added];
+    LIANA_TRY(liana__operation_from_keras(own->layer, call, &r->arena, &text, &r->error));
+    if (own->num_added && strcmp(own->function, text) == 0) return call_again(r, own, next);
+    if (own->num_added) return refuse(r, own->layer, name, "its calls have different constants");
+    own->function = text;
+    liana__value *options = liana__value_map(&r->arena);
+    if (!options) return liana__fail_memory(&r->error, "a layer's options");
+    liana__value_set(&r->arena, options, "function", liana__value_string(&r->arena, text));
+    if (r->arena.failed) return liana__fail_memory(&r->error, "a layer's options");
+    snprintf(where, sizeof where, "layer '%.100s'", name ? name : "?");
+    const liana__layer_request request = {.here = place_of(own->layer),
+                                          .type = &liana__layer_operation,
+                                          .name = name,
+                                          .inputs = next->inputs,
+                                          .num_inputs = next->num_inputs,
+                                          .options = options,
+                                          .where = where};
+    return liana__model_add(r->model, &request).id ? LIANA_OK : r->model->error.status;
+}
+
 /* Adds the next calls of an entry, as long as all their inputs are there. */
 static liana_status try_entry(reader *r, entry *own)
 {
-    while (own->num_added < own->num_calls && !own->is_mask_op) {
+    while (own->num_added < own->num_calls && !is_passed_over(own)) {
         liana__keras_references found = {.count = 0};
         size_t nodes[LIANA_MAX_LAYER_INPUTS];
         layer_call next = {.inputs = nodes};
@@ -507,21 +584,9 @@ static liana_status try_entry(reader *r, entry *own)
     return LIANA_OK;
 }
 
-/* Why an entry could not be added: an input that is an op, or that is not there. */
-static liana_status fail_entry(reader *r, const entry *entries, size_t count, const entry *stuck)
+/* An entry could not be added: an input is not there. */
+static liana_status fail_entry(reader *r, const entry *stuck)
 {
-    liana__keras_references found;
-    references_of_call(stuck, stuck->num_added, &found);
-    for (size_t i = 0; i < found.count; i++) {
-        for (size_t k = 0; k < count; k++) {
-            const char *name = file_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
-            if (!entries[k].is_mask_op || !name || strcmp(name, found.items[i].name) != 0) continue;
-            char message[160];
-            snprintf(message, sizeof message, "liana has no layer for the operation '%.60s' (keras.ops)",
-                     class_name ? class_name : "?");
-            return refuse(r, entries[k].layer, name, message);
-        }
-    }
     return liana__fail_at(&r->error, &stuck->layer->place, layer_name(stuck->layer),
                           "its inputs are not in the file, or depend on itself");
 }
@@ -534,11 +599,11 @@ static liana_status add_in_order(reader *r, entry *entries, size_t count)
         size_t before = r->model->num_nodes;
         for (size_t i = 0; i < count; i++) {
             LIANA_TRY(try_entry(r, &entries[i]));
-            bool left = entries[i].num_added < entries[i].num_calls && !entries[i].is_mask_op;
+            bool left = entries[i].num_added < entries[i].num_calls && !is_passed_over(&entries[i]);
             if (left && !stuck) stuck = &entries[i];
         }
         if (!stuck) return LIANA_OK;
-        if (r->model->num_nodes == before) return fail_entry(r, entries, count, stuck);
+        if (r->model->num_nodes == before) return fail_entry(r, stuck);
     }
 }
 
@@ -634,7 +699,8 @@ static liana_status read_functional(reader *r, const liana__value *config)
         r->models = &entries[i];
     }
     count_calls(r, config, entries, layers->count);
-    liana_status status = add_in_order(r, entries, layers->count);
+    liana_status status = mark_operations(r, config, entries, layers->count);
+    if (status == LIANA_OK) status = add_in_order(r, entries, layers->count);
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
     if (status == LIANA_OK) status = order_inputs(r, config);
     if (status == LIANA_OK) status = choose_outputs(r, config);

@@ -1,8 +1,12 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
+#include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
+#include "layers/operation/operation.h"
+
+#include <liana/layers/operation.h>
 
 #include <liana/layers/normalization.h>
 
@@ -119,12 +123,13 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
     return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
-static const char *activation_name(const writer *w, const liana__value *item)
+/* No activation becomes "linear". One that the form has no word for was refused (keras_form.c), or stays as it is. */
+static liana__value *write_activation(const writer *w, liana__value *item)
 {
-    if (item->kind != LIANA__VALUE_STRING) return "linear";
-    bool old = w->form != LIANA__KERAS3 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
-    return old ? "hard_sigmoid" : item->string;
+    const char *why;
+    if (item->kind != LIANA__VALUE_STRING) return liana__value_string(w->arena, "linear");
+    liana__value *made = liana__activation_to_keras(w->model->context, w->arena, item->string, w->form, &why);
+    return made ? made : item;
 }
 
 /* Options that the tables keep as text become objects. */
@@ -133,7 +138,7 @@ static void write_texts(const writer *w, liana__value *config)
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
         if (strcmp(config->keys[i], "activation") == 0 || strcmp(config->keys[i], "recurrent_activation") == 0) {
-            set_text(w, config, config->keys[i], activation_name(w, item));
+            liana__value_set(w->arena, config, config->keys[i], write_activation(w, item));
             continue;
         }
         liana__value *made = item->kind == LIANA__VALUE_STRING ? write_text(w, config->keys[i], item->string) : NULL;
@@ -179,7 +184,8 @@ static void write_held(const writer *w, const liana__layer *layer, liana__value 
     const liana_held_layer *held;
     const liana_option *row;
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, &row)) != NULL;) {
-        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options,
+        const liana__layer inner = {.type = held->type,
+                                    .options = (void *)(uintptr_t)held->options,
                                     .trainable = !held->frozen};
         liana__value *object = layer_object(w, &inner, held->name);
         liana__value *list = (liana__value *)(uintptr_t)liana__value_get(config, row->name);
@@ -227,7 +233,8 @@ static liana__value *write_tensor(const writer *w, const liana__scope_result *re
         liana__value_add(w->arena, shape, liana__value_int(w->arena, node->shape.dims[i]));
     }
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
-    const char *dtype = node->dtype == LIANA_S32 ? "int32" : mixed ? "bfloat16" : "float32";
+    const bool is_bool = node->dtype == LIANA_BOOL;
+    const char *dtype = node->dtype == LIANA_S32 ? "int32" : is_bool ? "bool" : mixed ? "bfloat16" : "float32";
     liana__value_set(w->arena, config, "shape", shape);
     set_text(w, config, "dtype", dtype);
     liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));
@@ -300,6 +307,24 @@ static liana__value *write_old_call(const writer *w, const liana__scope_result *
     return call;
 }
 
+static const char *operation_text(const writer *w, size_t index)
+{
+    return ((const liana_operation_options *)w->model->layers[index].options)->function;
+}
+
+/* The call of an operation has its constants between the tensors. */
+static liana__value *write_operation_call(const writer *w, size_t index, const liana__scope_result *inputs,
+                                          size_t count)
+{
+    liana__operation operation;
+    liana__value *tensors[LIANA_MAX_LAYER_INPUTS], *call = liana__value_map(w->arena);
+    if (!call || liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    for (size_t i = 0; i < count; i++) tensors[i] = write_tensor(w, &inputs[i]);
+    liana__value_set(w->arena, call, "args", liana__operation_args(w->arena, &operation, tensors, count));
+    liana__value_set(w->arena, call, "kwargs", liana__value_map(w->arena));
+    return call;
+}
+
 /* For each call, its inputs. */
 static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_item item)
 {
@@ -312,6 +337,10 @@ static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_i
         if (!count) continue;
         const liana_layer_type *type = item.is_nested ? NULL : w->model->layers[item.index].type;
         bool joins = type ? type->max_inputs > 1 : count > 1;
+        if (type == &liana__layer_operation) {
+            liana__value_add(w->arena, nodes, write_operation_call(w, item.index, inputs, count));
+            continue;
+        }
         if (type && type->arguments) {
             liana__value_add(w->arena, nodes, write_arguments(w, item, call, inputs));
             continue;
@@ -335,9 +364,20 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
                : write_object(w, "keras", "Sequential", NULL, config);
 }
 
+static liana__value *write_operation(const writer *w, size_t index, const char *name)
+{
+    liana__operation operation;
+    if (liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    liana__value *config = liana__operation_config(w->arena, &operation);
+    if (config) set_text(w, config, "name", name);
+    return write_object(w, liana__operation_module(w->arena, &operation), operation.row->class_name,
+                        operation.row->class_name, config);
+}
+
 static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
     const liana__layer *layer = &w->model->layers[index];
+    if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
     liana__value *map = layer_object(w, layer, name);
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {

@@ -83,8 +83,9 @@ liana_status liana__arguments_check(const liana_layer_type *type, uint32_t slots
         const char *name = liana__argument_of_slot(type, slot);
         size_t first = slot;
         (void)liana__argument_slots(type, name, &first);
-        return liana__fail(error, LIANA_INVALID_CONFIG, "its input %zu ('%s'%s) is missing; it needs %zu inputs at least",
-                           slot, name, slot > first ? ", which is a list" : "", type->min_inputs);
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "its input %zu ('%s'%s) is missing; it needs %zu inputs at least", slot, name,
+                           slot > first ? ", which is a list" : "", type->min_inputs);
     }
     const char *last = liana__argument_of_slot(type, type->max_inputs - 1);
     if (last && !(slots >> type->max_inputs)) return LIANA_OK;

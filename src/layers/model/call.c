@@ -95,18 +95,6 @@ static liana_tensor add_weight(const building *own, size_t index)
                                    weight->shape);
 }
 
-void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
-                          double later_momentum)
-{
-    const double m = later_momentum, before = *momentum, share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
-    liana_tensor first = *statistic;
-    const liana_dtype dtype = liana_tensor_dtype(first);
-    first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
-    later = liana_op_multiply_at(here, later, liana_graph_scalar_at(here, first.graph, dtype, share));
-    *statistic = liana_op_add_at(here, first, later);
-    *momentum = before * m;
-}
-
 static void keep_updates(building *own, const liana__layer *layer, const liana_layer_call *call)
 {
     liana__model_results *results = &own->results;

@@ -129,9 +129,9 @@ static liana_status declare_weights(liana_layer_build *build)
     size_t states = 0;
     for (size_t i = 1; i + 1 < build->num_inputs; i++) states += build->inputs[i].rank > 0;
     if (states % 2) {
-        return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
-                                           "initial_state: found %zu states, expected as many for each direction",
-                                           states);
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_CONFIG,
+                               "initial_state: found %zu states, expected as many for each direction", states);
     }
     LIANA_TRY(build_side(build, &chosen->layer, "forward_layer", 0, states / 2));
     return build_side(build, &chosen->backward_layer, "backward_layer", 1, states / 2);

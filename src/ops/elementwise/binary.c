@@ -110,6 +110,16 @@ static void power_gradient(liana__gradient *g)
     }
 }
 
+/* Of the angle of the point (b, a): b / (a^2 + b^2) and -a / (a^2 + b^2). */
+static void atan2_gradient(liana__gradient *g)
+{
+    liana_tensor a = g->inputs[0], b = g->inputs[1];
+    liana_tensor square = liana_op_add(liana_op_square(a), liana_op_square(b));
+    liana_tensor part = liana_op_divide(g->output_gradient, square);
+    if (g->wanted[0]) g->input_gradients[0] = liana_op_multiply(part, b);
+    if (g->wanted[1]) g->input_gradients[1] = liana_op_negate(liana_op_multiply(part, a));
+}
+
 /* Linear in dy; constant in y except at the kinks. */
 static void gate_gradient(liana__gradient *g)
 {
@@ -223,24 +233,25 @@ typedef struct binary_row {
 #define BY(function) .compose = function
 
 /* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
-#define BINARY_ROWS(X)                                                                                              \
-    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("add"), "a + b")                     \
-    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("subtract"), "a - b") \
-    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("multiply"), "a * b") \
-    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, BY(lower_divide), "a / b")          \
-    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("maximum"),                      \
-      "The maximum; NaN if either is NaN.")                                                                         \
-    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("minimum"),                      \
-      "The minimum; NaN if either is NaN.")                                                                         \
-    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("power"), "a^b")                             \
-    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("EQ"), "a == b")                                \
-    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("NE"), "a != b")                        \
-    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LT"), "a < b")                               \
-    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                  \
-    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                         \
-    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
-    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                      \
-    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                          \
+#define BINARY_ROWS(X)                                                                                               \
+    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("add"), "a + b")                      \
+    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("subtract"), "a - b")  \
+    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("multiply"), "a * b")  \
+    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, BY(lower_divide), "a / b")           \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("maximum"),                       \
+      "The maximum; NaN if either is NaN.")                                                                          \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("minimum"),                       \
+      "The minimum; NaN if either is NaN.")                                                                          \
+    X(atan2, atan2, atan2_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("atan2"), "The angle of the point (b, a).") \
+    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("power"), "a^b")                              \
+    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("EQ"), "a == b")                                 \
+    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("NE"), "a != b")                         \
+    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LT"), "a < b")                                \
+    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                   \
+    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                          \
+    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")             \
+    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                       \
+    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                           \
     X(logical_xor, logical_xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
 #define GATE_ROWS(X)                                                                                                \
     X(relu_gradient, relu_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu_gradient),    \

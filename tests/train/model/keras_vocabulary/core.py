@@ -10,6 +10,9 @@ def there_and_back(layer_class, arguments, inputs, call):
 
 LAYERS = {
     "Dense": {"inputs": [[(7,)], [(4, 7)], [(2, 3, 5)]], "arguments": {"units": [5, 3]}},
+    "Identity": {"inputs": [[(7,)], [(4, 3)], [{"shape": (4, 3), "masked": True}]]},
+    "Masking": {"inputs": [[(7,)], [(4, 3)], [{"shape": (4, 3), "masked": True}]],
+                "arguments": {"mask_value": [0.0, 1.5]}},
     "EinsumDense": {
         "inputs": [[(4, 6)], [(3, 2)]],
         "arguments": {"equation": ["abc,cd->abd", "...x,xy->...y", "abc,cde->abde", "ab...,bc->ac...", "abc,bd->acd"],
@@ -34,6 +37,7 @@ LAYERS = {
 LEFT_OUT = {
     "InputLayer": "every model of this test has one",
     "InputSpec": "is no layer",
+    "Lambda": "is Python code, which a file never runs here",
     "Layer": "is the base of layers that are written in Python",
     "Wrapper": "is the base of layers that hold one",
     "FlaxLayer": "holds a layer of another framework",

@@ -27,8 +27,9 @@ static const struct {
 
 /* Layers that it does not have, and one whose mask it would need. */
 static const liana_layer_type *const missing[] = {
-    &liana__layer_identity,          &liana__layer_masking,           &liana__layer_subtract,
-    &liana__layer_spatial_dropout2d, &liana__layer_spatial_dropout3d,
+    &liana__layer_identity,           &liana__layer_masking,           &liana__layer_subtract,
+    &liana__layer_spatial_dropout2d,  &liana__layer_spatial_dropout3d, &liana__layer_attention,
+    &liana__layer_additive_attention, &liana__layer_einsum_dense,      &liana__layer_reversible_embedding,
 };
 
 static bool is_plain(const liana__value *value, double plain)

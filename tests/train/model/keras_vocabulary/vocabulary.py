@@ -73,6 +73,7 @@ COMMON = {
 LEFT_OUT_ARGUMENTS = {
     "data_format": "channels_last alone",
     "quantization_config": "quantisation",
+    "gptq_unpacked_column_size": "quantisation",
     "lora_rank": "LoRA",
     "lora_alpha": "LoRA",
     "weights": "values come with a file",

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "ir/graph.h"
 #include "layers/model.h"
+#include "ops/ops.h"
 
 /* ---- steps ---- */
 

@@ -94,14 +94,14 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
  *
  * It may be any layer, also one of the program's own. Its .input is not read. */
 #if defined(__cplusplus)
-#define LIANA_HELD(layer_class, type, defaults, ...)                                                  \
-    liana_held_layer                                                                                  \
-    {                                                                                                 \
-        nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
+#define LIANA_HELD(held_class, held_type, defaults, ...)                                                  \
+    liana_held_layer                                                                                      \
+    {                                                                                                     \
+        nullptr, held_class, liana_address_(held_type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
     }
 #else
-#define LIANA_HELD(layer_class, type, defaults, ...) \
-    ((liana_held_layer){.layer_class = (layer_class), .options = &(type){defaults, __VA_ARGS__}})
+#define LIANA_HELD(held_class, held_type, defaults, ...) \
+    ((liana_held_layer){.layer_class = (held_class), .options = &(held_type){defaults, __VA_ARGS__}})
 #endif
 
 /* ---- options of layers with weights ----
@@ -128,6 +128,10 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
  * `layer` is any call of it. The other inputs must fit its weights. Errors are the model's. */
 LIANA_API liana_layer liana_layer_reuse_at(liana_location here, liana_layer layer, const liana_layer *inputs,
                                            size_t num_inputs);
+/* The same with options that belong to the call, which liana_layer_reuse leaves at their defaults. `options` is the
+ * struct of the layer's class; of its other options none is read. The macro liana_layer_again takes the struct's type
+ * and its members: liana_layer_again(layer, liana_attention_options, .inputs = {a, b}, .use_causal_mask = true). */
+LIANA_API liana_layer liana_layer_again_at(liana_location here, liana_layer layer, const void *options);
 
 /* Uses a model as a layer. The outer model gets a copy of the layers, named "name/layer", with the values that the
  * weights have now; later changes of either model do not change the other. The same model under the same name shares
@@ -151,6 +155,7 @@ LIANA_API liana_layer liana_layer_output(liana_layer layer, size_t index);
 #define LIANA_NEST_(options, defaults, model, ...) \
     liana_model_nest_at(LIANA_HERE, model, liana_address_(options{__VA_ARGS__}))
 #define liana_layer_reuse(layer, ...) liana_reuse_(LIANA_HERE, layer, __VA_ARGS__)
+#define liana_layer_again(layer, type, ...) liana_layer_again_at(LIANA_HERE, layer, liana_address_(type{__VA_ARGS__}))
 #define liana_model_outputs(model, ...) liana_outputs_(LIANA_HERE, model, __VA_ARGS__)
 #else
 #define LIANA_NEST_(options, defaults, model, ...)                                 \
@@ -162,6 +167,7 @@ LIANA_API liana_layer liana_layer_output(liana_layer layer, size_t index);
 #define LIANA_LAYERS_(...) \
     (const liana_layer[]){__VA_ARGS__}, sizeof((const liana_layer[]){__VA_ARGS__}) / sizeof(liana_layer)
 #define liana_layer_reuse(layer, ...) liana_layer_reuse_at(LIANA_HERE, layer, LIANA_LAYERS_(__VA_ARGS__))
+#define liana_layer_again(layer, type, ...) liana_layer_again_at(LIANA_HERE, layer, &(type){__VA_ARGS__})
 #define liana_model_outputs(model, ...) liana_model_outputs_at(LIANA_HERE, model, LIANA_LAYERS_(__VA_ARGS__), NULL)
 #endif
 #define liana_nested(...) LIANA_NEST_(liana_nested_options, LIANA_NESTED_DEFAULTS, __VA_ARGS__, )

@@ -3,6 +3,7 @@
 #define LIANA_LAYERS_H
 
 #include <liana/layers/activation.h>
+#include <liana/layers/attention.h>
 #include <liana/layers/convolution.h>
 #include <liana/layers/core.h>
 #include <liana/layers/merging.h>

@@ -235,6 +235,23 @@ LIANA_API liana_tensor liana_op_reduce_prod_at(liana_location here, liana_tensor
 #define liana_op_argmax(x, axis) liana_op_argmax_at(LIANA_HERE, x, axis)
 LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis);
 
+/* s32, x's shape: the indices that order the elements along an axis, the least first, or the greatest if `descending`.
+ * Equal elements stay in their order; NaN stands last. `count`: only the first so many are given; 0: all. */
+#define liana_op_argsort(x, axis, descending, count) liana_op_argsort_at(LIANA_HERE, x, axis, descending, count)
+LIANA_API liana_tensor liana_op_argsort_at(liana_location here, liana_tensor x, int64_t axis, bool descending,
+                                           int64_t count);
+
+/* The sum of the elements up to each along an axis; `reverse`: from the last on; `exclusive`: without its own. Any
+ * numbers. */
+#define liana_op_cumsum(x, axis, reverse, exclusive) liana_op_cumsum_at(LIANA_HERE, x, axis, reverse, exclusive)
+LIANA_API liana_tensor liana_op_cumsum_at(liana_location here, liana_tensor x, int64_t axis, bool reverse,
+                                          bool exclusive);
+
+/* The same with products. The gradient divides by the elements, as TensorFlow's: correct only if none is 0. */
+#define liana_op_cumprod(x, axis, reverse, exclusive) liana_op_cumprod_at(LIANA_HERE, x, axis, reverse, exclusive)
+LIANA_API liana_tensor liana_op_cumprod_at(liana_location here, liana_tensor x, int64_t axis, bool reverse,
+                                           bool exclusive);
+
 /* bool [batch]: whether predictions[i, targets[i]] is among the k largest. predictions [batch, classes], targets s32
  * [batch]. As TensorFlow's in_top_k: ties count in favour; false for a target out of range or a non-finite
  * prediction. */
@@ -318,6 +335,16 @@ LIANA_API liana_tensor liana_op_batch_norm_training_at(liana_location here, lian
 LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, liana_tensor x, liana_tensor gamma,
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
+
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x [..,
+ * n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
+#define liana_op_layer_norm(x, gamma, beta, epsilon) liana_op_layer_norm_at(LIANA_HERE, x, gamma, beta, epsilon)
+LIANA_API liana_tensor liana_op_layer_norm_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                              liana_tensor beta, double epsilon);
+
+/* gamma * x / sqrt(mean(x^2) + epsilon), with the mean over the last axis (Zhang and Sennrich 2019). */
+#define liana_op_rms_norm(x, gamma, epsilon) liana_op_rms_norm_at(LIANA_HERE, x, gamma, epsilon)
+LIANA_API liana_tensor liana_op_rms_norm_at(liana_location here, liana_tensor x, liana_tensor gamma, double epsilon);
 
 /* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). 0 <=
  * rate < 1. A draw depends on `seed`, `salt` (which layer), `positions` (u64 [batch], the example's place in the run)
@@ -437,6 +464,21 @@ LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const
  * positions). */
 #define liana_gather_nd(x, indices) liana_gather_nd_at(LIANA_HERE, x, indices)
 LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, liana_tensor indices);
+
+/* x[.., indices[.., i, ..], ..] for each element i along `axis`: numpy's take_along_axis. `indices` is s32 and has x's
+ * shape but for the axis; they are clamped to the axis. Gradients flow to x. */
+#define liana_take_along_axis(x, indices, axis) liana_take_along_axis_at(LIANA_HERE, x, indices, axis)
+LIANA_API liana_tensor liana_take_along_axis_at(liana_location here, liana_tensor x, liana_tensor indices,
+                                                int64_t axis);
+
+/* The elements in the order of liana_op_argsort. Gradients flow to x. */
+#define liana_sort(x, axis, descending) liana_sort_at(LIANA_HERE, x, axis, descending)
+LIANA_API liana_tensor liana_sort_at(liana_location here, liana_tensor x, int64_t axis, bool descending);
+
+/* The k greatest along the last axis, the greatest first; *indices (or NULL) are their places, s32. Gradients flow to
+ * x. */
+#define liana_top_k(x, k, indices) liana_top_k_at(LIANA_HERE, x, k, indices)
+LIANA_API liana_tensor liana_top_k_at(liana_location here, liana_tensor x, int64_t k, liana_tensor *indices);
 
 /* numpy's einsum: liana_einsum("bqhd,bkhd->bhqk", (liana_tensor[]){queries, keys}, 2). Letters name axes; axes of one
  * letter have one size; axes that the result does not have are summed. "..." stands for all axes that have no letter,

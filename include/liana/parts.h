@@ -139,6 +139,8 @@ typedef struct liana_layer_build {
     const char *place;
     const char *regularizer;
     const char *constraint;
+    /* The units that go into a weight and come out of it, for initialisers; 0: by its shape. */
+    int64_t fan_in, fan_out;
     /* The model's: the held layer whose weights are declared (NULL: the layer itself), the number of the first of them,
      * what stands before their names ("forward_lstm/lstm_cell/"), and before their places. */
     const liana_held_layer *held;
@@ -153,7 +155,12 @@ LIANA_API void liana_layer_add_weight(liana_layer_build *build, const char *name
 /* Refuses input `index`: "found an input of shape [batch, 10], expected EXPECTED". Returns INVALID_ARGUMENT. */
 LIANA_API liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected);
 
-enum { LIANA_MAX_LAYER_UPDATES = 8, LIANA_MAX_LAYER_WEIGHTS = 64, LIANA_MAX_MORE_RESULTS = 15 };
+enum {
+    LIANA_MAX_LAYER_UPDATES = 8,
+    LIANA_MAX_LAYER_WEIGHTS = 64,
+    LIANA_MAX_MORE_RESULTS = 15,
+    LIANA_MAX_ACTIVITIES = 8
+};
 
 /* A new value of a moving average, which is an untrainable weight: average = momentum * average + (1 - momentum) *
  * statistic, with the statistic averaged over the shards of the update. The statistic of a variance is the second
@@ -196,6 +203,9 @@ typedef struct liana_layer_call {
     size_t num_updates;
     liana_tensor more[LIANA_MAX_MORE_RESULTS]; /* results after the first, such as states; their number is by options */
     size_t num_more;
+    /* The values that the activity regulariser is about, if they are not the results. */
+    liana_tensor activities[LIANA_MAX_ACTIVITIES];
+    size_t num_activities;
 } liana_layer_call;
 
 /* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
@@ -262,6 +272,8 @@ typedef struct liana_layer_type {
     /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
     const struct liana__cell_type *cell;
     const struct liana__rnn_type *rnn;
+    /* liana's: the host computes it of texts, and `call` is NULL. NULL: it is an ordinary one. */
+    const struct liana__text_layer *texts;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {
@@ -583,8 +595,9 @@ typedef struct liana_activation_call {
 typedef struct liana_activation_type {
     liana_part part;
     liana_logits_kind logits_kind; /* not NONE: `apply` is this function, and losses start from x */
-    /* The result: of x's shape and dtype. */
+    /* The result: of x's dtype, and of its shape unless `changes_shape`. */
     liana_tensor (*apply)(const liana_activation_call *call);
+    bool changes_shape;
 } liana_activation_type;
 
 typedef struct liana_regularizer_call {

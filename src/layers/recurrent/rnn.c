@@ -7,44 +7,6 @@
 #include "layers/model.h"
 #include "ops/ops.h"
 
-/* ---- steps ---- */
-
-liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
-{
-    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
-    int64_t start[LIANA_MAX_RANK] = {0};
-    if (shape.rank < 2) return x;
-    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
-    start[1] = step;
-    shape.dims[1] = step + 1;
-    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
-}
-
-liana_tensor liana__flip_steps(liana_location here, liana_tensor x)
-{
-    const liana_shape shape = liana_tensor_shape(x);
-    const int64_t last = shape.rank > 0 ? shape.dims[0] - 1 : 0;
-    liana_tensor index = liana_op_iota_at(here, x.graph, LIANA_S32, liana_shape_of(last + 1), 0);
-    index = liana_op_subtract_at(here, liana_graph_scalar_at(here, x.graph, LIANA_S32, (double)last), index);
-    return liana_op_gather_at(here, x, index, 0);
-}
-
-liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
-{
-    for (int64_t i = 0; flips && i < count / 2; i++) {
-        const liana_tensor first = outputs[i];
-        outputs[i] = outputs[count - 1 - i];
-        outputs[count - 1 - i] = first;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const liana_shape shape = liana_tensor_shape(outputs[i]);
-        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
-        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
-        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
-    }
-    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
-}
-
 liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_held_layer *held, size_t number)
 {
     return (liana__cell_run){.call = outer->call,
@@ -52,7 +14,7 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
                              .options = held->options,
                              .weights = outer->weights + held->first_weight,
                              .training = outer->training && !held->inference,
-                             .seed = outer->seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u};
+                             .seed = liana__held_seed(outer->seed, number)};
 }
 
 liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *type)
@@ -113,6 +75,15 @@ static liana_status check_mask(liana_layer_build *build)
     liana__format(expected, sizeof expected, "[batch, %lld], a mask of the steps", (long long)x->dims[1]);
     if (mask->rank == 0 || (mask->rank == 2 && mask->dims[1] == x->dims[1])) return LIANA_OK;
     return liana_layer_refuse(build, last, expected);
+}
+
+liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
+{
+    if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
+    return liana_option_refuse(check, "stateful",
+                               "found true, but batches have no fixed order here: shards, replicas and shuffled data "
+                               "change it; return the states with return_state, and give them to the next call as "
+                               "further inputs");
 }
 
 /* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
@@ -246,7 +217,7 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_rnn_options *chosen = check->options;
-    if (chosen->cell.type->cell) return LIANA_OK;
+    if (chosen->cell.type->cell) return liana__rnn_check(check, liana__layer_rnn.rnn);
     return liana_option_refuse(check, "cell", "found a layer %s, expected a cell, such as LSTMCell",
                                chosen->cell.type->part.name);
 }

@@ -68,6 +68,12 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
 /* Makes the factors of dropout for a step of x [steps, batch, ...], and of the state: one for all gates, or one for
  * each. */
 void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool by_gate);
+/* Draws `count` factors of a shape, where the rate is above 0; `first` numbers the draws. */
+void liana__cell_draw(const liana__cell_run *run, const liana_shape *shape, double rate, size_t first, size_t count,
+                      liana_tensor *factors);
+/* The output of an LSTM's step of its gates [batch, ..., 4 units]: c' = f c + i g, h' = o activation(c'). */
+liana_tensor liana__lstm_gates(const liana__cell_run *run, liana_tensor z, const char *activation,
+                               const char *recurrent_activation, liana_tensor states[2]);
 /* Keras's rule for cells with gates. */
 bool liana__cell_drops_by_gate(const void *options);
 /* x kernel [.., gates * units] for gates begin..end-1, with their factors (or NULL). */
@@ -120,6 +126,8 @@ liana_tensor liana__rnn_mask(const liana_layer_call *call);
 extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
+/* Refuses options that liana cannot keep. */
+liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);
 liana_tensor liana__rnn_call(liana_layer_call *call, const liana__rnn_type *rnn);
 /* The same for a layer within a Bidirectional: with the outputs of all steps in the opposite order (`flips`), and with
@@ -130,9 +138,11 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
 
 #define LIANA__RATE_ROW(type, member, text) \
     LIANA_OPTION_ROW(type, member, FLOAT, .minimum = 0, .maximum = 0.999999, .doc = text)
-#define LIANA__CELL_ROWS(type)                                                                                     \
-    LIANA__COUNT_ROW(type, units, .required = true, .doc = "size of the output and of each state"),                \
-        LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),     \
+#define LIANA__CELL_ROWS(type)                                                                      \
+    LIANA__COUNT_ROW(type, units, .required = true, .doc = "size of the output and of each state"), \
+        LIANA__CELL_PART_ROWS(type)
+#define LIANA__CELL_PART_ROWS(type)                                                                                \
+    LIANA_OPTION_ROW(type, activation, STRING, .default_text = "tanh", .doc = "activation of the result"),         \
         LIANA__BIAS_ROW(type), LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                 \
         LIANA__INITIALIZER_ROW(type, recurrent_initializer, "orthogonal"),                                         \
         LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer), \

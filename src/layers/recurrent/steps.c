@@ -8,6 +8,42 @@
 
 enum { MOST_CONSTANTS = 16 };
 
+liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
+{
+    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
+    int64_t start[LIANA_MAX_RANK] = {0};
+    if (shape.rank < 2) return x;
+    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
+    start[1] = step;
+    shape.dims[1] = step + 1;
+    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
+}
+
+liana_tensor liana__flip_steps(liana_location here, liana_tensor x)
+{
+    const liana_shape shape = liana_tensor_shape(x);
+    const int64_t last = shape.rank > 0 ? shape.dims[0] - 1 : 0;
+    liana_tensor index = liana_op_iota_at(here, x.graph, LIANA_S32, liana_shape_of(last + 1), 0);
+    index = liana_op_subtract_at(here, liana_graph_scalar_at(here, x.graph, LIANA_S32, (double)last), index);
+    return liana_op_gather_at(here, x, index, 0);
+}
+
+liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
+{
+    for (int64_t i = 0; flips && i < count / 2; i++) {
+        const liana_tensor first = outputs[i];
+        outputs[i] = outputs[count - 1 - i];
+        outputs[count - 1 - i] = first;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const liana_shape shape = liana_tensor_shape(outputs[i]);
+        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
+        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
+        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
+    }
+    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
+}
+
 /* `now` where the mask [batch] is true, else `before`. */
 static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor now, liana_tensor before)
 {

@@ -237,11 +237,11 @@ static liana_model *new_model(void)
 static liana_model *again(const liana_model *model, liana__keras_form form)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana_model *made = new_model();
+    liana_model *read = new_model();
     const liana__value *json = liana__model_to_keras(model, form, &arena);
     assert_non_null(json);
-    assert_ok(liana__model_from_keras(made, json), &context->error);
-    return made;
+    assert_ok(liana__model_from_keras(read, json), &context->error);
+    return read;
 }
 
 static void test_layers_give_the_numbers_of_keras(void **state)

@@ -446,6 +446,11 @@ typedef struct liana_window_options {
     int64_t shift;  /* 0: size */
     int64_t stride; /* 0: 1 */
     bool drop_remainder;
+    /* Components that have one value for a window, without the new dimension: that of element i * shift +
+     * target_offset. Windows whose target lies behind the end are left out. */
+    const char *const *targets;
+    size_t num_targets;
+    int64_t target_offset;
 } liana_window_options;
 LIANA_API liana_dataset *liana_dataset_window(liana_dataset *dataset, const liana_window_options *options);
 

@@ -593,8 +593,9 @@ typedef struct liana_activation_call {
 typedef struct liana_activation_type {
     liana_part part;
     liana_logits_kind logits_kind; /* not NONE: `apply` is this function, and losses start from x */
-    /* The result: of x's shape and dtype. */
+    /* The result: of x's dtype, and of its shape unless `changes_shape`. */
     liana_tensor (*apply)(const liana_activation_call *call);
+    bool changes_shape;
 } liana_activation_type;
 
 typedef struct liana_regularizer_call {

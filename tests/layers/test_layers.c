@@ -92,6 +92,13 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_activation(model, .activation = "relu"), "activation", NULL);
     assert_builder_defaults(liana_relu(model), NULL);
     assert_builder_defaults(liana_softmax(model), NULL);
+    assert_builder_defaults(liana_leaky_relu(model), NULL);
+    assert_builder_defaults(liana_elu(model), NULL);
+    assert_builder_defaults(liana_prelu(model), NULL);
+    assert_builder_defaults(liana_layer_normalization(model), NULL);
+    assert_builder_defaults(liana_rms_normalization(model), NULL);
+    assert_builder_defaults(liana_group_normalization(model, .groups = 2), "groups", NULL);
+    assert_builder_defaults(liana_unit_normalization(model), NULL);
     assert_builder_defaults(liana_dropout(model, .rate = 0.5), "rate", NULL);
     assert_builder_defaults(liana_activity_regularization(model), NULL);
     assert_builder_defaults(liana_max_pooling2d(model), NULL);

@@ -21,13 +21,20 @@ typedef struct liana_rescaling_options {
 #define LIANA_RESCALING_DEFAULTS .trainable = true, .training = true
 #define liana_rescaling(...) LIANA_ADD_("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, __VA_ARGS__, )
 
-/* (x - mean) / sqrt(variance) for each channel (the last axis). Mean and variance are weights that training does not
- * change; so is `count`, which nothing uses. liana_layer_adapt (train.h) computes them, or a weight file has them; else
- * mean is 0 and variance 1. */
+/* (x - mean) / sqrt(variance) for each position along .axis: one, several, or {0}, which is none: the same mean and
+ * variance everywhere. Without .mean and .variance they are weights that training does not change; so is `count`,
+ * which nothing uses. liana_layer_adapt (train.h) computes them, or a weight file has them; else mean is 0 and variance
+ * 1. With .mean = LIANA_FLOATS(...) and .variance they are these numbers: one, or one for each position, row by row.
+ * .invert: x * sqrt(variance) + mean. */
 typedef struct liana_normalization_options {
     LIANA_LAYER_OPTIONS;
+    int64_t axis[LIANA_MAX_AXES] LIANA_DEFAULT_(-1);
+    liana_floats mean LIANA_DEFAULT_();
+    liana_floats variance LIANA_DEFAULT_();
+    liana_ints mean_shape LIANA_DEFAULT_(); /* of both, if they have several axes */
+    bool invert LIANA_DEFAULT_();
 } liana_normalization_options;
-#define LIANA_NORMALIZATION_DEFAULTS .trainable = true, .training = true
+#define LIANA_NORMALIZATION_DEFAULTS .trainable = true, .training = true, .axis = {-1}
 #define liana_normalization(...) \
     LIANA_ADD_("Normalization", liana_normalization_options, LIANA_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
 

@@ -105,13 +105,13 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
-/* Keras 3 has another moving variance than Keras 2, unless liana has written the file and says otherwise. */
+/* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
     const liana__value *own = liana__value_get(layer, LIANA__KERAS_VARIANCE);
     const bool says_other = own && own->kind == LIANA__VALUE_BOOL && !own->boolean;
-    if (!r->keras3 || type != &liana__layer_batch_normalization || says_other) return;
-    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, true));
+    if (type != &liana__layer_batch_normalization || (r->keras3 && !says_other)) return;
+    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, false));
 }
 
 /* A call that is added. */

@@ -256,8 +256,8 @@ static void test_layers_give_the_numbers_of_keras(void **state)
         assert_ok(liana_model_status(model), &context->error);
         compare(model, &cases[i]);
         for (int form = LIANA__KERAS3; form <= LIANA__KERAS2; form++) {
-            /* Keras 2's hard_sigmoid is another function. */
-            if (form == LIANA__KERAS2 && cases[i].yaml && strstr(cases[i].yaml, "hard_sigmoid")) continue;
+            /* Keras 2's hard_sigmoid is another function, and there a mask counts with initial states. */
+            if (form == LIANA__KERAS2 && (!cases[i].yaml || strstr(cases[i].yaml, "hard_sigmoid"))) continue;
             liana_model *other = again(model, (liana__keras_form)form);
             compare(other, &cases[i]);
             liana_model_destroy(other);

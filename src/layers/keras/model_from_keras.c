@@ -105,6 +105,15 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
+/* In Keras 2 a mask counts with initial states too. */
+static void find_mask(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
+{
+    const liana__value *own = liana__value_get(layer, LIANA__KERAS_MASK);
+    const bool says_so = own && own->kind == LIANA__VALUE_BOOL && own->boolean;
+    if (!liana__fields_find(&type->part.options, LIANA__MASK_WITH_STATES) || (r->keras3 && !says_so)) return;
+    liana__value_set(&r->arena, options, LIANA__MASK_WITH_STATES, liana__value_bool(&r->arena, true));
+}
+
 /* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
@@ -150,6 +159,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const layer_
     LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
                                        r->keras3, &r->arena, &options, &r->error));
     find_variance(r, layer, request.type, options);
+    find_mask(r, layer, request.type, options);
     for (size_t i = 0; first->options && i < first->options->count; i++) {
         liana__value_set(&r->arena, options, first->options->keys[i], first->options->items[i]);
     }

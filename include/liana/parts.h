@@ -273,6 +273,8 @@ typedef struct liana_layer_type {
     /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
     const struct liana__cell_type *cell;
     const struct liana__rnn_type *rnn;
+    /* liana's: the host computes it of texts, and `call` is NULL. NULL: it is an ordinary one. */
+    const struct liana__text_layer *texts;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {

@@ -66,6 +66,12 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
+    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE while
+     * there is none. That node's result is what graphs get for the input. */
+    bool is_text;
+    size_t reader;
+    const void *text_state; /* of that layer's node; NULL: an ordinary one */
+    uint64_t text_fingerprint;
     liana_location where;
 } liana__layer_node;
 
@@ -358,6 +364,11 @@ typedef struct liana__model_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* with a batch of 1 */
     int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
+    /* An input that the host makes of texts: dtype and shape are those of the result. NULL: none. */
+    const struct liana__text_layer *texts;
+    const void *text_state;
+    uint64_t text_fingerprint;
+    liana_shape texts_shape; /* of an example's texts, without the batch */
 } liana__model_port;
 size_t liana__model_num_inputs(const liana_model *model);
 size_t liana__model_num_outputs(const liana_model *model);

@@ -189,8 +189,14 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                            .seed = call->seed};
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
+    const liana_tensor mask = liana__rnn_mask(call, chosen->mask_with_states);
+    const liana_shape shape = mask.id ? liana_tensor_shape(mask) : (liana_shape){.rank = 2};
+    if (shape.rank != 2) {
+        return liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT,
+                                 "found a mask of shape %s, expected [batch, steps]", liana__shape_print(&shape).text);
+    }
     liana__sequence sequence = {.x = call->inputs[0],
-                                .mask = liana__rnn_mask(call, chosen->mask_with_states),
+                                .mask = mask,
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,

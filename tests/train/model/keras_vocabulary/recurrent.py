@@ -46,7 +46,7 @@ def states(*shapes):
 
 def convolved(*axes):
     return {
-        "inputs": [[(2, *axes[0], 2)], [(3, *axes[1], 1)], [{"shape": (3, *axes[0], 2), "masked": True}]],
+        "inputs": [[(2, *axes[0], 2)], [(3, *axes[1], 1)]],
         "arguments": {"filters": [2, 3], "kernel_size": [2, 3], "strides": [1, 2], "padding": ["valid", "same"],
                       "dilation_rate": [1, 2], "unit_forget_bias": [True, False],
                       **{name: values for name, values in {**CELL, **GATES, **SWITCHES}.items() if name not in

@@ -296,7 +296,9 @@ static liana_status read_sequential(reader *r, const liana__value *config)
     if (!layers) LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
     LIANA_TRY(read_dtype(r, config, false, "the model"));
     for (size_t i = 0; i < layers->count; i++) {
-        const liana__value *layer = layers->items[i], *inner = liana__value_get(layer, "config");
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        const liana__value *inner = liana__value_get(layer, "config");
         const char *class_name = text_of(layer, "class_name");
         bool is_input = class_name && strcmp(class_name, "InputLayer") == 0;
         if (liana__keras_is_model_class(class_name)) {
@@ -699,13 +701,15 @@ static liana_status read_functional(reader *r, const liana__value *config)
     r->entries = entries;
     r->num_entries = layers->count;
     for (size_t i = 0; i < layers->count; i++) {
-        open_entry(layers->items[i], &entries[i]);
-        if (text_of(layers->items[i], LIANA__KERAS_NAME)) {
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        open_entry(layer, &entries[i]);
+        if (text_of(layer, LIANA__KERAS_NAME)) {
             entries[i].next_renamed = r->renamed;
             r->renamed = &entries[i];
         }
         r->is_new = r->is_new || entries[i].is_new;
-        if (!liana__keras_is_model_class(text_of(layers->items[i], "class_name"))) continue;
+        if (!liana__keras_is_model_class(text_of(layer, "class_name"))) continue;
         entries[i].next_model = r->models;
         r->models = &entries[i];
     }

@@ -206,6 +206,7 @@ typedef struct liana_layer_call {
     /* The values that the activity regulariser is about, if they are not the results. */
     liana_tensor activities[LIANA_MAX_ACTIVITIES];
     size_t num_activities;
+    liana_tensor penalties; /* liana's: [batch], of the activity regularisers of held layers; id 0: none */
 } liana_layer_call;
 
 /* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;

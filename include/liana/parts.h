@@ -272,6 +272,8 @@ typedef struct liana_layer_type {
     /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
     const struct liana__cell_type *cell;
     const struct liana__rnn_type *rnn;
+    /* liana's: the host computes it of texts, and `call` is NULL. NULL: it is an ordinary one. */
+    const struct liana__text_layer *texts;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {
@@ -593,8 +595,9 @@ typedef struct liana_activation_call {
 typedef struct liana_activation_type {
     liana_part part;
     liana_logits_kind logits_kind; /* not NONE: `apply` is this function, and losses start from x */
-    /* The result: of x's shape and dtype. */
+    /* The result: of x's dtype, and of its shape unless `changes_shape`. */
     liana_tensor (*apply)(const liana_activation_call *call);
+    bool changes_shape;
 } liana_activation_type;
 
 typedef struct liana_regularizer_call {

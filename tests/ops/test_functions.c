@@ -1,6 +1,8 @@
 /* Functions that are made of several ops, against numpy's results (written as numbers that numpy 2 gave). */
 #include "harness/harness.h"
 
+#include "base/context.h"
+
 #include <liana/functions.h>
 #include <math.h>
 

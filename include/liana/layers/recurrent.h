@@ -21,8 +21,10 @@ extern "C" {
 
 /* The options of every cell, and of the layer that has such a cell. A share `dropout` of the features, and a share
  * `recurrent_dropout` of the state, is set to zero in training, at all steps the same. */
-#define LIANA_CELL_OPTIONS                                           \
-    int64_t units LIANA_DEFAULT_();                                  \
+#define LIANA_CELL_OPTIONS          \
+    int64_t units LIANA_DEFAULT_(); \
+    LIANA_CELL_PART_OPTIONS
+#define LIANA_CELL_PART_OPTIONS                                      \
     const char *activation LIANA_DEFAULT_("tanh");                   \
     bool use_bias LIANA_DEFAULT_(true);                              \
     const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform"); \

@@ -15,7 +15,7 @@ static const char *const class_aliases[][2] = {
     {"SeparableConvolution2D", "SeparableConv2D"},
     {"MaxPool2D", "MaxPooling2D"},
     {"AvgPool2D", "AveragePooling2D"},
-    {"LeakyReLU", "ReLU"},
+    {"ThresholdedReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
 };
@@ -59,8 +59,8 @@ static const char *name_of(const liana__value *layer)
 /* Classes that hold Python code, or an operation that is not a layer. */
 static bool is_code(const char *class_name)
 {
-    static const char *const names[] = {"Lambda", "ClassMethod", "InstanceMethod", "InstanceProperty",
-                                        "TensorFlowOpLayer"};
+    static const char *const names[] = {"Lambda",         "TFOpLambda",       "SlicingOpLambda",  "ClassMethod",
+                                        "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(class_name, names[i]) == 0) return true;
     }

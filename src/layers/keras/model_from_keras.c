@@ -105,13 +105,13 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
-/* Keras 3 has another moving variance than Keras 2, unless liana has written the file and says otherwise. */
+/* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
     const liana__value *own = liana__value_get(layer, LIANA__KERAS_VARIANCE);
     const bool says_other = own && own->kind == LIANA__VALUE_BOOL && !own->boolean;
-    if (!r->keras3 || type != &liana__layer_batch_normalization || says_other) return;
-    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, true));
+    if (type != &liana__layer_batch_normalization || (r->keras3 && !says_other)) return;
+    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, false));
 }
 
 /* A call that is added. */
@@ -143,7 +143,8 @@ static liana_status add_layer(reader *r, const liana__value *layer, const layer_
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
     LIANA_TRY(liana__keras_check_class(r->model->context, layer, request.type, where, nearest, &r->error));
-    LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
+    const bool is_input = request.type == &liana__layer_input_layer || request.type->texts;
+    LIANA_TRY(read_dtype(r, config, is_input, where));
     size_t source = first->inputs && first->num_inputs ? first->inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;

@@ -1,4 +1,5 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
+#include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
 #include "layers/keras/tfjs_form.h"
@@ -122,12 +123,13 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
     return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
-static const char *activation_name(const writer *w, const liana__value *item)
+/* No activation becomes "linear". One that the form has no word for was refused (keras_form.c), or stays as it is. */
+static liana__value *write_activation(const writer *w, liana__value *item)
 {
-    if (item->kind != LIANA__VALUE_STRING) return "linear";
-    bool old = w->form != LIANA__KERAS3 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
-    return old ? "hard_sigmoid" : item->string;
+    const char *why;
+    if (item->kind != LIANA__VALUE_STRING) return liana__value_string(w->arena, "linear");
+    liana__value *made = liana__activation_to_keras(w->model->context, w->arena, item->string, w->form, &why);
+    return made ? made : item;
 }
 
 /* Options that the tables keep as text become objects. */
@@ -136,7 +138,7 @@ static void write_texts(const writer *w, liana__value *config)
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
         if (strcmp(config->keys[i], "activation") == 0 || strcmp(config->keys[i], "recurrent_activation") == 0) {
-            set_text(w, config, config->keys[i], activation_name(w, item));
+            liana__value_set(w->arena, config, config->keys[i], write_activation(w, item));
             continue;
         }
         liana__value *made = item->kind == LIANA__VALUE_STRING ? write_text(w, config->keys[i], item->string) : NULL;

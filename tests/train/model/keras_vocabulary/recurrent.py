@@ -5,7 +5,7 @@ L = keras.layers
 SEQUENCES = [[(4, 3)], [(5, 2)], [(1, 3)], [{"shape": (4, 3), "masked": True}]]
 SWITCHES = {
     "return_sequences": [False, True],
-    "return_state": [None],
+    "return_state": [False, True],
     "go_backwards": [False, True],
     "stateful": [None],
     "unroll": [False, True],
@@ -20,7 +20,42 @@ CELL = {
 }
 GATES = {"recurrent_activation": ["sigmoid", "hard_sigmoid"]}
 
+
+
+def call_cell(layer_class, arguments, inputs, call):
+    """One step: the output, and the states that are not the output."""
+    output, states = layer_class(**arguments)(inputs[0], list(inputs[1:]))
+    return [output, *states[1:]]
+
+
+def in_rnn(layer_class, arguments, inputs, call):
+    return L.RNN(layer_class(**arguments), return_sequences=True)(inputs[0])
+
+
+def with_states(layer_class, arguments, inputs, call):
+    return layer_class(**arguments)(inputs[0], initial_state=list(inputs[1:]))
+
+
+def convolved(*axes):
+    return {
+        "inputs": [[(2, *axes[0], 2)], [(3, *axes[1], 1)], [{"shape": (3, *axes[0], 2), "masked": True}]],
+        "arguments": {"filters": [2, 3], "kernel_size": [2, 3], "strides": [1, 2], "padding": ["valid", "same"],
+                      "dilation_rate": [1, 2], "unit_forget_bias": [True, False],
+                      **{name: values for name, values in {**CELL, **GATES, **SWITCHES}.items() if name not in
+                         ("units", "unroll", "zero_output_for_mask")}}}
+
+
 LAYERS = {
+    "SimpleRNNCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "arguments": CELL, "build": call_cell},
+    "LSTMCell": {"inputs": [[(3,), (4,), (4,)], [(2,), (3,), (3,)]], "build": call_cell,
+                 "arguments": {**CELL, **GATES, "unit_forget_bias": [True, False]}},
+    "GRUCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "build": call_cell,
+                "arguments": {**CELL, **GATES, "reset_after": [True, False]}},
+    "StackedRNNCells": {"inputs": SEQUENCES, "build": in_rnn, "arguments": {"cells": [
+        lambda: [L.LSTMCell(3), L.LSTMCell(2), L.LSTMCell(4)], lambda: [L.GRUCell(3, activation="relu"), L.SimpleRNNCell(2)]]}},
+    "ConvLSTM1D": convolved((7,), (6,)),
+    "ConvLSTM2D": convolved((6, 5), (5, 7)),
+    "ConvLSTM3D": convolved((4, 5, 5), (5, 4, 6)),
     "SimpleRNN": {"inputs": SEQUENCES, "arguments": {**CELL, **SWITCHES}},
     "LSTM": {"inputs": SEQUENCES,
              "arguments": {**CELL, **GATES, **SWITCHES, "unit_forget_bias": [True, False], "use_cudnn": ["auto", False]}},

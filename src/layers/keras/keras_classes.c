@@ -59,8 +59,8 @@ static const char *name_of(const liana__value *layer)
 /* Classes that hold Python code, or an operation that is not a layer. */
 static bool is_code(const char *class_name)
 {
-    static const char *const names[] = {"Lambda", "ClassMethod", "InstanceMethod", "InstanceProperty",
-                                        "TensorFlowOpLayer"};
+    static const char *const names[] = {"Lambda",         "TFOpLambda",       "SlicingOpLambda",  "ClassMethod",
+                                        "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(class_name, names[i]) == 0) return true;
     }

@@ -61,6 +61,11 @@ static const char *const neutral[] = {
     "renorm_clipping",
     "time_major",
     "use_cudnn",
+    "encoding",
+    "vocabulary_dtype",
+    "vocabulary_size",
+    "has_input_vocabulary",
+    "oov_method",
     NULL,
 };
 
@@ -122,7 +127,8 @@ liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, c
         *precision = LIANA_MIXED_BFLOAT16;
         return LIANA_OK;
     }
-    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"};
+    if (is_input && is_text(name, "string")) return LIANA_OK;
+    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "bool"};
     for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
         if (is_text(name, whole[i])) return LIANA_OK;
     }
@@ -260,6 +266,9 @@ static liana_status read_held(const liana_context *context, const liana__value *
     if (!name || name->kind != LIANA__VALUE_STRING || !config || config->kind != LIANA__VALUE_MAP) {
         return refuse(layer, where, key, "a layer with class_name and config", error);
     }
+    if (liana__keras_is_model_class(name->string)) {
+        return refuse(name, where, key, "a layer; hold the layers of a model each by itself", error);
+    }
     const liana_layer_type *type = liana__keras_find_layer(context, name->string, &nearest);
     LIANA_TRY(liana__keras_check_class(context, layer, type, own, nearest, error));
     liana__value *options, *map = liana__value_map(arena);
@@ -268,6 +277,10 @@ static liana_status read_held(const liana_context *context, const liana__value *
     for (size_t i = 0; i < 2; i++) {
         const liana__value *item = liana__value_get(config, common[i]);
         if (item) liana__value_set(arena, options, common[i], liana__value_copy(arena, item));
+    }
+    /* As of a layer of the model itself: Keras 2 has another moving variance than Keras 3. */
+    if (!keras3 && type == &liana__layer_batch_normalization) {
+        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, false));
     }
     if (map) liana__value_append(arena, map, type->part.name, &layer->place, options);
     if (arena->failed) return liana__fail_memory(error, "a layer's options");

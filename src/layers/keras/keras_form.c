@@ -126,6 +126,25 @@ static void check_options(findings *found, const liana_model *model, const liana
     }
 }
 
+/* A layer, and those that it holds. */
+static void check_layer(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
+{
+    const char *class_name = layer->type->part.name;
+    const liana_held_layer *held;
+    if (liana__keras_is_own(&liana__layer_kind, class_name)) {
+        add(found, name, "its class ", class_name, "Keras has no such layer");
+    }
+    if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
+        add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
+        return;
+    }
+    check_options(found, model, layer, name);
+    for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
+        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+        check_layer(found, model, &inner, name);
+    }
+}
+
 static void check_item(findings *found, const liana_model *model, size_t scope, liana__scope_item item)
 {
     const char *name = liana__scope_item_name(model, item);
@@ -143,15 +162,7 @@ static void check_item(findings *found, const liana_model *model, size_t scope, 
     }
     if (item.is_nested) return;
     const liana__layer *layer = &model->layers[item.index];
-    const char *class_name = layer->type->part.name;
-    if (liana__keras_is_own(&liana__layer_kind, class_name)) {
-        add(found, name, "its class ", class_name, "Keras has no such layer");
-    }
-    if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
-        add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
-        return;
-    }
-    check_options(found, model, layer, name);
+    check_layer(found, model, layer, name);
     if (found->form != LIANA__TFJS) return;
     const liana__tfjs_fault fault = liana__tfjs_find_fault(model, item.index);
     if (fault.what) add(found, name, fault.what, fault.name, fault.advice);

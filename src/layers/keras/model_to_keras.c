@@ -235,7 +235,11 @@ static liana__value *write_tensor(const writer *w, const liana__scope_result *re
     }
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
     const bool is_bool = node->dtype == LIANA_BOOL;
-    const char *dtype = node->dtype == LIANA_S32 ? "int32" : is_bool ? "bool" : mixed ? "bfloat16" : "float32";
+    const char *dtype = node->is_text              ? "string"
+                        : node->dtype == LIANA_S32 ? "int32"
+                        : is_bool                  ? "bool"
+                        : mixed                    ? "bfloat16"
+                                                   : "float32";
     liana__value_set(w->arena, config, "shape", shape);
     set_text(w, config, "dtype", dtype);
     liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));

@@ -5,6 +5,7 @@
 #include "layers/keras/keras_activation.h"
 #include "layers/keras/tfjs_form.h"
 
+#include <liana/layers/preprocessing.h>
 #include <string.h>
 
 static const liana__keras_kind kinds[] = {
@@ -135,6 +136,14 @@ static void check_options(findings *found, const liana_model *model, const liana
     }
 }
 
+/* Weights of texts, which are options here. */
+static bool has_text_weights(const liana__layer *layer)
+{
+    const liana_option *mode = liana__fields_find(&layer->type->part.options, "output_mode");
+    if (!layer->type->texts || !mode) return false;
+    return *(const int *)((const char *)layer->options + mode->offset) == LIANA_OUTPUT_TF_IDF;
+}
+
 /* A layer, and those that it holds. */
 static void check_layer(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
 {
@@ -146,6 +155,9 @@ static void check_layer(findings *found, const liana_model *model, const liana__
     if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
         add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
         return;
+    }
+    if (has_text_weights(layer)) {
+        add(found, name, "output_mode tf_idf", "", "Keras keeps its weights among the variables; use count");
     }
     check_options(found, model, layer, name);
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {

@@ -23,15 +23,6 @@ const liana__keras_kind *liana__keras_kind_of(const char *key)
     return NULL;
 }
 
-bool liana__keras_is_own(const liana__kind *kind, const char *text)
-{
-    const size_t length = strcspn(text, "(");
-    for (size_t i = 0; kind->builtin[i]; i++) {
-        if (liana__part_is_named(kind->builtin[i], text, length)) return false;
-    }
-    return true;
-}
-
 const char *liana__keras_output_name(const liana_model *model, size_t scope, size_t index)
 {
     return scope == LIANA__NONE ? liana__model_output(model, index).name : model->nested[scope].output_names[index];

@@ -345,7 +345,8 @@ LIANA_API liana_dataset *liana_dataset_take_while(liana_dataset *dataset, const 
 LIANA_API liana_dataset *liana_dataset_unique(liana_dataset *dataset);
 
 /* Leaves out elements by chance, so that their classes come with the frequencies of target_dist. The chance that an
- * element stays is proportional to target_dist[class] / initial_dist[class]. */
+ * element stays is proportional to target_dist[class] / initial_dist[class]. An element is drawn by its position: the
+ * same ones stay in each epoch, unless the stage is behind an endless repeat. */
 typedef struct liana_rejection_resample_options {
     const char *name;
     /* The class of an element, from 0 to num_classes - 1. NULL: the component `label`. */
@@ -446,6 +447,11 @@ typedef struct liana_window_options {
     int64_t shift;  /* 0: size */
     int64_t stride; /* 0: 1 */
     bool drop_remainder;
+    /* Components that have one value for a window, without the new dimension: that of element i * shift +
+     * target_offset. Windows whose target lies behind the end are left out. */
+    const char *const *targets;
+    size_t num_targets;
+    int64_t target_offset;
 } liana_window_options;
 LIANA_API liana_dataset *liana_dataset_window(liana_dataset *dataset, const liana_window_options *options);
 

@@ -94,14 +94,14 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
  *
  * It may be any layer, also one of the program's own. Its .input is not read. */
 #if defined(__cplusplus)
-#define LIANA_HELD(layer_class, type, defaults, ...)                                                  \
-    liana_held_layer                                                                                  \
-    {                                                                                                 \
-        nullptr, layer_class, liana_address_(type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
+#define LIANA_HELD(held_class, held_type, defaults, ...)                                                  \
+    liana_held_layer                                                                                      \
+    {                                                                                                     \
+        nullptr, held_class, liana_address_(held_type{__VA_ARGS__}), nullptr, nullptr, false, false, 0, 0 \
     }
 #else
-#define LIANA_HELD(layer_class, type, defaults, ...) \
-    ((liana_held_layer){.layer_class = (layer_class), .options = &(type){defaults, __VA_ARGS__}})
+#define LIANA_HELD(held_class, held_type, defaults, ...) \
+    ((liana_held_layer){.layer_class = (held_class), .options = &(held_type){defaults, __VA_ARGS__}})
 #endif
 
 /* ---- options of layers with weights ----

@@ -14,6 +14,7 @@
 #include <liana/functions.h>
 #include <liana/graph.h>
 #include <liana/layers.h>
+#include <liana/loops.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>

@@ -336,6 +336,16 @@ LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, lia
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
 
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x [..,
+ * n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
+#define liana_op_layer_norm(x, gamma, beta, epsilon) liana_op_layer_norm_at(LIANA_HERE, x, gamma, beta, epsilon)
+LIANA_API liana_tensor liana_op_layer_norm_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                              liana_tensor beta, double epsilon);
+
+/* gamma * x / sqrt(mean(x^2) + epsilon), with the mean over the last axis (Zhang and Sennrich 2019). */
+#define liana_op_rms_norm(x, gamma, epsilon) liana_op_rms_norm_at(LIANA_HERE, x, gamma, epsilon)
+LIANA_API liana_tensor liana_op_rms_norm_at(liana_location here, liana_tensor x, liana_tensor gamma, double epsilon);
+
 /* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). 0 <=
  * rate < 1. A draw depends on `seed`, `salt` (which layer), `positions` (u64 [batch], the example's place in the run)
  * and the element's index within its example. It never depends on the batch or the shard. */

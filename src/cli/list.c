@@ -58,7 +58,9 @@ static void add_parts(entries *list, const liana__kind *kind, bool with_options)
 {
     const liana_part *part;
     for (size_t i = 0; (part = liana__part_at(NULL, kind, i)); i++) {
-        add(list, part->name, part->doc ? part->doc : "", with_options ? &part->options : NULL);
+        const liana_options *own =
+            kind == &liana__metric_kind ? liana__metric_options((const liana_metric_type *)part) : &part->options;
+        add(list, part->name, part->doc ? part->doc : "", with_options ? own : NULL);
     }
 }
 
@@ -120,6 +122,8 @@ static const char *default_of(const liana__field *field)
     case LIANA__FIELD_INT_PAIR: return "[0, 0]";
     case LIANA__FIELD_INTS:
     case LIANA__FIELD_STRINGS:
+    case LIANA__FIELD_FLOATS:
+    case LIANA__FIELD_AXES:
     case LIANA__FIELD_PATHS: return "[]";
     case LIANA__FIELD_ENUM: return field->names[0];
     default: return "null";
@@ -276,6 +280,8 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_PATHS: return "paths";
     case LIANA__FIELD_VALUE: return "a value";
     case LIANA__FIELD_SECTION: return "a section";
+    case LIANA__FIELD_FLOATS: return "numbers";
+    case LIANA__FIELD_AXES: return "axes";
     case LIANA__FIELD_LAYER: return "a layer";
     case LIANA__FIELD_LAYERS: return "a list of layers";
     }

@@ -66,6 +66,12 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
+    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE while
+     * there is none. That node's result is what graphs get for the input. */
+    bool is_text;
+    size_t reader;
+    const void *text_state; /* of that layer's node; NULL: an ordinary one */
+    uint64_t text_fingerprint;
     liana_location where;
 } liana__layer_node;
 
@@ -327,8 +333,13 @@ liana_status liana__layer_build_within(liana_layer_build *build, const char *nam
 /* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
 const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
                               size_t index);
+/* The seed of the draws of held layer, or call, `number`; that of the first is `seed`. */
+uint64_t liana__held_seed(uint64_t seed, size_t number);
 /* The call of a held layer, without inputs. */
 liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
+/* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls a
+ * layer, and not its computation alone. */
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);
 
@@ -353,6 +364,11 @@ typedef struct liana__model_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* with a batch of 1 */
     int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
+    /* An input that the host makes of texts: dtype and shape are those of the result. NULL: none. */
+    const struct liana__text_layer *texts;
+    const void *text_state;
+    uint64_t text_fingerprint;
+    liana_shape texts_shape; /* of an example's texts, without the batch */
 } liana__model_port;
 size_t liana__model_num_inputs(const liana_model *model);
 size_t liana__model_num_outputs(const liana_model *model);

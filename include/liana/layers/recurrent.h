@@ -21,8 +21,10 @@ extern "C" {
 
 /* The options of every cell, and of the layer that has such a cell. A share `dropout` of the features, and a share
  * `recurrent_dropout` of the state, is set to zero in training, at all steps the same. */
-#define LIANA_CELL_OPTIONS                                           \
-    int64_t units LIANA_DEFAULT_();                                  \
+#define LIANA_CELL_OPTIONS          \
+    int64_t units LIANA_DEFAULT_(); \
+    LIANA_CELL_PART_OPTIONS
+#define LIANA_CELL_PART_OPTIONS                                      \
     const char *activation LIANA_DEFAULT_("tanh");                   \
     bool use_bias LIANA_DEFAULT_(true);                              \
     const char *kernel_initializer LIANA_DEFAULT_("glorot_uniform"); \
@@ -48,7 +50,9 @@ extern "C" {
     int64_t implementation LIANA_DEFAULT_(2)
 #define LIANA_GATED_CELL_DEFAULTS_ LIANA_CELL_DEFAULTS_, .recurrent_activation = "sigmoid", .implementation = 2
 
-/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. */
+/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. Where
+ * initial states are given, the mask of the sequences counts with .mask_with_states alone: that is Keras 3's rule; in
+ * Keras 2 it counts always. A mask that is an input of its own always counts. */
 #define LIANA_RNN_OPTIONS                              \
     const char *activity_regularizer LIANA_DEFAULT_(); \
     bool return_sequences LIANA_DEFAULT_();            \
@@ -56,7 +60,8 @@ extern "C" {
     bool go_backwards LIANA_DEFAULT_();                \
     bool stateful LIANA_DEFAULT_();                    \
     bool unroll LIANA_DEFAULT_();                      \
-    bool zero_output_for_mask LIANA_DEFAULT_()
+    bool zero_output_for_mask LIANA_DEFAULT_();        \
+    bool mask_with_states LIANA_DEFAULT_()
 
 /* ---- cells ---- */
 
@@ -153,6 +158,7 @@ typedef struct liana_bidirectional_options {
     liana_held_layer layer LIANA_DEFAULT_();
     liana_merge_mode merge_mode LIANA_DEFAULT_();
     liana_held_layer backward_layer LIANA_DEFAULT_();
+    bool mask_with_states LIANA_DEFAULT_();
 } liana_bidirectional_options;
 #define LIANA_BIDIRECTIONAL_DEFAULTS .trainable = true, .training = true
 #define liana_bidirectional(...) \

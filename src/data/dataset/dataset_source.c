@@ -322,8 +322,8 @@ static liana_status read_record(void *handle, liana_source_record *record)
     return read_at(handle, &address, record);
 }
 
-/* The files of a record and its index there, if the stages know them; else NULL. */
-static const liana__source *find_source(const view *own, uint64_t *index)
+/* The dataset that a record comes from, and its index there, as far as the stages know it. */
+static const liana_dataset *find_origin(const view *own, uint64_t *index)
 {
     const liana_dataset *dataset = own->dataset;
     while (dataset->num_inputs && !own->stream) {
@@ -333,7 +333,7 @@ static const liana__source *find_source(const view *own, uint64_t *index)
         if (!kind->trace && !kind->apply) break;
         dataset = dataset->inputs[input];
     }
-    return dataset->source;
+    return dataset;
 }
 
 /* If the files are not known, the name of the last stage is used. */
@@ -341,14 +341,15 @@ static liana_record_address address_of(const void *handle, uint64_t index)
 {
     const view *own = handle;
     uint64_t number = index;
-    const liana__source *source = find_source(own, &number);
-    if (source) return liana__source_address(source, number);
+    const liana_dataset *origin = find_origin(own, &number);
+    if (origin->source) return liana__source_address(origin->source, number);
+    if (origin->kind->address) return origin->kind->address(origin, number);
     return (liana_record_address){own->dataset->name, (int64_t)index, 0};
 }
 
 static void expect(const void *handle, uint64_t index)
 {
-    const liana__source *source = find_source(handle, &index);
+    const liana__source *source = find_origin(handle, &index)->source;
     if (source) liana__source_expect(source, index);
 }
 

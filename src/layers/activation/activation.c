@@ -1,6 +1,9 @@
 /* Activation and Softmax: functions without weights. */
+#include "ir/graph.h"
+#include "ir/shape.h"
+#include "layers/activation/functions.h"
 #include "layers/activations.h"
-#include "layers/option_rows.h"
+#include "layers/normalization/axes.h"
 
 #include <liana/layers/activation.h>
 
@@ -23,35 +26,59 @@ const liana_layer_type liana__layer_activation = {
     .call = call_activation,
 };
 
-static const liana_option softmax_rows[] = {
-    LIANA_OPTION_ROW(liana_softmax_options, axis, INT, .default_text = "-1", .minimum = -LIANA_MAX_RANK,
-                     .maximum = LIANA_MAX_RANK,
-                     .doc = "the axis along which the results sum to 1; negative axes count from the end"),
-};
+static const liana_option softmax_rows[] = {LIANA__AXES_ROW(liana_softmax_options)};
+
+static liana_status check_softmax(liana_check *check)
+{
+    return liana__check_axes(check, ((const liana_softmax_options *)check->options)->axis, false);
+}
 
 static liana_status check_softmax_shape(liana_layer_build *build)
 {
     const liana_softmax_options *chosen = build->options;
-    int64_t rank = build->inputs[0].rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
-    return axis >= 1 && axis < rank ? LIANA_OK : liana_layer_refuse(build, 0, "one that has the softmax's axis");
+    const liana_ints axis = liana__given_axes(chosen->axis);
+    return liana__build_axes(build, axis.values, axis.count);
 }
 
-/* The op works on the last axis; another one is swapped with it before and after. */
+/* Whether a mask is broadcast to x by numpy's rule, without making it larger. */
+static bool mask_fits(liana_tensor mask, liana_tensor x)
+{
+    const liana_shape own = liana_tensor_shape(mask), all = liana_tensor_shape(x);
+    for (int i = 1; i <= own.rank; i++) {
+        const int64_t size = own.dims[own.rank - i];
+        if (i > all.rank || (size != 1 && size != all.dims[all.rank - i])) return false;
+    }
+    return true;
+}
+
 static liana_tensor call_softmax(liana_layer_call *call)
 {
     const liana_softmax_options *chosen = call->options;
-    liana_tensor x = call->inputs[0];
-    int64_t rank = liana_tensor_shape(x).rank, axis = chosen->axis < 0 ? chosen->axis + rank : chosen->axis;
-    if (axis == rank - 1) return liana__activate(call, "softmax", x);
-    liana_axes swap = {.count = rank};
-    for (int64_t i = 0; i < rank; i++) swap.values[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
-    x = liana_op_transpose_at(call->here, x, swap);
-    return liana_op_transpose_at(call->here, liana_op_softmax_at(call->here, x), swap);
+    const liana_location here = call->here;
+    liana_tensor x = call->inputs[0], mask = call->masks[0];
+    const liana_shape shape = liana_tensor_shape(x);
+    const liana_ints axis = liana__given_axes(chosen->axis);
+    const liana_axes axes = liana__axes_of(&axis, shape.rank);
+    if (mask.id && !mask_fits(mask, x)) {
+        const liana_shape own = liana_tensor_shape(mask);
+        return liana__graph_fail(
+            x.graph, here, LIANA_INVALID_ARGUMENT,
+            "Softmax: the mask of its input is %s, which is not broadcast to %s; use the activation "
+            "softmax, which passes over masks",
+            liana__shape_print(&own).text, liana__shape_print(&shape).text);
+    }
+    if (!mask.id && axes.count == 1 && axes.values[0] == shape.rank - 1) {
+        return liana__activate(call, "softmax", x);
+    }
+    const liana_dtype dtype = liana_tensor_dtype(x);
+    if (mask.id) x = liana_op_select_at(here, mask, x, liana_graph_scalar_at(here, x.graph, dtype, -1e9));
+    liana_tensor y = liana__softmax_of(here, x, &axis);
+    return mask.id ? liana_op_select_at(here, mask, y, liana_graph_scalar_at(here, x.graph, dtype, 0)) : y;
 }
 
 const liana_layer_type liana__layer_softmax = {
     LIANA_PART(LAYER, liana_layer_type, "Softmax", "softmax over an axis",
-               LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows)),
+               LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows), .check = check_softmax),
     LIANA__INPUTS(1, 1),
     .masking = LIANA_MASKING_KEPT,
     .weights = check_softmax_shape,

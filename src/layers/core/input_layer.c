@@ -6,15 +6,16 @@
 
 /* TensorFlow's names in the order of liana_dtype. */
 static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int32", "int64",
-                                          "uint8",   "uint32",   "uint64",  "bool",  NULL};
-_Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_NUM_DTYPES + 1, "each dtype has a name");
+                                          "uint8",   "uint32",   "uint64",  "bool",  "string", NULL};
+_Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_STRING + 2, "each dtype has a name");
 _Static_assert(sizeof(liana_dtype) == sizeof(int), "tables of fields keep an enum as an int");
 
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
                      .doc = "shape of one example, without the batch: [height, width, channels]; [] for one number"),
     LIANA_OPTION_ROW(liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
-                     .doc = "float32, or int32 for ids, such as those that an Embedding looks up"),
+                     .doc = "float32, int32 for ids, such as those that an Embedding looks up, or string for texts, which a "
+                            "StringLookup, TextVectorization or Hashing reads"),
 };
 
 static liana_status check_options(liana_check *check)
@@ -24,19 +25,23 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "shape", "found %lld dimensions, expected at most %d",
                                    (long long)chosen->shape.count, LIANA_MAX_RANK - 1);
     }
-    if (chosen->dtype == LIANA_F32 || chosen->dtype == LIANA_S32) return LIANA_OK;
-    return liana_option_refuse(check, "dtype", "found %s, expected float32, or int32 for ids",
-                               dtype_names[chosen->dtype]);
+    const int dtype = (int)chosen->dtype;
+    if (dtype == LIANA_F32 || dtype == LIANA_S32 || dtype == LIANA_STRING) return LIANA_OK;
+    return liana_option_refuse(check, "dtype", "found %s, expected float32, int32 for ids, or string for texts",
+                               dtype_names[dtype]);
 }
 
 /* Ids are int32 here, whatever their width is in the file. Images of uint8 enter a model as floats. */
 static void read_dtype(liana__arena *arena, const liana__value *config, liana__value *options_map)
 {
-    static const char *const ids[] = {"int32", "int64", "uint16", "int16", "uint32", "uint64", "int8"};
+    static const char *const ids[] = {"int32", "int64", "uint16", "int16", "uint32", "uint64", "int8", "bool"};
     const liana__value *dtype = liana__value_get(config, "dtype");
     for (size_t i = 0; dtype && dtype->kind == LIANA__VALUE_STRING && i < sizeof ids / sizeof *ids; i++) {
         if (strcmp(dtype->string, ids[i]) != 0) continue;
         liana__value_set(arena, options_map, "dtype", liana__value_string(arena, "int32"));
+    }
+    if (dtype && dtype->kind == LIANA__VALUE_STRING && strcmp(dtype->string, "string") == 0) {
+        liana__value_set(arena, options_map, "dtype", liana__value_string(arena, "string"));
     }
 }
 

@@ -15,7 +15,7 @@ static const char *const class_aliases[][2] = {
     {"SeparableConvolution2D", "SeparableConv2D"},
     {"MaxPool2D", "MaxPooling2D"},
     {"AvgPool2D", "AveragePooling2D"},
-    {"LeakyReLU", "ReLU"},
+    {"ThresholdedReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
 };

@@ -1,4 +1,5 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
+#include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
 #include "layers/keras/tfjs_form.h"
@@ -122,12 +123,13 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
     return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
-static const char *activation_name(const writer *w, const liana__value *item)
+/* No activation becomes "linear". One that the form has no word for was refused (keras_form.c), or stays as it is. */
+static liana__value *write_activation(const writer *w, liana__value *item)
 {
-    if (item->kind != LIANA__VALUE_STRING) return "linear";
-    bool old = w->form != LIANA__KERAS3 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
-    return old ? "hard_sigmoid" : item->string;
+    const char *why;
+    if (item->kind != LIANA__VALUE_STRING) return liana__value_string(w->arena, "linear");
+    liana__value *made = liana__activation_to_keras(w->model->context, w->arena, item->string, w->form, &why);
+    return made ? made : item;
 }
 
 /* Options that the tables keep as text become objects. */
@@ -136,7 +138,7 @@ static void write_texts(const writer *w, liana__value *config)
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
         if (strcmp(config->keys[i], "activation") == 0 || strcmp(config->keys[i], "recurrent_activation") == 0) {
-            set_text(w, config, config->keys[i], activation_name(w, item));
+            liana__value_set(w->arena, config, config->keys[i], write_activation(w, item));
             continue;
         }
         liana__value *made = item->kind == LIANA__VALUE_STRING ? write_text(w, config->keys[i], item->string) : NULL;
@@ -212,6 +214,7 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
     write_held(w, layer, config);
+    liana__value_remove(config, LIANA__MASK_WITH_STATES);
     if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
     if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
@@ -377,6 +380,10 @@ static liana__value *write_layer(const writer *w, size_t index, const char *name
     const liana__layer *layer = &w->model->layers[index];
     if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
     liana__value *map = layer_object(w, layer, name);
+    const liana_option *row = liana__fields_find(&layer->type->part.options, LIANA__MASK_WITH_STATES);
+    if (map && row && w->form == LIANA__KERAS3 && *(const bool *)((const char *)layer->options + row->offset)) {
+        liana__value_set(w->arena, map, LIANA__KERAS_MASK, liana__value_bool(w->arena, true));
+    }
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));

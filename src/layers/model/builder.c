@@ -13,43 +13,6 @@ typedef struct common_prefix {
 } common_prefix;
 
 _Static_assert(offsetof(liana_dense_options, input) == offsetof(common_prefix, inputs), "one prefix for all options");
-_Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
-
-/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
- * outside its names, a list with more numbers than it can hold. */
-static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
-{
-    if (field->kind == LIANA_OPTION_INT_PAIR) {
-        int64_t *pair = member;
-        if (pair[1] == 0) pair[1] = pair[0];
-    } else if (field->kind == LIANA_OPTION_ENUM) {
-        int count = 0, index = *(int *)member;
-        while (field->names[count]) count++;
-        if (index < 0 || index >= count) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found the number %d, expected one from 0 to %d",
-                               field->name, index, count - 1);
-        }
-    } else if (field->kind == LIANA_OPTION_INTS) {
-        int64_t count = ((liana_ints *)member)->count;
-        if (count < 0 || count > LIANA_MAX_INTS) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %lld numbers, expected at most %d", field->name,
-                               (long long)count, LIANA_MAX_INTS);
-        }
-    }
-    return LIANA_OK;
-}
-
-liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
-                                   const liana__value **map, liana__error *error)
-{
-    char *copy = liana__arena_copy(arena, options, fields->size);
-    if (!copy) return liana__fail_memory(error, "options");
-    for (size_t i = 0; i < fields->count; i++) {
-        LIANA_TRY(complete_member(&fields->items[i], copy + fields->items[i].offset, error));
-    }
-    *map = liana__fields_write(fields, arena, copy);
-    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "options");
-}
 
 /* The node of a handle; `what` and `number` say which it is in the message. */
 static liana_status find_node(const liana_model *model, liana_layer layer, const char *what, size_t number,

@@ -95,18 +95,6 @@ static liana_tensor add_weight(const building *own, size_t index)
                                    weight->shape);
 }
 
-void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
-                          double later_momentum)
-{
-    const double m = later_momentum, before = *momentum, share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
-    liana_tensor first = *statistic;
-    const liana_dtype dtype = liana_tensor_dtype(first);
-    first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
-    later = liana_op_multiply_at(here, later, liana_graph_scalar_at(here, first.graph, dtype, share));
-    *statistic = liana_op_add_at(here, first, later);
-    *momentum = before * m;
-}
-
 static void keep_updates(building *own, const liana__layer *layer, const liana_layer_call *call)
 {
     liana__model_results *results = &own->results;
@@ -171,6 +159,10 @@ static size_t call_layer(building *own, const liana__layer_node *node, const lia
     for (size_t i = 0; i < num_regularized && layer->activity_regularizer.type; i++) {
         keep_penalty(own, layer, call.num_activities ? call.activities[i] : results[i].value);
     }
+    if (call.penalties.id) {
+        liana_tensor *total = &own->results.penalties;
+        *total = total->id ? liana_op_add_at(layer->where, *total, call.penalties) : call.penalties;
+    }
     return call.num_more + 1;
 }
 
@@ -195,8 +187,8 @@ static void call_node(building *own, size_t index)
         masks[i] = own->nodes[input].mask;
     }
     if (!layer->type->call) {
-        /* Those of this model have their values. */
-        if (node->num_inputs) own->nodes[index] = enter_nested(own, node, inputs[0], masks[0]);
+        /* Those of this model, and layers that the host computes, have their values. */
+        if (node->num_inputs && !layer->type->texts) own->nodes[index] = enter_nested(own, node, inputs[0], masks[0]);
     } else if (!node->output) {
         call_layer(own, node, inputs, masks, liana__layer_num_slots(layer->type, node->num_inputs),
                    own->results.weights + layer->first_weight, &own->nodes[index]);
@@ -211,7 +203,9 @@ static void build(building *own, const liana_tensor *inputs)
     for (size_t i = 0; i < model->num_weights; i++) results->weights[i] = add_weight(own, i);
     for (size_t i = 0; i < model->num_inputs; i++) {
         liana_tensor none = {0};
-        own->nodes[model->inputs[i]] =
+        const liana__layer_node *node = &model->nodes[model->inputs[i]];
+        const size_t place = node->is_text ? node->reader : model->inputs[i];
+        own->nodes[place] =
             (liana__model_result){.value = inputs[i], .mask = own->mode->masks ? own->mode->masks[i] : none};
     }
     for (size_t i = 0; i < model->num_nodes; i++) call_node(own, i);

@@ -58,8 +58,10 @@ static liana_status read_held(liana_model *model, const liana__value *value, con
         liana__choice_entry(value, where, "one layer, such as LSTM: {units: 8}", &class_name, &place, &map, error));
     held->type = liana__part_find(model->context, &liana__layer_kind, class_name, &nearest);
     if (!held->type || !held->type->call) {
+        const bool is_model = strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0;
         return liana__fail_at(error, place, where, "there is no layer class '%.60s' that another layer may hold%s",
-                              class_name, liana__hint(nearest).text);
+                              class_name,
+                              is_model ? "; hold the layers of a model each by itself" : liana__hint(nearest).text);
     }
     if (depth == MOST_HELD_DEEP) {
         return liana__fail_at(error, place, where, "layers hold layers more than %d deep", MOST_HELD_DEEP);
@@ -159,6 +161,44 @@ liana_status liana__layer_read_options(liana_model *model, const liana_layer_typ
 typedef struct common_options {
     LIANA_LAYER_OPTIONS;
 } common_options;
+
+_Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
+
+/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
+ * outside its names, a list with more numbers than it can hold. */
+static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
+{
+    if (field->kind == LIANA_OPTION_INT_PAIR) {
+        int64_t *pair = member;
+        if (pair[1] == 0) pair[1] = pair[0];
+    } else if (field->kind == LIANA_OPTION_ENUM) {
+        int count = 0, index = *(int *)member;
+        while (field->names[count]) count++;
+        if (index < 0 || index >= count) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found the number %d, expected one from 0 to %d",
+                               field->name, index, count - 1);
+        }
+    } else if (field->kind == LIANA_OPTION_INTS) {
+        int64_t count = ((liana_ints *)member)->count;
+        if (count < 0 || count > LIANA_MAX_INTS) {
+            return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found %lld numbers, expected at most %d", field->name,
+                               (long long)count, LIANA_MAX_INTS);
+        }
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
+                                   const liana__value **map, liana__error *error)
+{
+    char *copy = liana__arena_copy(arena, options, fields->size);
+    if (!copy) return liana__fail_memory(error, "options");
+    for (size_t i = 0; i < fields->count; i++) {
+        LIANA_TRY(complete_member(&fields->items[i], copy + fields->items[i].offset, error));
+    }
+    *map = liana__fields_write(fields, arena, copy);
+    return *map && !arena->failed ? LIANA_OK : liana__fail_memory(error, "options");
+}
 
 /* {LSTM: {name: left, units: 8}} */
 static liana_status held_to_value(const liana_context *context, const liana_held_layer *held, int depth,
@@ -310,10 +350,26 @@ liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_l
 
 /* ---- the graph ---- */
 
-/* Draws of held layers differ from each other, and those of the first from none. */
-static uint64_t seed_of(uint64_t seed, size_t number)
+/* Mixes the bits, so that layers that hold layers that hold layers draw otherwise too (Steele et al. 2014). */
+uint64_t liana__held_seed(uint64_t seed, size_t number)
 {
-    return seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u;
+    if (number == 0) return seed;
+    uint64_t bits = seed + (uint64_t)number * 0x9e3779b97f4a7c15u;
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+    return bits ^ bits >> 31;
+}
+
+void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
+                          double later_momentum)
+{
+    const double m = later_momentum, before = *momentum, share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
+    liana_tensor first = *statistic;
+    const liana_dtype dtype = liana_tensor_dtype(first);
+    first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
+    later = liana_op_multiply_at(here, later, liana_graph_scalar_at(here, first.graph, dtype, share));
+    *statistic = liana_op_add_at(here, first, later);
+    *momentum = before * m;
 }
 
 /* An update follows the one that an earlier call of the held layer made, if there is one. */
@@ -339,7 +395,7 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
     own.declared = call->declared ? call->declared + held->first_weight : NULL;
     own.training = call->training && !held->inference;
     own.trainable = call->trainable && !held->frozen;
-    own.seed = seed_of(call->seed, number);
+    own.seed = liana__held_seed(call->seed, number);
     own.num_updates = own.num_more = own.num_activities = 0;
     own.mask = own.logits = (liana_tensor){0};
     own.logits_kind = LIANA_LOGITS_NONE;
@@ -368,4 +424,21 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
     }
     if (mask) *mask = own.mask;
     return result;
+}
+
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result)
+{
+    liana_graph *graph = result.graph;
+    const liana__layer layer = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+    const char *text = liana__layer_option_text(&layer, "activity_regularizer");
+    liana__regularizer regularizer;
+    liana__error error = {0};
+    if (!text || !graph || graph->status != LIANA_OK) return;
+    const liana_status status = liana__regularizer_read(graph->context, text, &graph->arena, &regularizer, &error);
+    if (status != LIANA_OK) {
+        liana__graph_fail(graph, call->here, status, "activity_regularizer: %s", error.message);
+        return;
+    }
+    const liana_tensor penalties = liana__regularizer_by_example(&regularizer, result);
+    call->penalties = call->penalties.id ? liana_op_add_at(call->here, call->penalties, penalties) : penalties;
 }

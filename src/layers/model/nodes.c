@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ir/graph.h"
+#include "layers/preprocessing/texts.h"
 
 #include <liana/layers/core.h>
 
@@ -164,6 +165,12 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
         return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d inputs", LIANA_MAX_LAYER_INPUTS);
     }
     if (!is_nested_input) LIANA_TRY(check_inputs(type, node->slots, node->num_inputs, error));
+    if (!given->inputs && node->num_inputs && model->nodes[before].num_outputs > 1) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the layer before, '%s', has %zu results: name those that are read in its inputs, or leave "
+                           "out the option of that layer that returns several, such as return_state",
+                           model->layers[model->nodes[before].layer].name, model->nodes[before].num_outputs);
+    }
     const size_t *inputs = given->inputs ? given->inputs : &before;
     node->inputs = liana__arena_copy(&model->arena, inputs, node->num_inputs * sizeof *inputs);
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
@@ -269,13 +276,76 @@ static liana_status build_input(const liana_model *model, const liana__layer *la
 {
     const liana_input_options *input = layer->options;
     node->num_outputs = 1;
-    node->dtype = input->dtype;
-    node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == input->dtype;
+    node->is_text = (int)input->dtype == LIANA_STRING;
+    node->reader = LIANA__NONE;
+    node->dtype = node->is_text ? LIANA_S32 : input->dtype;
+    if (node->is_text && model->building_use != LIANA__NONE) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "a model that is a layer of another one cannot read texts; give the outer model the input of "
+                           "dtype string and the layer that reads it");
+    }
+    node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == node->dtype;
     node->shape = (liana_shape){.rank = (int)input->shape.count + 1, .dims = {1}};
     memcpy(node->shape.dims + 1, input->shape.values, (size_t)input->shape.count * sizeof(int64_t));
     if (liana__shape_valid(LIANA_F32, &node->shape)) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE, "examples of shape %s are too large",
                        liana__shape_print(&node->shape).text);
+}
+
+/* Texts are read by one layer that the host computes, and by nothing else. */
+static liana_status check_readers(const liana_model *model, const liana__layer *layer, const liana__layer_node *node,
+                                  liana__error *error)
+{
+    for (size_t i = 0; i < node->num_inputs; i++) {
+        const liana__layer_node *input = &model->nodes[node->inputs[i]];
+        const char *name = model->layers[input->layer].name;
+        if (!input->is_text && !layer->type->texts) continue;
+        if (!layer->type->texts) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "the input '%.60s' holds texts, which only a StringLookup, TextVectorization or Hashing "
+                               "reads; put one of these between",
+                               name);
+        }
+        bool is_read = input->is_text && input->reader != LIANA__NONE;
+        for (size_t k = 0; !input->is_text && k < model->num_nodes && !is_read; k++) {
+            for (size_t m = 0; m < model->nodes[k].num_inputs; m++) is_read |= model->nodes[k].inputs[m] == node->inputs[i];
+        }
+        const bool is_input = model->layers[input->layer].type->max_inputs == 0 && input->within == LIANA__NONE;
+        const bool is_float = liana__dtype_is_float(input->dtype);
+        if (is_input && !is_read && !is_float && node->within == LIANA__NONE) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "it is computed on the host, so it must read an input of the model of dtype string%s, which "
+                           "nothing else reads; found '%.60s'%s",
+                           " (or int32)", name,
+                           !is_input  ? ", a layer's result"
+                           : is_read  ? ", which another layer reads: give the model one more input of it"
+                           : is_float ? " of float32"
+                                      : " within another model");
+    }
+    return LIANA_OK;
+}
+
+static liana_status build_texts(liana_model *model, const liana__layer *layer, liana__layer_node *node,
+                                liana__error *error)
+{
+    liana__layer_node *input = &model->nodes[node->inputs[0]];
+    liana_shape texts = {.rank = input->shape.rank - 1};
+    liana__text_result result = {0};
+    memcpy(texts.dims, input->shape.dims + 1, (size_t)texts.rank * sizeof *texts.dims);
+    LIANA_TRY(layer->type->texts->make(layer->options, &texts, &model->arena, &result, error));
+    node->num_outputs = 1;
+    node->dtype = result.dtype;
+    node->shape = (liana_shape){.rank = result.shape.rank + 1, .dims = {1}};
+    memcpy(node->shape.dims + 1, result.shape.dims, (size_t)result.shape.rank * sizeof *result.shape.dims);
+    node->text_state = result.state;
+    node->text_fingerprint = result.fingerprint;
+    if (!liana__shape_valid(LIANA_F32, &node->shape)) {
+        return liana__fail(error, LIANA_OUT_OF_RANGE, "its result would have the shape %s",
+                           liana__shape_print(&node->shape).text);
+    }
+    input->is_text = true;
+    input->reader = model->num_nodes;
+    return LIANA_OK;
 }
 
 /* The node of a layer, whose number is the layer's number of nodes so far. */
@@ -290,6 +360,8 @@ static liana_status build_node(liana_model *model, size_t index, const liana__la
                                 .within = model->building_use,
                                 .where = where};
     LIANA_TRY(find_inputs(model, given, layer->type, node, error));
+    LIANA_TRY(check_readers(model, layer, node, error));
+    if (layer->type->texts) return build_texts(model, layer, node, error);
     if (!layer->type->call) return build_input(model, layer, node, error);
     if (node->number) LIANA_TRY(read_call_options(model, layer, given, node, error));
     liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};

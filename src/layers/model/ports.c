@@ -34,11 +34,20 @@ static int64_t count_ids(const liana_model *model, size_t node)
 liana__model_port liana__model_input(const liana_model *model, size_t index)
 {
     if (index >= model->num_inputs) return (liana__model_port){0};
-    const liana__layer_node *node = &model->nodes[model->inputs[index]];
-    return (liana__model_port){.name = model->layers[node->layer].name,
-                               .dtype = node->dtype,
-                               .shape = node->shape,
-                               .num_ids = count_ids(model, model->inputs[index])};
+    const liana__layer_node *node = &model->nodes[model->inputs[index]], *result = node;
+    liana__model_port port = {.name = model->layers[node->layer].name};
+    if (node->is_text && node->reader != LIANA__NONE) {
+        result = &model->nodes[node->reader];
+        port.texts = model->layers[result->layer].type->texts;
+        port.text_state = result->text_state;
+        port.text_fingerprint = result->text_fingerprint;
+        port.texts_shape.rank = node->shape.rank - 1;
+        for (int i = 0; i < port.texts_shape.rank; i++) port.texts_shape.dims[i] = node->shape.dims[i + 1];
+    }
+    port.dtype = result->dtype;
+    port.shape = result->shape;
+    port.num_ids = port.texts ? 0 : count_ids(model, model->inputs[index]);
+    return port;
 }
 
 liana_shape liana__model_input_shape(const liana_model *model)

@@ -13,9 +13,17 @@ static liana_port open_batch(liana__model_port port)
     return (liana_port){port.name, port.dtype, port.shape};
 }
 
+/* An input of texts is asked for as it is fed. */
 liana_port liana_model_input(const liana_model *model, size_t index)
 {
-    return model ? open_batch(liana__model_input(model, index)) : (liana_port){0};
+    if (!model) return (liana_port){0};
+    liana__model_port port = liana__model_input(model, index);
+    if (port.texts) {
+        port.dtype = (liana_dtype)LIANA_STRING;
+        port.shape = (liana_shape){.rank = port.texts_shape.rank + 1};
+        for (int i = 1; i < port.shape.rank; i++) port.shape.dims[i] = port.texts_shape.dims[i - 1];
+    }
+    return open_batch(port);
 }
 
 liana_port liana_model_output(const liana_model *model, size_t index)

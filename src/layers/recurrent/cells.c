@@ -31,6 +31,12 @@ liana_status liana__cell_declare(liana_layer_build *build, size_t gates, liana_s
     return build->status;
 }
 
+size_t liana__cell_num_weights(const liana__cell_run *run)
+{
+    if (run->type->num_weights) return run->type->num_weights(run->options);
+    return ((const liana__cell_options *)run->options)->use_bias ? 3 : 2;
+}
+
 /* ---- gates ---- */
 
 liana_tensor liana__cell_part(const liana__cell_run *run, liana_tensor x, size_t parts, size_t begin, size_t end)
@@ -51,7 +57,7 @@ liana_tensor liana__cell_activate(const liana__cell_run *run, const char *text, 
     return liana__activate(&own, text, x);
 }
 
-/* x kernel; x is [batch, n] or [batch, steps, n]. */
+/* x kernel; x is [batch, n] or [steps, batch, n]. */
 static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_tensor kernel)
 {
     const liana_location here = run->call->here;
@@ -63,17 +69,10 @@ static liana_tensor multiply(const liana__cell_run *run, liana_tensor x, liana_t
     return liana_op_reshape_at(here, x, shape);
 }
 
-/* x by a factor [batch, n] that is the same at all steps. */
+/* x [steps, batch, n] or [batch, n] by a factor [batch, n] that is the same at all steps. */
 static liana_tensor drop(const liana__cell_run *run, liana_tensor x, liana_tensor factor)
 {
-    const liana_location here = run->call->here;
-    const liana_shape shape = liana_tensor_shape(x), own = liana_tensor_shape(factor);
-    if (shape.rank == own.rank + 1) {
-        liana_shape wide = {.rank = shape.rank, .dims = {own.dims[0], 1}};
-        for (int i = 1; i < own.rank; i++) wide.dims[i + 1] = own.dims[i];
-        factor = liana_op_reshape_at(here, factor, wide);
-    }
-    return liana_op_multiply_at(here, x, factor);
+    return liana_op_multiply_at(run->call->here, x, factor);
 }
 
 liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, liana_tensor kernel, size_t gates,
@@ -92,17 +91,22 @@ liana_tensor liana__cell_product(const liana__cell_run *run, liana_tensor x, lia
     return liana_op_concat_at(run->call->here, products, end - begin, liana_tensor_shape(products[0]).rank - 1);
 }
 
-/* Draws `count` factors of a shape; `first` numbers the draws. */
-static void draw(const liana__cell_run *run, const liana_shape *shape, double rate, size_t first, size_t count,
-                 liana_tensor *factors)
+void liana__cell_draw(const liana__cell_run *run, const liana_shape *shape, double rate, size_t first, size_t count,
+                      liana_tensor *factors)
 {
     const liana_layer_call *call = run->call;
     liana_tensor one = liana_graph_scalar_at(call->here, call->inputs[0].graph, call->dtype, 1);
-    for (size_t i = 0; rate > 0 && i < count; i++) {
+    for (size_t i = 0; run->training && rate > 0 && i < count; i++) {
         const uint64_t seed = run->seed ^ (uint64_t)(first + i + 1) * 0xd1342543de82ef95u;
         liana_tensor ones = liana_op_broadcast_to_at(call->here, one, *shape);
         factors[i] = liana_op_dropout_at(call->here, ones, call->positions, rate, seed, call->salt);
     }
+}
+
+bool liana__cell_is_usual(const liana__gated_cell_options *options)
+{
+    const char *activation = options->activation, *gates = options->recurrent_activation;
+    return activation && gates && strcmp(activation, "tanh") == 0 && strcmp(gates, "sigmoid") == 0;
 }
 
 bool liana__cell_drops_by_gate(const void *options)
@@ -116,9 +120,24 @@ void liana__cell_drop(liana__cell_run *run, liana_tensor x, size_t gates, bool b
     const liana__cell_options *chosen = run->options;
     const liana_shape shape = liana_tensor_shape(x);
     run->num_masks = by_gate ? gates : 1;
-    if (!run->training || shape.rank == 0) return;
-    const liana_shape features = liana_shape_of(shape.dims[0], shape.dims[shape.rank - 1]);
-    const liana_shape units = liana_shape_of(shape.dims[0], chosen->units);
-    draw(run, &features, chosen->dropout, 0, run->num_masks, run->dropout);
-    draw(run, &units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
+    if (shape.rank < 2) return;
+    const liana_shape features = liana_shape_of(shape.dims[1], shape.dims[shape.rank - 1]);
+    const liana_shape units = liana_shape_of(shape.dims[1], chosen->units);
+    liana__cell_draw(run, &features, chosen->dropout, 0, run->num_masks, run->dropout);
+    liana__cell_draw(run, &units, chosen->recurrent_dropout, 4, run->num_masks, run->recurrent_dropout);
+}
+
+liana_tensor liana__lstm_gates(const liana__cell_run *run, liana_tensor z, const char *activation,
+                               const char *recurrent_activation, liana_tensor states[2])
+{
+    const liana_location here = run->call->here;
+    liana_tensor gates[4];
+    for (size_t i = 0; i < 4; i++) {
+        gates[i] = liana__cell_activate(run, i == 2 ? activation : recurrent_activation,
+                                        liana__cell_part(run, z, 4, i, i + 1));
+    }
+    states[1] = liana_op_add_at(here, liana_op_multiply_at(here, gates[1], states[1]),
+                                liana_op_multiply_at(here, gates[0], gates[2]));
+    states[0] = liana_op_multiply_at(here, gates[3], liana__cell_activate(run, activation, states[1]));
+    return states[0];
 }

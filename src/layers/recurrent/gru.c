@@ -2,6 +2,7 @@
 #include "layers/recurrent/rnn.h"
 
 #include "layers/model.h"
+#include "ops/fused/recurrent_cell.h"
 
 enum { GATES = 3, STATES = 1 };
 
@@ -55,14 +56,22 @@ static liana_tensor project(liana__cell_run *run, liana_tensor x)
     return chosen->use_bias ? liana_op_add_at(run->call->here, x, bias_row(run, 0)) : x;
 }
 
+/* What the first `parts` gates get of the state. */
+static liana_tensor state_product(liana__cell_run *run, liana_tensor h, size_t parts)
+{
+    const liana_gru_cell_options *chosen = run->options;
+    liana_tensor inner = liana__cell_product(run, h, run->weights[1], GATES, 0, parts, run->recurrent_dropout);
+    if (!chosen->reset_after || !chosen->use_bias) return inner;
+    return liana_op_add_at(run->call->here, inner, bias_row(run, 1));
+}
+
 /* The state's part in the candidate, and z and r in `gates`. */
 static liana_tensor open_gates(liana__cell_run *run, liana_tensor x, liana_tensor h, liana_tensor gates[2])
 {
     const liana_gru_cell_options *chosen = run->options;
     const liana_location here = run->call->here;
     const size_t parts = chosen->reset_after ? GATES : 2;
-    liana_tensor inner = liana__cell_product(run, h, run->weights[1], GATES, 0, parts, run->recurrent_dropout);
-    if (chosen->reset_after && chosen->use_bias) inner = liana_op_add_at(here, inner, bias_row(run, 1));
+    liana_tensor inner = state_product(run, h, parts);
     for (size_t i = 0; i < 2; i++) {
         liana_tensor sum = liana_op_add_at(here, liana__cell_part(run, x, GATES, i, i + 1),
                                            liana__cell_part(run, inner, parts, i, i + 1));
@@ -82,6 +91,9 @@ static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor
     const liana_gru_cell_options *chosen = run->options;
     const liana_location here = run->call->here;
     liana_tensor gates[2], h = states[0];
+    if (chosen->reset_after && liana__cell_is_usual(run->options)) {
+        return states[0] = liana__gru_cell(here, x, state_product(run, h, GATES), h);
+    }
     liana_tensor inner = open_gates(run, x, h, gates);
     inner = liana_op_add_at(here, liana__cell_part(run, x, GATES, 2, 3), inner);
     const liana_tensor candidate = liana__cell_activate(run, chosen->activation, inner);
@@ -119,6 +131,11 @@ static const liana__rnn_type rnn = {.cell = &liana__layer_gru_cell,
 
 static const char *const arguments[] = {"sequences", "initial_state", "mask", NULL};
 
+static liana_status check_options(liana_check *check)
+{
+    return liana__rnn_check(check, &rnn);
+}
+
 static liana_status build_layer(liana_layer_build *build)
 {
     return liana__rnn_build(build, &rnn);
@@ -131,7 +148,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 
 const liana_layer_type liana__layer_gru = {
     LIANA_PART(LAYER, liana_layer_type, "GRU", "gated recurrent units over the steps of sequences",
-               LIANA_PART_OPTIONS(liana_gru_options, rows)),
+               LIANA_PART_OPTIONS(liana_gru_options, rows), .check = check_options),
     LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,

@@ -2,6 +2,7 @@
 #include "layers/recurrent/rnn.h"
 
 #include "layers/model.h"
+#include "ops/fused/recurrent_cell.h"
 
 enum { GATES = 4, STATES = 2 };
 
@@ -43,21 +44,17 @@ static liana_tensor project(liana__cell_run *run, liana_tensor x)
     return chosen->use_bias ? liana_op_add_at(run->call->here, x, run->weights[2]) : x;
 }
 
-/* c' = f c + i g, h' = o activation(c'). */
 static liana_tensor take_step(liana__cell_run *run, liana_tensor x, liana_tensor *states)
 {
     const liana_lstm_cell_options *chosen = run->options;
-    const liana_location here = run->call->here;
-    liana_tensor inner = liana__cell_product(run, states[0], run->weights[1], GATES, 0, GATES, run->recurrent_dropout);
-    liana_tensor z = liana_op_add_at(here, x, inner), gates[GATES];
-    for (size_t i = 0; i < GATES; i++) {
-        const char *activation = i == 2 ? chosen->activation : chosen->recurrent_activation;
-        gates[i] = liana__cell_activate(run, activation, liana__cell_part(run, z, GATES, i, i + 1));
+    const liana_tensor inner =
+        liana__cell_product(run, states[0], run->weights[1], GATES, 0, GATES, run->recurrent_dropout);
+    if (liana__cell_is_usual(run->options)) {
+        liana__lstm_cell(run->call->here, x, inner, states[1], &states[0], &states[1]);
+        return states[0];
     }
-    states[1] = liana_op_add_at(here, liana_op_multiply_at(here, gates[1], states[1]),
-                                liana_op_multiply_at(here, gates[0], gates[2]));
-    states[0] = liana_op_multiply_at(here, gates[3], liana__cell_activate(run, chosen->activation, states[1]));
-    return states[0];
+    return liana__lstm_gates(run, liana_op_add_at(run->call->here, x, inner), chosen->activation,
+                             chosen->recurrent_activation, states);
 }
 
 static const liana__cell_type cell = {.num_states = num_states,
@@ -88,6 +85,11 @@ static const liana__rnn_type rnn = {.cell = &liana__layer_lstm_cell,
 
 static const char *const arguments[] = {"sequences", "initial_state", "initial_state", "mask", NULL};
 
+static liana_status check_options(liana_check *check)
+{
+    return liana__rnn_check(check, &rnn);
+}
+
 static liana_status build_layer(liana_layer_build *build)
 {
     return liana__rnn_build(build, &rnn);
@@ -100,7 +102,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 
 const liana_layer_type liana__layer_lstm = {
     LIANA_PART(LAYER, liana_layer_type, "LSTM", "long short-term memory over the steps of sequences",
-               LIANA_PART_OPTIONS(liana_lstm_options, rows)),
+               LIANA_PART_OPTIONS(liana_lstm_options, rows), .check = check_options),
     LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,

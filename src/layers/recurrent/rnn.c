@@ -5,92 +5,7 @@
 #include "base/memory.h"
 #include "ir/graph.h"
 #include "layers/model.h"
-
-/* ---- steps ---- */
-
-liana_tensor liana__step_of(liana_location here, liana_tensor x, int64_t step)
-{
-    liana_shape shape = liana_tensor_shape(x), one = {.rank = shape.rank - 1, .dims = {shape.dims[0]}};
-    int64_t start[LIANA_MAX_RANK] = {0};
-    if (shape.rank < 2) return x;
-    for (int i = 2; i < shape.rank; i++) one.dims[i - 1] = shape.dims[i];
-    start[1] = step;
-    shape.dims[1] = step + 1;
-    return liana_op_reshape_at(here, liana_op_slice_at(here, x, start, shape.dims, NULL), one);
-}
-
-/* `now` where the mask [batch] is true, else `before`. */
-static liana_tensor choose(liana_location here, liana_tensor mask, liana_tensor now, liana_tensor before)
-{
-    liana_shape shape = liana_tensor_shape(now);
-    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
-    return liana_op_select_at(here, liana_op_reshape_at(here, mask, shape), now, before);
-}
-
-static liana_tensor zeros(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape)
-{
-    return liana_op_broadcast_to_at(here, liana_graph_scalar_at(here, graph, dtype, 0), shape);
-}
-
-liana_tensor liana__join_steps(liana_location here, liana_tensor *outputs, int64_t count, bool flips)
-{
-    for (int64_t i = 0; flips && i < count / 2; i++) {
-        const liana_tensor first = outputs[i];
-        outputs[i] = outputs[count - 1 - i];
-        outputs[count - 1 - i] = first;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const liana_shape shape = liana_tensor_shape(outputs[i]);
-        liana_shape wide = {.rank = shape.rank + 1, .dims = {shape.dims[0], 1}};
-        for (int k = 1; k < shape.rank; k++) wide.dims[k + 1] = shape.dims[k];
-        outputs[i] = liana_op_reshape_at(here, outputs[i], wide);
-    }
-    return count == 1 ? outputs[0] : liana_op_concat_at(here, outputs, (size_t)count, 1);
-}
-
-/* One step; masked examples keep their states, and their output. */
-static liana_tensor take_step(liana__cell_run *run, liana__sequence *sequence, liana_tensor x, liana_tensor mask)
-{
-    const liana_location here = run->call->here;
-    const size_t count = run->type->num_states(run->options);
-    liana_tensor before[LIANA__MOST_STATES];
-    for (size_t i = 0; i < count; i++) before[i] = sequence->states[i];
-    liana_tensor output = run->type->step(run, x, sequence->states);
-    if (!mask.id) return output;
-    for (size_t i = 0; i < count; i++) {
-        sequence->states[i] = choose(here, mask, sequence->states[i], before[i]);
-    }
-    liana_tensor other = sequence->last;
-    if (!other.id || sequence->zero_masked) {
-        other = zeros(here, output.graph, liana_tensor_dtype(output), liana_tensor_shape(output));
-    }
-    return choose(here, mask, output, other);
-}
-
-void liana__cell_go(liana__cell_run *run, liana__sequence *sequence)
-{
-    const liana_location here = run->call->here;
-    liana_graph *graph = sequence->x.graph;
-    const int64_t steps = liana_tensor_shape(sequence->x).dims[1];
-    if (run->type->go) {
-        run->type->go(run, sequence);
-        return;
-    }
-    liana_tensor *outputs = liana__arena_allocate(&graph->arena, (size_t)(steps + 1) * sizeof *outputs), mask = {0};
-    if (!outputs) {
-        liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
-        return;
-    }
-    const liana_tensor projected = run->type->project(run, sequence->x);
-    for (int64_t i = 0; i < steps && graph->status == LIANA_OK; i++) {
-        const int64_t step = sequence->backwards ? steps - 1 - i : i;
-        if (sequence->mask.id) mask = liana__step_of(here, sequence->mask, step);
-        outputs[i] = sequence->last = take_step(run, sequence, liana__step_of(here, projected, step), mask);
-    }
-    if (sequence->wants_all && graph->status == LIANA_OK) {
-        sequence->all = liana__join_steps(here, outputs, steps, sequence->flips_all);
-    }
-}
+#include "ops/ops.h"
 
 liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_held_layer *held, size_t number)
 {
@@ -99,7 +14,7 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
                              .options = held->options,
                              .weights = outer->weights + held->first_weight,
                              .training = outer->training && !held->inference,
-                             .seed = outer->seed ^ (uint64_t)number * 0x9e3779b97f4a7c15u};
+                             .seed = liana__held_seed(outer->seed, number)};
 }
 
 liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *type)
@@ -162,6 +77,15 @@ static liana_status check_mask(liana_layer_build *build)
     return liana_layer_refuse(build, last, expected);
 }
 
+liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
+{
+    if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
+    return liana_option_refuse(check, "stateful",
+                               "found true, but batches have no fixed order here: shards, replicas and shuffled data "
+                               "change it; return the states with return_state, and give them to the next call as "
+                               "further inputs");
+}
+
 /* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
@@ -217,10 +141,17 @@ liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *r
     return status;
 }
 
-liana_tensor liana__rnn_mask(const liana_layer_call *call)
+liana_tensor liana__rnn_output_mask(const liana_layer_call *call)
 {
     const liana_tensor given = call->inputs[call->num_inputs - 1];
     return call->num_inputs > 1 && given.id ? given : call->masks[0];
+}
+
+liana_tensor liana__rnn_mask(const liana_layer_call *call, bool with_states)
+{
+    const bool has_states = call->num_inputs > 2 && call->inputs[1].id;
+    const bool is_given = call->num_inputs > 1 && call->inputs[call->num_inputs - 1].id;
+    return has_states && !with_states && !is_given ? (liana_tensor){0} : liana__rnn_output_mask(call);
 }
 
 static void begin_states(liana_layer_call *call, const liana__cell_run *run, liana_tensor *states)
@@ -230,8 +161,9 @@ static void begin_states(liana_layer_call *call, const liana__cell_run *run, lia
     for (size_t i = 0; i < count; i++) {
         const liana_shape shape = run->type->state_shape(run->options, i, &step);
         const bool is_given = i + 2 < call->num_inputs && call->inputs[i + 1].id;
-        states[i] = is_given ? call->inputs[i + 1]
-                             : zeros(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape);
+        states[i] = is_given
+                        ? call->inputs[i + 1]
+                        : liana__full(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape, 0);
     }
 }
 
@@ -257,8 +189,14 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                            .seed = call->seed};
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
+    const liana_tensor mask = liana__rnn_mask(call, chosen->mask_with_states);
+    const liana_shape shape = mask.id ? liana_tensor_shape(mask) : (liana_shape){.rank = 2};
+    if (shape.rank != 2) {
+        return liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT,
+                                 "found a mask of shape %s, expected [batch, steps]", liana__shape_print(&shape).text);
+    }
     liana__sequence sequence = {.x = call->inputs[0],
-                                .mask = liana__rnn_mask(call),
+                                .mask = mask,
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,
@@ -266,7 +204,7 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (chosen->return_sequences) call->mask = sequence.mask;
+    if (chosen->return_sequences) call->mask = liana__rnn_output_mask(call);
     if (chosen->return_state) return_states(call, &run, states);
     return chosen->return_sequences ? sequence.all : sequence.last;
 }
@@ -292,7 +230,7 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_rnn_options *chosen = check->options;
-    if (chosen->cell.type->cell) return LIANA_OK;
+    if (chosen->cell.type->cell) return liana__rnn_check(check, liana__layer_rnn.rnn);
     return liana_option_refuse(check, "cell", "found a layer %s, expected a cell, such as LSTMCell",
                                chosen->cell.type->part.name);
 }

@@ -74,6 +74,11 @@ static const liana__rnn_type rnn = {.cell = &liana__layer_simple_rnn_cell,
 
 static const char *const arguments[] = {"sequences", "initial_state", "mask", NULL};
 
+static liana_status check_options(liana_check *check)
+{
+    return liana__rnn_check(check, &rnn);
+}
+
 static liana_status build_layer(liana_layer_build *build)
 {
     return liana__rnn_build(build, &rnn);
@@ -87,7 +92,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 const liana_layer_type liana__layer_simple_rnn = {
     LIANA_PART(LAYER, liana_layer_type, "SimpleRNN",
                "activation(x kernel + state recurrent_kernel + bias) over the steps of sequences",
-               LIANA_PART_OPTIONS(liana_simple_rnn_options, rows)),
+               LIANA_PART_OPTIONS(liana_simple_rnn_options, rows), .check = check_options),
     LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,

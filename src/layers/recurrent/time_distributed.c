@@ -45,7 +45,7 @@ static liana_tensor unfold(liana_location here, liana_tensor x, int64_t batch, i
     return liana_op_reshape_at(here, x, whole);
 }
 
-/* A layer that is another one in training takes each step by itself, as in Keras: dropout draws for each step, and batch
+/* A layer that is another one in training takes each step by itself, as in Keras: dropout draws for each, and batch
  * statistics are those of a step. */
 static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer *held, liana_tensor mask)
 {

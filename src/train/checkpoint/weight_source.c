@@ -142,8 +142,8 @@ static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *l
     return nested ? common : SIZE_MAX;
 }
 
-/* The length of the name of the model's layer to which a held layer's name belongs ("bidirectional/forward_lstm"), or its
- * own. `within` is the nested model's, or NULL. 0: there is no such layer that holds others. */
+/* The length of the name of the model's layer to which a held layer's name belongs ("bidirectional/forward_lstm"), or
+ * its own. `within` is the nested model's, or NULL. 0: there is no such layer that holds others. */
 static size_t measure_layer(const liana_model *model, const char *within, const char *name)
 {
     size_t found = 0;

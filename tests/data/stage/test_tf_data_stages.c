@@ -15,7 +15,8 @@ static liana_dataset *range(liana_context *context, int64_t stop)
 
 static liana_dataset *window(liana_dataset *dataset, int64_t size, int64_t shift, int64_t stride, bool drops)
 {
-    return liana_dataset_window(dataset, &(liana_window_options){size, shift, stride, drops});
+    return liana_dataset_window(
+        dataset, &(liana_window_options){.size = size, .shift = shift, .stride = stride, .drop_remainder = drops});
 }
 
 static void test_windows(void **state)
@@ -55,6 +56,21 @@ static void test_windows(void **state)
     const liana_array array = {"word", LIANA_STRING, liana_shape_of(4), words};
     gives(window(liana_dataset_from_tensor_slices(context, &array, 1), 3, 1, 1, true),
           "[\"a\" \"bb\" \"\"] [\"bb\" \"\" \"dddd\"] ");
+    /* With a target: element i + offset beside each window. The same as zip of windows and skip. */
+    static const char *const names[] = {"index"};
+    for (int replays = 0; replays < 2; replays++) {
+        liana_dataset *counted = liana_dataset_enumerate(liana_dataset_range(context, 10, 17, 1), 0);
+        if (replays) counted = liana__test_replayed(counted);
+        liana_window_options options = {
+            .size = 2, .shift = 1, .stride = 2, .drop_remainder = true, .targets = names, .num_targets = 1};
+        gives(liana_dataset_window(liana_dataset_retain(counted), &options),
+              "0:[10 12] 1:[11 13] 2:[12 14] 3:[13 15] 4:[14 16] ");
+        options.target_offset = 4;
+        gives(liana_dataset_window(liana_dataset_retain(counted), &options), "4:[10 12] 5:[11 13] 6:[12 14] ");
+        options.drop_remainder = false;
+        options.target_offset = 1;
+        gives(liana_dataset_window(counted, &options), "1:[10 12] 2:[11 13] 3:[12 14] 4:[13 15] 5:[14 16] 6:[15] ");
+    }
     refused(window(range(context, 5), 0, 1, 1, true), "size is 0");
     refused(window(range(context, 5), 2, -1, 1, true), "shift -1");
     refused(window(range(context, 5), 1 << 12, 1, 1 << 12, true), "at most 1048576 elements");

@@ -349,7 +349,7 @@ static bool try_columns(const liana__csv *csv, const liana__columns *columns)
 
 bool liana__try_csv_table(const uint8_t *bytes, size_t size)
 {
-    static const char *const all[] = {"*"};
+    static const char *const all[] = {"*"}, *const one[] = {"1"};
     liana__error error;
     bool accepted = false;
     for (int i = 0; i < 2; i++) {
@@ -361,7 +361,7 @@ bool liana__try_csv_table(const uint8_t *bytes, size_t size)
                 {.name = "b", .from = {1, all}, .length = 3, .padding = -1, .lengths = "n", .dtype = LIANA_S32},
                 {.name = "c", .from = {1, all}, .multi_hot = 5, .dtype = LIANA_U8},
                 {.name = "d", .from = {1, all}, .stacked = true, .category = true, .dtype = LIANA__DTYPE_DETECTED},
-                {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .value_if_missing = "1"},
+                {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .values_if_missing = {1, one}},
             };
             accepted = try_columns(&csv, NULL) || accepted;
             for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {

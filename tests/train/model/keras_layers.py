@@ -103,6 +103,27 @@ def nested3():
     i=keras.Sequential([L.Dense(4),L.ReLU()],name="inner"); o=keras.Sequential([i,L.Dense(3)],name="outer"); 
     m=keras.Sequential([keras.Input((5,)),o,L.Dense(2)]); return m
 M["nested3"]=nested3()
+steps=(5,3)
+M["lstm"]=seq(steps,L.LSTM(4)); M["lstm_all"]=seq(steps,L.LSTM(4,return_sequences=True,go_backwards=True,use_bias=False,recurrent_activation="hard_sigmoid"))
+M["gru"]=seq(steps,L.GRU(4)); M["gru_before"]=seq(steps,L.GRU(4,reset_after=False,return_sequences=True))
+M["simple_rnn"]=seq(steps,L.SimpleRNN(4,activation="relu",name="own"))
+M["rnn_stack"]=seq(steps,L.RNN([L.LSTMCell(4),L.GRUCell(3),L.LSTMCell(2)] if OLD else L.StackedRNNCells([L.LSTMCell(4),L.GRUCell(3),L.LSTMCell(2)])))
+M["rnn_cell"]=seq(steps,L.RNN(L.SimpleRNNCell(4),return_sequences=True))
+M["bi"]=seq(steps,L.Bidirectional(L.LSTM(4,name="own"),name="both"))
+M["bi_two"]=seq(steps,L.Bidirectional(L.GRU(4,return_sequences=True),backward_layer=L.LSTM(4,go_backwards=True,return_sequences=True),merge_mode="mul"))
+M["time"]=seq(steps,L.TimeDistributed(L.Dense(2)),L.TimeDistributed(L.BatchNormalization()))
+M["time_seq"]=seq((3,6,5,2),L.TimeDistributed(keras.Sequential([keras.Input((6,5,2)),L.Conv2D(3,2,activation="relu"),L.Flatten(),L.Dense(4)])),L.LSTM(3))
+M["emb_bi"]=seq((5,),L.Embedding(11,4,mask_zero=True),L.Bidirectional(L.LSTM(3,return_sequences=True),merge_mode="ave"),L.GRU(2),dtype="int32")
+def states():
+    def f(a,b):
+        _,h,c=L.LSTM(3,return_state=True)(a)
+        return L.LSTM(3)(b,initial_state=[h,c])
+    return fun(f,steps,steps)
+M["states"]=states()
+def nested_rnn():
+    e=keras.Sequential([keras.Input(steps),L.Bidirectional(L.LSTM(2)),L.Dense(3)],name="enc_rnn")
+    return fun(lambda a,b:L.Add()([e(a),e(b)]),steps,steps)
+M["nested_rnn"]=nested_rnn()
 if not OLD:
     def dicts():
         a=keras.Input((3,),name="b_in"); b=keras.Input((3,),name="a_in")

@@ -10,7 +10,8 @@ The families beside this file (core.py, ...) have a table LAYERS for their layer
                "arguments": {"filters": [4, 6], ...},  the values of each argument of Keras's constructor, at least two
                "calls": [{}, {"use_causal_mask": True}]}    optional: alternatives of further arguments of the call
 
-An input is a shape, or {"shape", "high": below which its ids are, "masked": True for steps that are masked}. A value that
+An input is a shape, or {"shape", "high": below which its ids are, "masked": True for steps that are masked, "texts": a list
+of which each text is one}. A value that
 is a function makes the value: an object of Keras that several models must not share. Further keys of a row: "build": a
 function (layer class, arguments, inputs, call) that makes the results; "low": of the weights' values, -1 without it;
 "keep_weights": True where the weights stay as they are.
@@ -72,9 +73,14 @@ COMMON = {
 LEFT_OUT_ARGUMENTS = {
     "data_format": "channels_last alone",
     "quantization_config": "quantisation",
+    "gptq_unpacked_column_size": "quantisation",
     "lora_rank": "LoRA",
     "lora_alpha": "LoRA",
     "weights": "values come with a file",
+    "sparse": "rows are dense",
+    "ragged": "shapes are fixed",
+    "invert": "numbers do not become texts",
+    "encoding": "UTF-8",
     "autocast": "of layers that are written in Python",
 }
 
@@ -120,7 +126,8 @@ def build(name, row, chosen, inputs, call):
     tensors, fed = [], []
     for i, given in enumerate(inputs):
         spec = spec_of(given)
-        tensor = keras.Input(spec["shape"], name=f"in{i}", dtype="int32" if "high" in spec else "float32")
+        dtype = "string" if "texts" in spec else "int32" if "high" in spec else "float32"
+        tensor = keras.Input(spec["shape"], name=f"in{i}", dtype=dtype)
         tensors.append(tensor)
         fed.append(keras.layers.Masking(name=f"masking{i}")(tensor) if spec.get("masked") else tensor)
     if "build" in row:
@@ -145,7 +152,9 @@ def draw_inputs(row, inputs, rng):
     for given in inputs:
         spec = spec_of(given)
         shape = (BATCH,) + tuple(spec["shape"])
-        if "high" in spec:
+        if "texts" in spec:
+            array = rng.choice(np.array(spec["texts"], "O"), shape)
+        elif "high" in spec:
             array = rng.integers(spec.get("low", 0), spec["high"], shape).astype("i4")
         elif "range" in spec:
             array = rng.uniform(*spec["range"], shape).astype("f4")
@@ -229,7 +238,7 @@ def make_case(name, number, row, chosen, inputs, call, rng, folder):
     runs = [run_of(model, arrays, training, rng) for training in (False, True)]
     base = os.path.join(folder, f"{name}.{number}")
     model.save(base + ".keras")
-    listed = [{"name": f"in{i}", "shape": list(a.shape), "dtype": "int32" if a.dtype == np.int32 else "float32",
+    listed = [{"name": f"in{i}", "shape": list(a.shape), "dtype": {"O": "object", "i": "int32"}.get(a.dtype.kind, "float32"),
                "values": a.ravel().tolist()} for i, a in enumerate(arrays)]
     text = {argument: str(made(value)) for argument, value in chosen.items()}
     case = {"layer": name, "arguments": str(text), "call": str(call), "inputs": listed,
@@ -287,7 +296,7 @@ def check(folder):
             model = keras.models.load_model(os.path.join(folder, file), compile=False, safe_mode=False)
             names = [tensor.name for tensor in model.inputs]
             order = [names.index(i["name"]) if i["name"] in names else k for k, i in enumerate(case["inputs"])]
-            found = flat_outputs(model, [arrays[k] for k in order], False)
+            found = flat_outputs(model, [tf.constant(arrays[k]) for k in order], False)
         except Exception as error:
             print(f"{file}: {case['arguments']}: {str(error)[:400]}")
             failures += 1

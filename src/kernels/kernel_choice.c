@@ -1,5 +1,5 @@
 /* Chooses the kernel of each node, and runs one by itself. */
-#include "backends/kernel_choice.h"
+#include "kernels/kernel_choice.h"
 
 #include "base/memory.h"
 #include "ir/graph.h"

@@ -1,5 +1,5 @@
 /* Reverse-mode differentiation: walks the graph from the target back and lets each op build its own gradient. */
-#include "passes/autodiff.h"
+#include "ops/autodiff.h"
 
 #include "base/scoped.h"
 #include "ir/device_scope.h"
@@ -58,8 +58,9 @@ static void differentiate_node(autodiff *ad, const liana__node *node)
     liana_graph *graph = ad->graph;
     if (!node->op->gradient) {
         liana__graph_fail(graph, node->where, LIANA_INVALID_ARGUMENT,
-                          "%s cannot be differentiated, but the requested gradient flows through it",
-                          liana__node_print(node).text);
+                          "%s cannot be differentiated, but the requested gradient flows through it%s",
+                          liana__node_print(node).text,
+                          node->op->num_bodies ? "; use liana_op_scan, whose number of steps is fixed" : "");
         return;
     }
     size_t n = node->num_inputs;
@@ -99,21 +100,48 @@ static liana_tensor full_like(const autodiff *ad, liana_location here, liana_ten
     return full;
 }
 
+/* From the gradients that are there, the last one of which is that of node `last`. */
+static void walk_back(autodiff *ad, uint32_t last)
+{
+    const liana_graph *graph = ad->graph;
+    for (size_t id = last; id > 0 && graph->status == LIANA_OK; id--) {
+        const liana__node *node = graph->nodes[id];
+        bool on_the_way = ad->depends[id] && ad->gradients[id].id && node->num_inputs > 0;
+        if (on_the_way) differentiate_node(ad, node);
+    }
+}
+
 static void run(autodiff *ad, liana_location here, liana_tensor target, const liana_tensor *wrt, size_t count,
                 liana_tensor *gradients)
 {
     liana_graph *graph = ad->graph;
     mark_dependent(ad, wrt, count);
     ad->gradients[target.id] = full_like(ad, here, target, 1);
-    for (size_t id = target.id; id > 0 && graph->status == LIANA_OK; id--) {
-        const liana__node *node = graph->nodes[id];
-        bool on_the_way = ad->depends[id] && ad->gradients[id].id && node->num_inputs > 0;
-        if (on_the_way) differentiate_node(ad, node);
-    }
+    walk_back(ad, target.id);
     for (size_t i = 0; i < count && graph->status == LIANA_OK; i++) {
         gradients[i] = ad->gradients[wrt[i].id];
         if (gradients[i].id) continue;
         gradients[i] = full_like(ad, here, wrt[i], 0);
+    }
+}
+
+void liana__gradients_from(liana_location here, const liana__seed *seeds, size_t num_seeds, const liana_tensor *wrt,
+                           size_t count, liana_tensor *gradients)
+{
+    if (num_seeds == 0 || count == 0 || seeds[0].target.graph->status != LIANA_OK) return;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    autodiff ad;
+    uint32_t last = 0;
+    if (!begin(&ad, &arena, here, seeds[0].target.graph)) return;
+    mark_dependent(&ad, wrt, count);
+    for (size_t i = 0; i < num_seeds; i++) {
+        const liana_tensor target = seeds[i].target;
+        accumulate(&ad, ad.graph->nodes[target.id], seeds[i].gradient);
+        if (target.id > last) last = target.id;
+    }
+    walk_back(&ad, last);
+    for (size_t i = 0; i < count && ad.graph->status == LIANA_OK; i++) {
+        gradients[i] = ad.depends[wrt[i].id] ? ad.gradients[wrt[i].id] : (liana_tensor){ad.graph, 0};
     }
 }
 

@@ -1,6 +1,6 @@
 /* kernel_choice.h - which kernel runs a node, and a run by itself. */
-#ifndef LIANA_BACKENDS_KERNEL_CHOICE_H
-#define LIANA_BACKENDS_KERNEL_CHOICE_H
+#ifndef LIANA_KERNELS_KERNEL_CHOICE_H
+#define LIANA_KERNELS_KERNEL_CHOICE_H
 
 #include "base/context.h"
 #include "ir/op.h"

@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "layers/keras/keras_activation.h"
+#include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
 
 #include <string.h>
@@ -147,6 +148,12 @@ static void check_layer(findings *found, const liana_model *model, const liana__
         add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
         return;
     }
+    if (found->form == LIANA__KERAS2 && liana__keras_is_newer(layer->type)) {
+        add(found, name, "its class ", class_name, "Keras 2 has no such layer");
+    }
+    const char *newer =
+        found->form == LIANA__KERAS2 ? liana__keras_find_newer_option(layer->type, layer->options) : NULL;
+    if (newer) add(found, name, "the option ", newer, "Keras 2's layer does not have it");
     check_options(found, model, layer, name);
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
         const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};

@@ -2,6 +2,7 @@
 #include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
+#include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
 #include "layers/operation/operation.h"
@@ -209,6 +210,7 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     liana__value_set(w->arena, config, "dtype", write_dtype(w));
     for (size_t i = 0; i < options->count; i++) {
         if (liana__argument_is_option(layer->type, options->keys[i])) continue;
+        if (w->form != LIANA__KERAS3 && liana__keras_is_newer_option(layer->type, options->keys[i])) continue;
         liana__value_set(w->arena, config, options->keys[i], options->items[i]); /* an InputLayer has its own dtype */
     }
     if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");

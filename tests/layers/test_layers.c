@@ -312,8 +312,8 @@ static void test_wrong_options_are_named(void **state)
     assert_refuses(liana_flatten(model, .name = "a/"), "a/");
     assert_refuses(liana_add(model), "layer 'add'", "1 inputs", "2 or more");
     assert_refuses(liana_subtract(model, .inputs = {{model, 1}, {model, 1}, {model, 1}}), "subtract", "3 inputs", "2");
-    assert_refuses(liana_maximum(model, .inputs = {{model, 1}, liana_dense(model, .units = 4, .input = {model, 1})}),
-                   "maximum", "[batch, 8, 8, 4]", "the size 6 or 1 along axis 3");
+    assert_refuses(liana_maximum(model, .inputs = {{model, 1}, liana_dense(model, .units = 4)}), "maximum",
+                   "[batch, 8, 8, 4]", "the size 6 or 1 along axis 3");
     assert_refuses(liana_dot(model, .axes = {0, 1}, .inputs = {{model, 1}, {model, 1}}), "dot", "axis 0", "batch");
     assert_refuses(liana_dot(model, .axes = {1, 3}, .inputs = {{model, 1}, {model, 1}}), "dot", "the size 8", "axis 3");
     assert_refuses(liana_permute(model, .dims = LIANA_INTS(1, 1, 2)), "permute.dims", "found 1", "1 to 3 once");

@@ -389,9 +389,9 @@ static void test_errors(void **state)
     int deep = 20;
     assert_scan_fails((liana_scan){0}, "scan has no function for its body");
     assert_scan_fails((liana_scan){.body = forgets}, "has set no tensor of its graph as ys[0]");
-    assert_scan_fails((liana_scan){.body = changes_shape}, "next carry 0 of the body is f32 [1], expected f32 []");
+    assert_scan_fails((liana_scan){.body = changes_shape}, "next carry 0 of the body is f32[1], expected f32[]");
     assert_scan_fails((liana_scan){.body = has_a_variable}, "has the variable 'w'; give variables to it as constants");
-    assert_scan_fails((liana_scan){.body = add_up, .steps = 4}, "x 0 is f32 [3], expected 4 rows on axis 0");
+    assert_scan_fails((liana_scan){.body = add_up, .steps = 4}, "x 0 is f32[3], expected 4 rows on axis 0");
     assert_scan_fails((liana_scan){.body = add_up, .steps = -1}, "-1 steps, expected 1 to 2147483647");
     assert_scan_fails((liana_scan){.body = nests, .user = &deep},
                       "has bodies in bodies, 8 deep; at most 7 are possible");

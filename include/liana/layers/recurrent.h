@@ -50,7 +50,9 @@ extern "C" {
     int64_t implementation LIANA_DEFAULT_(2)
 #define LIANA_GATED_CELL_DEFAULTS_ LIANA_CELL_DEFAULTS_, .recurrent_activation = "sigmoid", .implementation = 2
 
-/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. */
+/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. Where
+ * initial states are given, the mask of the sequences counts with .mask_with_states alone: that is Keras 3's rule; in
+ * Keras 2 it counts always. A mask that is an input of its own always counts. */
 #define LIANA_RNN_OPTIONS                              \
     const char *activity_regularizer LIANA_DEFAULT_(); \
     bool return_sequences LIANA_DEFAULT_();            \
@@ -58,7 +60,8 @@ extern "C" {
     bool go_backwards LIANA_DEFAULT_();                \
     bool stateful LIANA_DEFAULT_();                    \
     bool unroll LIANA_DEFAULT_();                      \
-    bool zero_output_for_mask LIANA_DEFAULT_()
+    bool zero_output_for_mask LIANA_DEFAULT_();        \
+    bool mask_with_states LIANA_DEFAULT_()
 
 /* ---- cells ---- */
 
@@ -155,6 +158,7 @@ typedef struct liana_bidirectional_options {
     liana_held_layer layer LIANA_DEFAULT_();
     liana_merge_mode merge_mode LIANA_DEFAULT_();
     liana_held_layer backward_layer LIANA_DEFAULT_();
+    bool mask_with_states LIANA_DEFAULT_();
 } liana_bidirectional_options;
 #define LIANA_BIDIRECTIONAL_DEFAULTS .trainable = true, .training = true
 #define liana_bidirectional(...) \

@@ -61,6 +61,11 @@ static const char *const neutral[] = {
     "renorm_clipping",
     "time_major",
     "use_cudnn",
+    "encoding",
+    "vocabulary_dtype",
+    "vocabulary_size",
+    "has_input_vocabulary",
+    "oov_method",
     NULL,
 };
 
@@ -274,9 +279,9 @@ static liana_status read_held(const liana_context *context, const liana__value *
         const liana__value *item = liana__value_get(config, common[i]);
         if (item) liana__value_set(arena, options, common[i], liana__value_copy(arena, item));
     }
-    /* As of a layer of the model itself: Keras 3 has another moving variance than Keras 2. */
-    if (keras3 && type == &liana__layer_batch_normalization) {
-        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, true));
+    /* As of a layer of the model itself: Keras 2 has another moving variance than Keras 3. */
+    if (!keras3 && type == &liana__layer_batch_normalization) {
+        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, false));
     }
     if (map) liana__value_append(arena, map, type->part.name, &layer->place, options);
     if (arena->failed) return liana__fail_memory(error, "a layer's options");

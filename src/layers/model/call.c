@@ -159,6 +159,10 @@ static size_t call_layer(building *own, const liana__layer_node *node, const lia
     for (size_t i = 0; i < num_regularized && layer->activity_regularizer.type; i++) {
         keep_penalty(own, layer, call.num_activities ? call.activities[i] : results[i].value);
     }
+    if (call.penalties.id) {
+        liana_tensor *total = &own->results.penalties;
+        *total = total->id ? liana_op_add_at(layer->where, *total, call.penalties) : call.penalties;
+    }
     return call.num_more + 1;
 }
 

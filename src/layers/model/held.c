@@ -425,3 +425,20 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
     if (mask) *mask = own.mask;
     return result;
 }
+
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result)
+{
+    liana_graph *graph = result.graph;
+    const liana__layer layer = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+    const char *text = liana__layer_option_text(&layer, "activity_regularizer");
+    liana__regularizer regularizer;
+    liana__error error = {0};
+    if (!text || !graph || graph->status != LIANA_OK) return;
+    const liana_status status = liana__regularizer_read(graph->context, text, &graph->arena, &regularizer, &error);
+    if (status != LIANA_OK) {
+        liana__graph_fail(graph, call->here, status, "activity_regularizer: %s", error.message);
+        return;
+    }
+    const liana_tensor penalties = liana__regularizer_by_example(&regularizer, result);
+    call->penalties = call->penalties.id ? liana_op_add_at(call->here, call->penalties, penalties) : penalties;
+}

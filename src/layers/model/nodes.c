@@ -165,6 +165,12 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
         return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d inputs", LIANA_MAX_LAYER_INPUTS);
     }
     if (!is_nested_input) LIANA_TRY(check_inputs(type, node->slots, node->num_inputs, error));
+    if (!given->inputs && node->num_inputs && model->nodes[before].num_outputs > 1) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the layer before, '%s', has %zu results: name those that are read in its inputs, or leave "
+                           "out the option of that layer that returns several, such as return_state",
+                           model->layers[model->nodes[before].layer].name, model->nodes[before].num_outputs);
+    }
     const size_t *inputs = given->inputs ? given->inputs : &before;
     node->inputs = liana__arena_copy(&model->arena, inputs, node->num_inputs * sizeof *inputs);
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");

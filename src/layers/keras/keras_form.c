@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "layers/keras/keras_activation.h"
+#include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
 
 #include <liana/layers/preprocessing.h>
@@ -150,6 +151,12 @@ static void check_layer(findings *found, const liana_model *model, const liana__
     if (has_text_weights(layer)) {
         add(found, name, "output_mode tf_idf", "", "Keras keeps its weights among the variables; use count");
     }
+    if (found->form == LIANA__KERAS2 && liana__keras_is_newer(layer->type)) {
+        add(found, name, "its class ", class_name, "Keras 2 has no such layer");
+    }
+    const char *newer =
+        found->form == LIANA__KERAS2 ? liana__keras_find_newer_option(layer->type, layer->options) : NULL;
+    if (newer) add(found, name, "the option ", newer, "Keras 2's layer does not have it");
     check_options(found, model, layer, name);
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
         const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};

@@ -5,11 +5,11 @@
  *
  * DTYPE is f32 (or bf16), PASS forward, input, kernel or all; only shapes whose name contains TEXT. LIANA_MAX_ISA caps
  * the instruction set, oneDNN's too. */
-#include "backends/kernel_choice.h"
 #include "backends/roofline.h"
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/recorder.h"
+#include "kernels/kernel_choice.h"
 #include "kernels/onednn.h"
 #include "ops/conv/conv2d.h"
 

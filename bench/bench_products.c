@@ -8,12 +8,12 @@
  *
  * A line for each layer and pass: GFLOP/s of each kernel by its name, the median of the repetitions, and its share of
  * the peak; an asterisk marks the one that the executor would choose. LIANA_MAX_ISA caps all of them. */
-#include "backends/kernel_choice.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "kernels/kernel_choice.h"
 #include "ops/conv/conv2d.h"
 
 #include <stdio.h>

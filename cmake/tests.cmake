@@ -50,7 +50,7 @@ foreach(name credentials crc32c csv csv_table example field file_target gzip gzi
 endforeach()
 # All that these do needs a peer. Of other tests some cases do: they run once without peers, and once with them.
 set(LIANA_ONLY_WITH_PEERS test_pjrt_losses test_pjrt_ops test_pjrt_recompute test_pjrt_train test_pjrt_whole test_pjrt_zoo
-  test_stablehlo_models test_tfjs test_keras_layers)
+  test_stablehlo_models test_tfjs test_keras_layers test_keras_vocabulary)
 foreach(source ${LIANA_TEST_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
@@ -80,7 +80,7 @@ if(LIANA_HDF5)
 endif()
 
 # Its calls are written from the public headers.
-file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h)
+file(GLOB LIANA_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/liana/*.h ${PROJECT_SOURCE_DIR}/include/liana/layers/*.h)
 set(LIANA_NULL_ARGUMENTS ${PROJECT_SOURCE_DIR}/tests/public/null_arguments)
 set(LIANA_NULL_ARGUMENTS_MADE ${PROJECT_BINARY_DIR}/null_arguments)
 file(MAKE_DIRECTORY ${LIANA_NULL_ARGUMENTS_MADE})

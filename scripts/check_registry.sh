@@ -5,7 +5,7 @@
 # the users' word. A family may have several rows for one file. Where stems name subfolders (conv/conv2d) all files
 # below the list need a row; a stem may also lie in another room (plan/slice_batch). Two sentences in the comment of a
 # list are read:
-#   "Without a row: a, b."     files that are the room's own machinery
+#   "Without a row: a, b/."    files, and folders (b/), that are the room's own machinery
 #   "Rows name no files."      a list of something else
 # A test of a row is STEM.samples.c in the file's folder where the folder has samples (generated tests run them),
 # elsewhere the name as a word in a file below tests/ (MaxPooling2D and liana_max_pooling2d are max_pooling2d).
@@ -120,7 +120,9 @@ END {
         stem = at[2]
         sub(/\.[^\/]*$/, "", stem)
         stems[at[1], stem] = 1
-        if (!has_row[at[1], stem] && !((at[1], stem) in machinery))
+        part = stem
+        if (sub(/\/.*/, "/", part)) stems[at[1], part] = 1
+        if (!has_row[at[1], stem] && !((at[1], stem) in machinery) && !((at[1], part) in machinery))
             fail(at[1] "/" at[2] ": no row in" list_of[at[1]] " (nor in its sentence \"Without a row: ...\")")
     }
     for (pair in machinery) {

@@ -46,6 +46,14 @@ typedef struct liana_shape {
 #define liana_shape_of(...) ((liana_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define LIANA_SCALAR ((liana_shape){0, {0}})
 
+/* Axes of a shape: LIANA_AXES(0, 2); negative ones count from the end. */
+typedef struct liana_axes {
+    int64_t count;
+    int64_t values[LIANA_MAX_RANK];
+} liana_axes;
+#define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define LIANA_ALL_AXES ((liana_axes){-1, {0}})
+
 /* The number of elements: 1 for a scalar, 0 for NULL. */
 LIANA_API int64_t liana_shape_size(const liana_shape *shape);
 /* False if one of them is NULL. */
@@ -62,7 +70,7 @@ enum {
 typedef struct liana_component {
     const char *name;
     int dtype; /* liana_dtype or LIANA_STRING */
-    /* Static, with one exception: LIANA_UNKNOWN_DIM, the first dimension of a batch whose remainder is kept. */
+    /* The first two dimensions may be LIANA_UNKNOWN_DIM: batches whose remainder is kept, ragged values. */
     liana_shape shape;
 } liana_component;
 
@@ -85,6 +93,14 @@ typedef struct liana_array {
 /* The same for C++, which has no compound literals. */
 #undef LIANA_SCALAR
 #define LIANA_SCALAR (liana_shape{0, {0}})
+#undef LIANA_ALL_AXES
+#define LIANA_ALL_AXES (liana_axes{-1, {0}})
+#undef LIANA_AXES
+template <typename... Axes> constexpr liana_axes LIANA_AXES(Axes... axes)
+{
+    return liana_axes{static_cast<int64_t>(sizeof...(axes)), {static_cast<int64_t>(axes)...}};
+}
+
 #undef liana_shape_of
 template <typename... Dims> constexpr liana_shape liana_shape_of(Dims... dims)
 {

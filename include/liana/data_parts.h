@@ -22,6 +22,13 @@ struct liana__source_options;
 
 /* ---- stages ---- */
 
+/* The address of a record: a file, and the record's number in it from 0, or -1 if the file is the record. */
+typedef struct liana_record_address {
+    const char *file;
+    int64_t record;
+    int64_t line; /* of text, from 1; 0: the file has no lines */
+} liana_record_address;
+
 /* A stage of datasets. One of a program has `map` or `keep`, or both. data.train.map, data.train.filter and the
  * configuration of liana_dataset_configure name it. It has no options. */
 typedef struct liana_stage_type {
@@ -65,6 +72,8 @@ typedef struct liana_stage_type {
     size_t cursor_size;
     void (*cursor_free)(struct liana__cursor *cursor);
     bool works; /* an element takes so long that several threads make elements ahead */
+    /* Of a stage that reads files: the address of a record. NULL: it reads none, or has a source. */
+    liana_record_address (*address)(const liana_dataset *dataset, uint64_t record);
 } liana_stage_type;
 
 /* ---- augmentations ---- */
@@ -227,13 +236,6 @@ typedef struct liana_source_record {
     /* The values of the source's components, in row-major order; strings are an array of liana_bytes. */
     const void *values[LIANA_MAX_COMPONENTS];
 } liana_source_record;
-
-/* The address of a record: a file, and the record's number in it from 0, or -1 if the file is the record. */
-typedef struct liana_record_address {
-    const char *file;
-    int64_t record;
-    int64_t line; /* of a table, from 1; 0: the file has no lines */
-} liana_record_address;
 
 /* Gets a file that is read: `name` is the path below the named folder; `labels`: it holds labels. */
 typedef void liana_file_visitor(void *user, const char *path, const char *name, bool labels);

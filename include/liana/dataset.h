@@ -16,8 +16,9 @@
  * comment says that they may be NULL. Questions about NULL are answered with 0 or false.
  *
  * Order: an element is a function of seed, epoch and position, on any number of threads. Most stages are random-access:
- * any element can be computed directly. These are replayed, one element after the other: filter, flat_map, interleave,
- * sample_from_datasets, unbatch of batches of unknown size, and all stages on top of them. */
+ * any element can be computed directly. These are replayed, one element after the other: filter, take_while, unique,
+ * rejection_resample, flat_map, interleave, group_by_window, bucket_by_sequence_length, scan, reduce, from_generator,
+ * sample_from_datasets, choose_from_datasets, unbatch of batches of unknown size, and all stages on top of them. */
 #ifndef LIANA_DATASET_H
 #define LIANA_DATASET_H
 
@@ -35,7 +36,8 @@ typedef struct liana_dataset liana_dataset;
 /* ---- elements ----
  *
  * An element consists of named components. All elements of a dataset have the same components: same names, dtypes and
- * shapes. They are known before the first element is made. Strings are any bytes; they stay on the host. */
+ * shapes. They are known before the first element is made. The first and the second dimension may be unknown
+ * (LIANA_UNKNOWN_DIM): then each element has its own. Strings are any bytes; they stay on the host. */
 
 typedef struct liana_element liana_element;
 
@@ -55,6 +57,10 @@ LIANA_API void *liana_element_output(liana_element *element, const char *name);
  * OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index,
                                                                const void *bytes, size_t size);
+/* Sets the first dimension of a component, where it is unknown and the second one is known. The values become zeros and
+ * empty strings; liana_element_output gives their memory. Without it a component of an own map has no values. Errors:
+ * INVALID_ARGUMENT (no such component, another shape), OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_element_set_rows(liana_element *element, const char *name, int64_t rows);
 /* Stores the sentence why the element cannot be made; NULL: none. Returns `status`, so that the function can return
  * it. */
 LIANA_API liana_status liana_element_fail(liana_element *element, liana_status status, const char *message);
@@ -93,6 +99,9 @@ typedef struct liana_dataset_options {
     bool antialias;       /* average over all pixels when images are shrunk to the model's input. Pillow and torchvision
                            * do so; TensorFlow and Keras do not, by default. A model that was trained so always has its
                            * images averaged */
+    char field_delim;     /* of tables: the byte between cells; 0: a tab for NAME.tsv, else a comma */
+    bool plain_quotes;    /* of tables: a quote is a character like others (tf.data: use_quote_delim = false) */
+    const char *na_value; /* of tables: one more text that stands for a missing value; NULL: none */
 } liana_dataset_options;
 
 /* Opens TFRecord files, IDX files (MNIST), files of CIFAR, CSV lists of images, WebDataset tar archives, or folders of
@@ -158,9 +167,79 @@ LIANA_API liana_dataset *liana_dataset_from_tensor_slices(liana_context *context
                                                           size_t num_arrays);
 /* `value` (s64): start, start + step, ... before stop. */
 LIANA_API liana_dataset *liana_dataset_range(liana_context *context, int64_t start, int64_t stop, int64_t step);
+/* Pseudo-random whole numbers from 0 to 2^32 - 1, without end: `value` (s64). `options` may be NULL. Random-access. */
+typedef struct liana_random_options {
+    uint64_t seed;
+    bool rerandomize_each_iteration; /* other numbers in each epoch */
+} liana_random_options;
+LIANA_API liana_dataset *liana_dataset_random(liana_context *context, const liana_random_options *options);
 /* `record` (a string): the records of TFRecord files, plain or compressed with GZIP or ZLIB. Files are read in the
  * order of their names. `pattern` is a file or a shell pattern. */
 LIANA_API liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *pattern);
+
+typedef enum liana_compression {
+    LIANA_COMPRESSION_AUTO, /* GZIP by its first bytes, else none */
+    LIANA_COMPRESSION_NONE,
+    LIANA_COMPRESSION_GZIP,
+    LIANA_COMPRESSION_ZLIB,
+} liana_compression;
+
+/* `line` (a string): the lines of text files, without their ends (LF or CR LF). The last line needs no end. One pass
+ * finds the lines when the files are opened; a compressed file is inflated into memory. Random-access. Files are read
+ * in the order of their names. `pattern` is a file or a shell pattern. `options` may be NULL. */
+typedef struct liana_text_line_options {
+    liana_compression compression;
+} liana_text_line_options;
+LIANA_API liana_dataset *liana_dataset_text_line(liana_context *context, const char *pattern,
+                                                 const liana_text_line_options *options);
+
+/* `record` (a string): pieces of `record_bytes` of each file, after its header and before its footer. A file with a
+ * remainder is refused. Random-access. */
+typedef struct liana_fixed_length_record_options {
+    int64_t record_bytes; /* at least 1 */
+    int64_t header_bytes;
+    int64_t footer_bytes;
+    liana_compression compression;
+} liana_fixed_length_record_options;
+LIANA_API liana_dataset *liana_dataset_fixed_length_record(liana_context *context, const char *pattern,
+                                                           const liana_fixed_length_record_options *options);
+
+/* Elements that a function makes one after the other. Each iterator has a state of its own. */
+typedef struct liana_generator_options {
+    const char *name; /* the name in messages; NULL: none */
+    /* Begins an epoch, on any thread. To fail, return liana_element_fail(failure, ...). NULL: there is no state. */
+    liana_status (*begin)(void *user, uint64_t epoch, void **state, liana_element *failure);
+    /* Makes the element address->position; its components are zeros at first. LIANA_END_OF_DATA: there is no more. */
+    liana_status (*next)(void *user, void *state, const liana_example_address *address, liana_element *element);
+    void (*end)(void *user, void *state); /* frees the state; NULL: nothing to free */
+    void *user;
+    const liana_component *components;
+    size_t num_components;
+} liana_generator_options;
+LIANA_API liana_dataset *liana_dataset_from_generator(liana_context *context, const liana_generator_options *options);
+
+/* `text` (a string: a file), `label` (s64) and `id` (the path below the folder): the files NAME.txt in a folder that
+ * has a folder for each class. `options` as for liana_dataset_open; it may be NULL. Random-access. */
+LIANA_API liana_dataset *liana_dataset_text_from_directory(liana_context *context, const char *directory,
+                                                           const liana_dataset_options *options);
+
+/* Sequences of consecutive rows: Keras's timeseries_dataset_from_array. Sequence i begins at row
+ * start_index + i * sequence_stride of `data`, and has `sequence_length` rows, `sampling_rate` apart. With targets, the
+ * components of row start_index + i * sequence_stride of `targets` are added. Random-access. */
+typedef struct liana_timeseries_options {
+    int64_t sequence_length;
+    int64_t sequence_stride; /* 0: 1 */
+    int64_t sampling_rate;   /* 0: 1 */
+    int64_t batch_size;      /* 0: 128; below 0: no batches */
+    bool shuffle;
+    uint64_t seed;
+    int64_t start_index; /* the first row that is used */
+    int64_t end_index;   /* the row after the last one; 0: all rows */
+} liana_timeseries_options;
+LIANA_API liana_dataset *liana_dataset_timeseries_from_array(liana_context *context, const liana_array *data,
+                                                             size_t num_data, const liana_array *targets,
+                                                             size_t num_targets,
+                                                             const liana_timeseries_options *options);
 
 /* ---- stages that make one element from one element ---- */
 
@@ -184,6 +263,55 @@ LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_m
  * the number of values. Dtypes are LIANA_STRING, LIANA_S64 and LIANA_F32. A missing feature is an error. */
 LIANA_API liana_dataset *liana_dataset_parse_example(liana_dataset *dataset, const liana_component *features,
                                                      size_t num_features);
+
+/* A component that is made of a feature. Its dtype is LIANA_STRING, LIANA_S64 or LIANA_F32. Its shape gives the number
+ * of values; an unknown first dimension is as long as the feature has values (tf.io.VarLenFeature, RaggedFeature). */
+typedef struct liana_example_feature {
+    liana_component component;
+    const char *key; /* the name of the feature; NULL: that of the component */
+    /* Stands for each value of a missing feature; of its dtype, liana_bytes for a string. NULL: a missing feature is an
+     * error, or has no values if the first dimension is unknown. */
+    const void *default_value;
+    /* tf.io.SparseFeature: the feature with the index of each value. The component, of shape [size], is zero or empty
+     * elsewhere. NULL: values stand one after the other. */
+    const char *index_key;
+} liana_example_feature;
+
+/* Parses tf.SequenceExample and tf.Example records. `context` are features of the example. `sequence` are feature
+ * lists: their first dimension is the number of steps, the others say how many values each step has. If the second
+ * dimension of a list is unknown, it is the largest number of values of a step; zeros and empty strings fill the other
+ * steps. `record` is replaced. */
+typedef struct liana_sequence_example_options {
+    const liana_example_feature *context;
+    size_t num_context;
+    const liana_example_feature *sequence;
+    size_t num_sequence;
+} liana_sequence_example_options;
+LIANA_API liana_dataset *liana_dataset_parse_sequence_example(liana_dataset *dataset,
+                                                              const liana_sequence_example_options *options);
+
+/* How a component is padded. */
+typedef struct liana_component_padding {
+    const char *component;
+    /* The dimensions to pad to, of the component's rank. LIANA_UNKNOWN_DIM: of padded_batch, the longest of the batch;
+     * of pad, as it is. Rank 0: LIANA_UNKNOWN_DIM for each dimension that is unknown. */
+    liana_shape shape;
+    double value;     /* of the filling numbers */
+    const char *text; /* of the filling strings; NULL: "" */
+    /* Names of two more components. `lengths` (s32 []) is the first dimension before padding; `mask` (bool, of the
+     * padded first dimension) is true for real values. NULL: none. */
+    const char *lengths;
+    const char *mask;
+} liana_component_padding;
+
+/* Pads values at their ends to a known length. A model needs elements of one shape. A longer value is an error, unless
+ * `truncate` is set. */
+typedef struct liana_pad_options {
+    const liana_component_padding *paddings;
+    size_t num_paddings;
+    bool truncate; /* cut longer values to the length */
+} liana_pad_options;
+LIANA_API liana_dataset *liana_dataset_pad(liana_dataset *dataset, const liana_pad_options *options);
 
 /* Decodes `image` if it is a string, and resizes it: u8 [height, width, channels], rounded. */
 typedef struct liana_decode_options {
@@ -210,10 +338,51 @@ typedef struct liana_filter_options {
 } liana_filter_options;
 LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const liana_filter_options *options);
 
+/* The elements before the first one that is not kept. */
+LIANA_API liana_dataset *liana_dataset_take_while(liana_dataset *dataset, const liana_filter_options *options);
+/* Leaves out elements whose components are, byte for byte, those of an element before. They are kept in the iterator's
+ * memory. */
+LIANA_API liana_dataset *liana_dataset_unique(liana_dataset *dataset);
+
+/* Leaves out elements by chance, so that their classes come with the frequencies of target_dist. The chance that an
+ * element stays is proportional to target_dist[class] / initial_dist[class]. An element is drawn by its position: the
+ * same ones stay in each epoch, unless the stage is behind an endless repeat. */
+typedef struct liana_rejection_resample_options {
+    const char *name;
+    /* The class of an element, from 0 to num_classes - 1. NULL: the component `label`. */
+    int64_t (*class_of)(void *user, const liana_example_address *address, const liana_element *element);
+    void *user;
+    const double *target_dist; /* [num_classes], each at least 0 */
+    size_t num_classes;
+    /* [num_classes] of the input. NULL: counted as the elements come, each class beginning with 10, as in tf.data. */
+    const double *initial_dist;
+    uint64_t seed;
+} liana_rejection_resample_options;
+LIANA_API liana_dataset *liana_dataset_rejection_resample(liana_dataset *dataset,
+                                                          const liana_rejection_resample_options *options);
+
+/* A state that goes from element to element. Its values at the start are those of `initial_state`, which are copied. */
+typedef struct liana_state_options {
+    const char *name;
+    /* Changes the state at an element (liana_element_output of `state`). Of scan it also makes the output, whose
+     * components are zeros at first; of reduce `output` is NULL. To fail, return liana_element_fail(state, ...). */
+    liana_status (*function)(void *user, const liana_example_address *address, liana_element *state,
+                             const liana_element *input, liana_element *output);
+    void *user;
+    const liana_array *initial_state;
+    size_t num_states;
+    const liana_component *components; /* of scan's output; NULL: the same as the input's */
+    size_t num_components;
+} liana_state_options;
+/* An element for each element and the state before it. */
+LIANA_API liana_dataset *liana_dataset_scan(liana_dataset *dataset, const liana_state_options *options);
+/* One element: the state after the last element. */
+LIANA_API liana_dataset *liana_dataset_reduce(liana_dataset *dataset, const liana_state_options *options);
+
 /* Elements that cannot be made: a damaged record, an image that cannot be decoded, a function that fails. ignore_errors
- * leaves them out, and later elements move up. mark_errors replaces them by zeros and empty strings; another component,
- * `valid` (bool), is false for them, and the dataset stays random-access. The input must be random-access, with a known
- * length. `options` may be NULL. */
+ * leaves them out, and later elements move up. mark_errors replaces them by zeros and empty strings (none, where the
+ * first dimension is unknown); another component, `valid` (bool), is false for them, and the dataset stays
+ * random-access. The input must be random-access, with a known length. `options` may be NULL. */
 typedef struct liana_ignore_errors_options {
     /* Called for each such element, on any thread; address->record is the position. If it returns false, the element is
      * an error. NULL: the elements are logged (LIANA_LOG=data). */
@@ -256,6 +425,70 @@ typedef struct liana_batch_options {
 LIANA_API liana_dataset *liana_dataset_batch(liana_dataset *dataset, const liana_batch_options *options);
 /* Splits batches: one element for each index of the components' first dimension. */
 LIANA_API liana_dataset *liana_dataset_unbatch(liana_dataset *dataset);
+/* Batches of another size: batch of unbatch. */
+LIANA_API liana_dataset *liana_dataset_rebatch(liana_dataset *dataset, const liana_batch_options *options);
+
+/* Batches of elements whose dimensions differ. Unknown dimensions that are not named in `paddings` are padded with
+ * zeros to the longest of the batch. If all dimensions are then known, this is a batch of pad, and a model can read
+ * it. */
+typedef struct liana_padded_batch_options {
+    int64_t batch_size;
+    bool drop_remainder;
+    const liana_component_padding *paddings;
+    size_t num_paddings;
+} liana_padded_batch_options;
+LIANA_API liana_dataset *liana_dataset_padded_batch(liana_dataset *dataset, const liana_padded_batch_options *options);
+
+/* Windows of elements, each as one element with a new first dimension: tf.data's window, and a batch of each window.
+ * Window i has the elements i * shift + k * stride, for k below size. Without drop_remainder the last windows may be
+ * smaller. Random-access if the input is. */
+typedef struct liana_window_options {
+    int64_t size;
+    int64_t shift;  /* 0: size */
+    int64_t stride; /* 0: 1 */
+    bool drop_remainder;
+    /* Components that have one value for a window, without the new dimension: that of element i * shift +
+     * target_offset. Windows whose target lies behind the end are left out. */
+    const char *const *targets;
+    size_t num_targets;
+    int64_t target_offset;
+} liana_window_options;
+LIANA_API liana_dataset *liana_dataset_window(liana_dataset *dataset, const liana_window_options *options);
+
+/* Collects elements by key. When there are window_size elements of a key, `reduce` makes a dataset of them, and its
+ * elements come next. At the end come the keys with fewer elements, in ascending order. */
+typedef struct liana_group_by_window_options {
+    const char *name;
+    int64_t (*key)(void *user, const liana_example_address *address, const liana_element *element);
+    int64_t window_size;
+    int64_t (*window_size_of)(void *user, int64_t key); /* instead of window_size; NULL: all keys have that one */
+    /* Takes over the window, as a stage does: liana_dataset_batch(window, ...) for example. */
+    liana_dataset *(*reduce)(void *user, int64_t key, liana_dataset *window);
+    void *user;
+    const liana_component *components; /* of the made datasets; NULL: the same as the input's */
+    size_t num_components;
+} liana_group_by_window_options;
+LIANA_API liana_dataset *liana_dataset_group_by_window(liana_dataset *dataset,
+                                                       const liana_group_by_window_options *options);
+
+/* Batches of elements of about the same length. Bucket i has the lengths from boundaries[i - 1] up to, but without,
+ * boundaries[i], and batches of batch_sizes[i]. */
+typedef struct liana_bucket_options {
+    /* The length of an element. NULL: the first dimension of `component`. */
+    int64_t (*length)(void *user, const liana_example_address *address, const liana_element *element);
+    void *user;
+    const char *component;
+    const int64_t *boundaries;  /* [num_boundaries], ascending */
+    const int64_t *batch_sizes; /* [num_boundaries + 1] */
+    size_t num_boundaries;
+    const liana_component_padding *paddings; /* as of padded_batch */
+    size_t num_paddings;
+    bool pad_to_bucket_boundary; /* pad the first dimensions that are unknown to boundaries[i] - 1. A length of the last
+                                  * bucket is then an error */
+    bool drop_remainder;
+} liana_bucket_options;
+LIANA_API liana_dataset *liana_dataset_bucket_by_sequence_length(liana_dataset *dataset,
+                                                                 const liana_bucket_options *options);
 
 /* ---- joining datasets ---- */
 
@@ -273,6 +506,16 @@ typedef struct liana_sample_options {
 } liana_sample_options;
 LIANA_API liana_dataset *liana_dataset_sample_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
                                                             const liana_sample_options *options);
+
+/* The elements of `choices` (one component, s64 []) say from which dataset the next element comes. Ends with the
+ * choices, or when a dataset is chosen that has ended; with skip_empty_datasets such choices are passed over. `options`
+ * may be NULL. */
+typedef struct liana_choose_options {
+    bool skip_empty_datasets; /* tf.data: stop_on_empty_dataset = false */
+} liana_choose_options;
+LIANA_API liana_dataset *liana_dataset_choose_from_datasets(liana_dataset *const *datasets, size_t num_datasets,
+                                                            liana_dataset *choices,
+                                                            const liana_choose_options *options);
 
 /* Takes elements from `cycle_length` datasets in turn, `block_length` from each. The next dataset takes the place of
  * one that has ended. Random-access if all datasets are. `options` may be NULL. */
@@ -315,6 +558,9 @@ typedef struct liana_cache_options {
     const char *version; /* any text; NULL: none */
 } liana_cache_options;
 LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset, const liana_cache_options *options);
+/* The same in a folder that several datasets may share: the file's name comes from the stages, their options and their
+ * files, so a changed dataset has a file of its own, and older ones stay. `options` must have a path: the folder. */
+LIANA_API liana_dataset *liana_dataset_snapshot(liana_dataset *dataset, const liana_cache_options *options);
 /* The iterator's threads make elements ahead, as many as are needed. Stages with much work (map, parse_example,
  * decode_images) do so without it. */
 LIANA_API liana_dataset *liana_dataset_prefetch(liana_dataset *dataset);

@@ -11,8 +11,10 @@
 #include <liana/dataset.h>
 #include <liana/device.h>
 #include <liana/estimator.h>
+#include <liana/functions.h>
 #include <liana/graph.h>
 #include <liana/layers.h>
+#include <liana/loops.h>
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>

@@ -26,13 +26,29 @@ LIANA_API liana_tensor liana_op_ceil_at(liana_location here, liana_tensor x);
 #define liana_op_cos(x) liana_op_cos_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_cos_at(liana_location here, liana_tensor x);
 
+/* The error function. */
+#define liana_op_erf(x) liana_op_erf_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_erf_at(liana_location here, liana_tensor x);
+
 /* e^x. */
 #define liana_op_exp(x) liana_op_exp_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_exp_at(liana_location here, liana_tensor x);
 
+/* e^x - 1, accurate near 0. */
+#define liana_op_expm1(x) liana_op_expm1_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_expm1_at(liana_location here, liana_tensor x);
+
 /* The greatest whole number <= x. */
 #define liana_op_floor(x) liana_op_floor_at(LIANA_HERE, x)
 LIANA_API liana_tensor liana_op_floor_at(liana_location here, liana_tensor x);
+
+/* x (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel 2016). */
+#define liana_op_gelu(x) liana_op_gelu_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_at(liana_location here, liana_tensor x);
+
+/* Their approximation of it: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. */
+#define liana_op_gelu_tanh(x) liana_op_gelu_tanh_at(LIANA_HERE, x)
+LIANA_API liana_tensor liana_op_gelu_tanh_at(liana_location here, liana_tensor x);
 
 /* bool: neither infinite nor NaN. */
 #define liana_op_is_finite(x) liana_op_is_finite_at(LIANA_HERE, x)
@@ -128,6 +144,10 @@ LIANA_API liana_tensor liana_op_minimum_at(liana_location here, liana_tensor a, 
 #define liana_op_power(a, b) liana_op_power_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_power_at(liana_location here, liana_tensor a, liana_tensor b);
 
+/* The angle of the point (b, a) from the first axis, from -pi to pi; for floats. */
+#define liana_op_atan2(a, b) liana_op_atan2_at(LIANA_HERE, a, b)
+LIANA_API liana_tensor liana_op_atan2_at(liana_location here, liana_tensor a, liana_tensor b);
+
 /* bool: a == b. */
 #define liana_op_equal(a, b) liana_op_equal_at(LIANA_HERE, a, b)
 LIANA_API liana_tensor liana_op_equal_at(liana_location here, liana_tensor a, liana_tensor b);
@@ -191,13 +211,6 @@ LIANA_API liana_tensor liana_op_straight_through_at(liana_location here, liana_t
 
 /* ---- reductions over axes (negative ones count from the end; LIANA_ALL_AXES for all) ---- */
 
-typedef struct liana_axes {
-    int64_t count;
-    int64_t values[LIANA_MAX_RANK];
-} liana_axes;
-#define LIANA_AXES(...) ((liana_axes){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define LIANA_ALL_AXES ((liana_axes){-1, {0}})
-
 /* Sum. The reduced axes are removed, or kept with size 1 if `keep_dims`. */
 #define liana_op_reduce_sum(x, axes, keep_dims) liana_op_reduce_sum_at(LIANA_HERE, x, axes, keep_dims)
 LIANA_API liana_tensor liana_op_reduce_sum_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims);
@@ -221,6 +234,23 @@ LIANA_API liana_tensor liana_op_reduce_prod_at(liana_location here, liana_tensor
 /* s32: the index of the maximum along an axis, the first of equals. The axis is removed. */
 #define liana_op_argmax(x, axis) liana_op_argmax_at(LIANA_HERE, x, axis)
 LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, int64_t axis);
+
+/* s32, x's shape: the indices that order the elements along an axis, the least first, or the greatest if `descending`.
+ * Equal elements stay in their order; NaN stands last. `count`: only the first so many are given; 0: all. */
+#define liana_op_argsort(x, axis, descending, count) liana_op_argsort_at(LIANA_HERE, x, axis, descending, count)
+LIANA_API liana_tensor liana_op_argsort_at(liana_location here, liana_tensor x, int64_t axis, bool descending,
+                                           int64_t count);
+
+/* The sum of the elements up to each along an axis; `reverse`: from the last on; `exclusive`: without its own. Any
+ * numbers. */
+#define liana_op_cumsum(x, axis, reverse, exclusive) liana_op_cumsum_at(LIANA_HERE, x, axis, reverse, exclusive)
+LIANA_API liana_tensor liana_op_cumsum_at(liana_location here, liana_tensor x, int64_t axis, bool reverse,
+                                          bool exclusive);
+
+/* The same with products. The gradient divides by the elements, as TensorFlow's: correct only if none is 0. */
+#define liana_op_cumprod(x, axis, reverse, exclusive) liana_op_cumprod_at(LIANA_HERE, x, axis, reverse, exclusive)
+LIANA_API liana_tensor liana_op_cumprod_at(liana_location here, liana_tensor x, int64_t axis, bool reverse,
+                                           bool exclusive);
 
 /* bool [batch]: whether predictions[i, targets[i]] is among the k largest. predictions [batch, classes], targets s32
  * [batch]. As TensorFlow's in_top_k: ties count in favour; false for a target out of range or a non-finite
@@ -306,12 +336,51 @@ LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, lia
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
 
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x [..,
+ * n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
+#define liana_op_layer_norm(x, gamma, beta, epsilon) liana_op_layer_norm_at(LIANA_HERE, x, gamma, beta, epsilon)
+LIANA_API liana_tensor liana_op_layer_norm_at(liana_location here, liana_tensor x, liana_tensor gamma,
+                                              liana_tensor beta, double epsilon);
+
+/* gamma * x / sqrt(mean(x^2) + epsilon), with the mean over the last axis (Zhang and Sennrich 2019). */
+#define liana_op_rms_norm(x, gamma, epsilon) liana_op_rms_norm_at(LIANA_HERE, x, gamma, epsilon)
+LIANA_API liana_tensor liana_op_rms_norm_at(liana_location here, liana_tensor x, liana_tensor gamma, double epsilon);
+
 /* x / (1 - rate) with probability 1 - rate, else 0, drawn for each element (Srivastava et al. 2014, inverted). 0 <=
  * rate < 1. A draw depends on `seed`, `salt` (which layer), `positions` (u64 [batch], the example's place in the run)
  * and the element's index within its example. It never depends on the batch or the shard. */
 #define liana_op_dropout(x, positions, rate, seed, salt) liana_op_dropout_at(LIANA_HERE, x, positions, rate, seed, salt)
 LIANA_API liana_tensor liana_op_dropout_at(liana_location here, liana_tensor x, liana_tensor positions, double rate,
                                            uint64_t seed, uint32_t salt);
+
+/* ---- random numbers: [batch, example's axes], drawn as those of dropout ----
+ *
+ * A draw depends on `seed`, `salt` (which draw of the program), `positions` (u64 [batch], the example's place in the
+ * run) and the element's index within its example, and never on the batch or the shard. Each is made of one 32-bit word
+ * of Philox, the same on every device. `dtype` is a float; `example` is the shape of one example, [] for a number. */
+
+/* Multiples of (high - low) / 2^24, from `low` on; `high` itself only where rounding gives it (Keras's
+ * random.uniform). */
+#define liana_op_random_uniform(positions, dtype, example, low, high, seed, salt) \
+    liana_op_random_uniform_at(LIANA_HERE, positions, dtype, example, low, high, seed, salt)
+LIANA_API liana_tensor liana_op_random_uniform_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                  liana_shape example, double low, double high, uint64_t seed,
+                                                  uint32_t salt);
+
+/* Normally distributed numbers with this mean and standard deviation; none is further than 5.5 deviations from the
+ * mean (Keras's random.normal). */
+#define liana_op_random_normal(positions, dtype, example, mean, deviation, seed, salt) \
+    liana_op_random_normal_at(LIANA_HERE, positions, dtype, example, mean, deviation, seed, salt)
+LIANA_API liana_tensor liana_op_random_normal_at(liana_location here, liana_tensor positions, liana_dtype dtype,
+                                                 liana_shape example, double mean, double deviation, uint64_t seed,
+                                                 uint32_t salt);
+
+/* s32 [batch, samples]: classes, drawn with the probabilities softmax(logits); logits [batch, classes] (Keras's
+ * random.categorical). */
+#define liana_op_random_categorical(logits, positions, samples, seed, salt) \
+    liana_op_random_categorical_at(LIANA_HERE, logits, positions, samples, seed, salt)
+LIANA_API liana_tensor liana_op_random_categorical_at(liana_location here, liana_tensor logits, liana_tensor positions,
+                                                      int64_t samples, uint64_t seed, uint32_t salt);
 
 /* ---- classification ---- */
 
@@ -396,16 +465,33 @@ LIANA_API liana_tensor liana_index_at(liana_location here, liana_tensor x, const
 #define liana_gather_nd(x, indices) liana_gather_nd_at(LIANA_HERE, x, indices)
 LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, liana_tensor indices);
 
-#ifdef __cplusplus
-}
+/* x[.., indices[.., i, ..], ..] for each element i along `axis`: numpy's take_along_axis. `indices` is s32 and has x's
+ * shape but for the axis; they are clamped to the axis. Gradients flow to x. */
+#define liana_take_along_axis(x, indices, axis) liana_take_along_axis_at(LIANA_HERE, x, indices, axis)
+LIANA_API liana_tensor liana_take_along_axis_at(liana_location here, liana_tensor x, liana_tensor indices,
+                                                int64_t axis);
 
-/* As in graph.h: C++ has no compound literals. */
-#undef LIANA_ALL_AXES
-#define LIANA_ALL_AXES (liana_axes{-1, {0}})
-#undef LIANA_AXES
-template <typename... Axes> constexpr liana_axes LIANA_AXES(Axes... axes)
-{
-    return liana_axes{static_cast<int64_t>(sizeof...(axes)), {static_cast<int64_t>(axes)...}};
+/* The elements in the order of liana_op_argsort. Gradients flow to x. */
+#define liana_sort(x, axis, descending) liana_sort_at(LIANA_HERE, x, axis, descending)
+LIANA_API liana_tensor liana_sort_at(liana_location here, liana_tensor x, int64_t axis, bool descending);
+
+/* The k greatest along the last axis, the greatest first; *indices (or NULL) are their places, s32. Gradients flow to
+ * x. */
+#define liana_top_k(x, k, indices) liana_top_k_at(LIANA_HERE, x, k, indices)
+LIANA_API liana_tensor liana_top_k_at(liana_location here, liana_tensor x, int64_t k, liana_tensor *indices);
+
+/* numpy's einsum: liana_einsum("bqhd,bkhd->bhqk", (liana_tensor[]){queries, keys}, 2). Letters name axes; axes of one
+ * letter have one size; axes that the result does not have are summed. "..." stands for all axes that have no letter,
+ * which are broadcast. A letter that an operand has twice takes the diagonal. Without "->" the result has the axes of
+ * "...", then the letters that occur once, in the order of ASCII. Products of more than two operands are made from the
+ * left. Orders of axes are chosen so that little is moved: products of matrices read transposed operands as they are.
+ * Gradients flow to all operands. Errors: INVALID_ARGUMENT with the equation: text that cannot be read, other numbers
+ * of operands or axes, different sizes, a letter of the result that no operand has. */
+#define liana_einsum(equation, tensors, count) liana_einsum_at(LIANA_HERE, equation, tensors, count)
+LIANA_API liana_tensor liana_einsum_at(liana_location here, const char *equation, const liana_tensor *tensors,
+                                       size_t count);
+
+#ifdef __cplusplus
 }
 #endif
 #endif

@@ -15,12 +15,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__cplusplus)
+#include <initializer_list>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { LIANA_MAX_INTS = 16 };
+enum { LIANA_MAX_INTS = 16, LIANA_MAX_AXES = 8 };
 
 /* A list of whole numbers: LIANA_INTS(28, 28, 1). */
 typedef struct liana_ints {
@@ -31,11 +34,43 @@ typedef struct liana_ints {
 #define LIANA_INTS(...) ((liana_ints){(int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #endif
 
+/* A list of numbers: LIANA_FLOATS(0.5, 0.25). */
+typedef struct liana_floats {
+    size_t count;
+    const double *items;
+} liana_floats;
+#if !defined(__cplusplus)
+#define LIANA_FLOATS(...) \
+    ((liana_floats){sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]){__VA_ARGS__}})
+#endif
+
 /* A list of texts. */
 typedef struct liana_strings {
     size_t count;
     const char *const *items;
 } liana_strings;
+
+/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class and
+ * the struct of options; NULL: there is none. */
+typedef struct liana_held_layer {
+    const struct liana__value *value; /* liana's: as it was read */
+    const char *layer_class;
+    const void *options;
+    /* liana's, once it was read: its type, its name, and its weights among those of the layer that holds it. */
+    const struct liana_layer_type *type;
+    const char *name;
+    bool frozen, inference;
+    size_t first_weight, num_weights;
+} liana_held_layer;
+
+enum { LIANA_MAX_HELD_LAYERS = 16 };
+
+/* Layers that another one holds: .items = {LIANA_HELD(...), LIANA_HELD(...)}. */
+typedef struct liana_held_layers {
+    const struct liana__value *value; /* liana's */
+    size_t count;                     /* liana's */
+    liana_held_layer items[LIANA_MAX_HELD_LAYERS];
+} liana_held_layers;
 
 typedef enum liana_option_kind {
     LIANA_OPTION_BOOL,     /* bool */
@@ -51,6 +86,11 @@ typedef enum liana_option_kind {
     LIANA_OPTION_PATHS,    /* liana_strings of paths, each relative to the folder of its file */
     LIANA_OPTION_VALUE,    /* const struct liana__value *: kept as it is, for another reader */
     LIANA_OPTION_SECTION,  /* a nested struct, of which `section` is the table */
+    LIANA_OPTION_FLOATS,   /* liana_floats; written as a list (or one number). Lists in lists are read row by row */
+    LIANA_OPTION_AXES, /* int64_t[LIANA_MAX_AXES]: axes up to the first 0, which would be the batch; written as a list
+                            * (or one number) */
+    LIANA_OPTION_LAYER,    /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
+    LIANA_OPTION_LAYERS,   /* liana_held_layers: a list of these */
 } liana_option_kind;
 
 struct liana_options;
@@ -63,8 +103,8 @@ typedef struct liana_option {
     /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR and INTS, both ends included; INFINITY: no limit on that side. Not checked
-     * if minimum == maximum. A FLOAT must always be finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR, INTS and FLOATS, both ends included; INFINITY: no limit on that side. Not checked
+     * if minimum == maximum. Floats must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* of ENUM; ends with NULL */
@@ -92,5 +132,12 @@ typedef struct liana_options {
 
 #ifdef __cplusplus
 }
+
+/* The numbers live until the end of the caller's expression. */
+inline liana_floats liana_floats_(std::initializer_list<double> values)
+{
+    return liana_floats{values.size(), values.begin()};
+}
+#define LIANA_FLOATS(...) liana_floats_({__VA_ARGS__})
 #endif
 #endif

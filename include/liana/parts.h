@@ -32,7 +32,7 @@
 
 #include <liana/array.h>
 #include <liana/callback.h>
-#include <liana/layers.h>
+#include <liana/layer.h>
 #include <liana/options.h>
 
 #ifdef __cplusplus
@@ -124,7 +124,7 @@ typedef enum liana_logits_kind {
 /* Facts for a layer that declares its weights. */
 typedef struct liana_layer_build {
     const void *options;
-    const liana_shape *inputs; /* with a batch of 1 */
+    const liana_shape *inputs; /* with a batch of 1; of a type with `arguments`, rank 0: that one is not given */
     size_t num_inputs;
     /* The rest is the model's. */
     liana_model *model;
@@ -133,6 +133,19 @@ typedef struct liana_layer_build {
     size_t checked; /* weights, if it is a reuse */
     struct liana__error *error;
     liana_status status;
+    /* A layer may set these for the weights that it declares next. Where Keras 3's files keep them, if that is below
+     * the layer: "query_dense", "forward_layer/cell". Their regulariser and constraint, if they have no option of the
+     * weight's name. */
+    const char *place;
+    const char *regularizer;
+    const char *constraint;
+    /* The units that go into a weight and come out of it, for initialisers; 0: by its shape. */
+    int64_t fan_in, fan_out;
+    /* The model's: the held layer whose weights are declared (NULL: the layer itself), the number of the first of them,
+     * what stands before their names ("forward_lstm/lstm_cell/"), and before their places. */
+    const liana_held_layer *held;
+    size_t base;
+    const char *names, *group;
 } liana_layer_build;
 
 /* Declares the next weight, f32: trainable weights first. `name` as Keras would call it ("kernel"); `initializer` with
@@ -142,7 +155,12 @@ LIANA_API void liana_layer_add_weight(liana_layer_build *build, const char *name
 /* Refuses input `index`: "found an input of shape [batch, 10], expected EXPECTED". Returns INVALID_ARGUMENT. */
 LIANA_API liana_status liana_layer_refuse(liana_layer_build *build, size_t index, const char *expected);
 
-enum { LIANA_MAX_LAYER_UPDATES = 2, LIANA_MAX_LAYER_WEIGHTS = 16 };
+enum {
+    LIANA_MAX_LAYER_UPDATES = 8,
+    LIANA_MAX_LAYER_WEIGHTS = 64,
+    LIANA_MAX_MORE_RESULTS = 15,
+    LIANA_MAX_ACTIVITIES = 8
+};
 
 /* A new value of a moving average, which is an untrainable weight: average = momentum * average + (1 - momentum) *
  * statistic, with the statistic averaged over the shards of the update. The statistic of a variance is the second
@@ -160,8 +178,10 @@ typedef struct liana_layer_update {
 typedef struct liana_layer_call {
     liana_location here; /* where the layer was written, for liana_op_..._at */
     const void *options;
-    const liana_tensor *inputs; /* [num_inputs], of `dtype`, or of an integer dtype if the type takes those */
-    const liana_tensor *masks;  /* [num_inputs], bool; id 0: the input has none */
+    /* [num_inputs], of `dtype`, or of an integer dtype if the type takes those. Of a type with `arguments`: one for
+     * each input among them; id 0: it is not given; those whose names end in "mask" are bool. */
+    const liana_tensor *inputs;
+    const liana_tensor *masks; /* [num_inputs], bool; id 0: the input has none */
     size_t num_inputs;
     liana_dtype dtype;           /* a float: that of the weights */
     const liana_tensor *weights; /* [num_weights], in the order of their declaration */
@@ -181,7 +201,24 @@ typedef struct liana_layer_call {
     liana_tensor mask;                                   /* of the result, if the type's masking is LIANA_MASKING_OWN */
     liana_layer_update updates[LIANA_MAX_LAYER_UPDATES]; /* in training */
     size_t num_updates;
+    liana_tensor more[LIANA_MAX_MORE_RESULTS]; /* results after the first, such as states; their number is by options */
+    size_t num_more;
+    /* The values that the activity regulariser is about, if they are not the results. */
+    liana_tensor activities[LIANA_MAX_ACTIVITIES];
+    size_t num_activities;
+    liana_tensor penalties; /* liana's: [batch], of the activity regularisers of held layers; id 0: none */
 } liana_layer_call;
+
+/* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
+ * `group` is the attribute in which Keras keeps it, such as "layer". Errors stay with the model. */
+LIANA_API liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_layer *held, const char *group,
+                                              const liana_shape *inputs, size_t num_inputs);
+/* Builds the graph of a held layer on `inputs`. `number` tells the draws of held layers, or of several calls of one,
+ * apart. `masks` may be NULL, as for liana_layer_call; *mask (or NULL) gets that of the result. The updates of its
+ * averages become those of `call`; those of a further call of it follow. */
+LIANA_API liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_layer *held, size_t number,
+                                             const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
+                                             liana_tensor *mask);
 
 /* The effect of a layer on the inputs' masks. A mask is bool, false where a step of a sequence is padding: [batch,
  * steps] for values [batch, steps, ...]. The rules are those of Keras 3. */
@@ -226,6 +263,18 @@ typedef struct liana_layer_type {
      * `config`; to_keras changes a config that has the table's options. NULL: no difference. */
     void (*from_keras)(struct liana__arena *arena, const struct liana__value *config, struct liana__value *options);
     void (*to_keras)(struct liana__arena *arena, const void *options, struct liana__value *config);
+    /* The names of the arguments of a call in Keras's order, ended by NULL. One that is a row of the table is an option
+     * of the call: Keras's files have it there, and each call of a layer has its own. The others but "training" are
+     * inputs, of which the first min_inputs must be given; several of one name are Keras's list of tensors. Masks that
+     * Keras finds by itself count as not given. NULL: the inputs stand one after the other. */
+    const char *const *arguments;
+    /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
+    void (*complete)(struct liana__arena *arena, void *options);
+    /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
+    const struct liana__cell_type *cell;
+    const struct liana__rnn_type *rnn;
+    /* liana's: the host computes it of texts, and `call` is NULL. NULL: it is an ordinary one. */
+    const struct liana__text_layer *texts;
 } liana_layer_type;
 
 typedef struct liana_plain_layer_options {
@@ -584,8 +633,9 @@ typedef struct liana_activation_call {
 typedef struct liana_activation_type {
     liana_part part;
     liana_logits_kind logits_kind; /* not NONE: `apply` is this function, and losses start from x */
-    /* The result: of x's shape and dtype. */
+    /* The result: of x's dtype, and of its shape unless `changes_shape`. */
     liana_tensor (*apply)(const liana_activation_call *call);
+    bool changes_shape;
 } liana_activation_type;
 
 typedef struct liana_regularizer_call {

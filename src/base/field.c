@@ -195,8 +195,14 @@ static liana_status read_ints(const liana__field *field, const liana__value *val
     }
     for (size_t i = 0; i < count; i++) {
         char name[DOTTED_KEY];
+        const liana__value *item = list_item(value, i);
         item_name(value, where, i, name);
-        LIANA_TRY(read_int(field, list_item(value, i), name, &ints->values[i], error));
+        /* Keras's "not given" within a list. */
+        if (item->kind == LIANA__VALUE_NULL && field->minimum == -1) {
+            ints->values[i] = -1;
+            continue;
+        }
+        LIANA_TRY(read_int(field, item, name, &ints->values[i], error));
     }
     ints->count = (int64_t)count;
     return LIANA_OK;
@@ -217,6 +223,72 @@ static liana_status read_strings(const liana__field *field, const liana__value *
     return LIANA_OK;
 }
 
+/* A 0 would end the list; no option names the batch. */
+static liana_status read_axes(const liana__field *field, const liana__value *value, const char *where, int64_t *axes,
+                              liana__error *error)
+{
+    const size_t count = list_count(value);
+    if (count > LIANA_MAX_AXES) {
+        char expected[DESCRIPTION];
+        snprintf(expected, sizeof expected, "a list of at most %d axes", LIANA_MAX_AXES);
+        return fail_kind(error, value, where, expected);
+    }
+    memset(axes, 0, LIANA_MAX_AXES * sizeof *axes);
+    for (size_t i = 0; i < count; i++) {
+        char name[DOTTED_KEY];
+        item_name(value, where, i, name);
+        LIANA_TRY(read_int(field, list_item(value, i), name, &axes[i], error));
+        if (axes[i]) continue;
+        return liana__fail_at(
+            error, &value->place, name,
+            "found 0, the batch, expected axes from 1 on, or negative ones, which count from the end");
+    }
+    return LIANA_OK;
+}
+
+static size_t count_axes(const int64_t *axes)
+{
+    size_t count = 0;
+    while (count < LIANA_MAX_AXES && axes[count]) count++;
+    return count;
+}
+
+enum { DEEPEST_FLOATS = 8 };
+
+static size_t count_floats(const liana__value *value, int depth)
+{
+    if (value->kind != LIANA__VALUE_LIST || depth == DEEPEST_FLOATS) return 1;
+    size_t count = 0;
+    for (size_t i = 0; i < value->count; i++) count += count_floats(value->items[i], depth + 1);
+    return count;
+}
+
+/* `next` advances behind the numbers that are read. */
+static liana_status fill_floats(const liana__field *field, const liana__value *value, const char *where, int depth,
+                                double **next, liana__error *error)
+{
+    if (value->kind != LIANA__VALUE_LIST || depth == DEEPEST_FLOATS) {
+        return read_float(field, value, where, (*next)++, error);
+    }
+    for (size_t i = 0; i < value->count; i++) {
+        char name[DOTTED_KEY];
+        item_name(value, where, i, name);
+        LIANA_TRY(fill_floats(field, value->items[i], name, depth + 1, next, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_floats(const liana__field *field, const liana__value *value, const char *where,
+                                liana__arena *arena, liana__floats *floats, liana__error *error)
+{
+    const size_t count = count_floats(value, 0);
+    double *items = liana__arena_allocate(arena, (count + 1) * sizeof *items), *next = items;
+    if (!items) return liana__fail_memory(error, where);
+    LIANA_TRY(fill_floats(field, value, where, 0, &next, error));
+    *floats = (liana__floats){.count = count, .items = items};
+    return LIANA_OK;
+}
+
 static bool is_optional_float(const liana__field *field)
 {
     return field->kind == LIANA__FIELD_FLOAT && field->default_text && strcmp(field->default_text, "null") == 0;
@@ -231,6 +303,10 @@ static bool null_means_not_given(const liana__field *field)
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS:
     case LIANA__FIELD_VALUE:
+    case LIANA__FIELD_FLOATS:
+    case LIANA__FIELD_AXES:
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_SECTION: return true;
     default: return is_optional_float(field);
     }
@@ -242,7 +318,11 @@ static size_t kind_size(const liana__field *field)
     case LIANA__FIELD_INTS: return sizeof(liana__ints);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return sizeof(liana__strings);
+    case LIANA__FIELD_FLOATS: return sizeof(liana__floats);
+    case LIANA__FIELD_AXES: return LIANA_MAX_AXES * sizeof(int64_t);
     case LIANA__FIELD_SECTION: return field->section->size;
+    case LIANA__FIELD_LAYER: return sizeof(liana_held_layer);
+    case LIANA__FIELD_LAYERS: return sizeof(liana_held_layers);
     default: return sizeof(void *);
     }
 }
@@ -274,6 +354,10 @@ static liana_status read_member(const liana__field *field, const liana__value *v
     case LIANA__FIELD_INTS: return read_ints(field, value, where, member, error);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
+    case LIANA__FIELD_FLOATS: return read_floats(field, value, where, arena, member, error);
+    case LIANA__FIELD_AXES: return read_axes(field, value, where, member, error);
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS: /* begin with their value */
     case LIANA__FIELD_VALUE: *(const liana__value **)member = value; return LIANA_OK;
     case LIANA__FIELD_SECTION: return liana__fields_read(field->section, value, where, NULL, arena, member, error);
     }
@@ -391,6 +475,15 @@ static liana__value *write_ints(liana__arena *arena, const int64_t *values, size
     return list;
 }
 
+static liana__value *write_floats(liana__arena *arena, const liana__floats *floats)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < floats->count; i++) {
+        liana__value_add(arena, list, liana__value_float(arena, floats->items[i]));
+    }
+    return list;
+}
+
 static liana__value *write_text(liana__arena *arena, const char *text)
 {
     return text ? liana__value_string(arena, text) : liana__value_null(arena);
@@ -419,6 +512,10 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
         return write_ints(arena, ((const liana__ints *)member)->values, (size_t)((const liana__ints *)member)->count);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return write_strings(arena, member);
+    case LIANA__FIELD_FLOATS: return write_floats(arena, member);
+    case LIANA__FIELD_AXES: return write_ints(arena, member, count_axes(member));
+    case LIANA__FIELD_LAYER:
+    case LIANA__FIELD_LAYERS:
     case LIANA__FIELD_VALUE: return liana__value_copy(arena, *(const liana__value *const *)member);
     case LIANA__FIELD_SECTION: return liana__fields_write(field->section, arena, member);
     }

@@ -208,6 +208,10 @@ static const size_t option_sizes[] = {
     [LIANA_OPTION_PATHS] = sizeof(liana_strings),
     [LIANA_OPTION_VALUE] = sizeof(void *),
     [LIANA_OPTION_SECTION] = 0,
+    [LIANA_OPTION_FLOATS] = sizeof(liana_floats),
+    [LIANA_OPTION_AXES] = LIANA_MAX_AXES * sizeof(int64_t),
+    [LIANA_OPTION_LAYER] = sizeof(liana_held_layer),
+    [LIANA_OPTION_LAYERS] = sizeof(liana_held_layers),
 };
 
 static liana_status check_row(liana_context *context, const liana_part *part, const liana_options *table,

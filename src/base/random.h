@@ -23,6 +23,7 @@ typedef enum liana__stream {
     LIANA__STREAM_SPLIT = 10,      /* the division of data into training and validation */
     LIANA__STREAM_CONTROL = 11,    /* decisions of train.control: counter = number of the decision */
     LIANA__STREAM_COMPARISON = 12, /* how devices' numbers are moved to see the effect of rounding: counter = element */
+    LIANA__STREAM_NOISE = 13,      /* random numbers in graphs: counter = element / 4, epoch and position */
 } liana__stream;
 
 typedef struct liana__philox_key {

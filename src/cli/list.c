@@ -122,6 +122,8 @@ static const char *default_of(const liana__field *field)
     case LIANA__FIELD_INT_PAIR: return "[0, 0]";
     case LIANA__FIELD_INTS:
     case LIANA__FIELD_STRINGS:
+    case LIANA__FIELD_FLOATS:
+    case LIANA__FIELD_AXES:
     case LIANA__FIELD_PATHS: return "[]";
     case LIANA__FIELD_ENUM: return field->names[0];
     default: return "null";
@@ -278,6 +280,10 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_PATHS: return "paths";
     case LIANA__FIELD_VALUE: return "a value";
     case LIANA__FIELD_SECTION: return "a section";
+    case LIANA__FIELD_FLOATS: return "numbers";
+    case LIANA__FIELD_AXES: return "axes";
+    case LIANA__FIELD_LAYER: return "a layer";
+    case LIANA__FIELD_LAYERS: return "a list of layers";
     }
     return "";
 }

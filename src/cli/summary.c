@@ -27,7 +27,7 @@ static liana__value *layer_value(const liana_model *model, size_t index, liana__
     liana__value_add(arena, shape, liana__value_null(arena));
     for (size_t i = 0; i < model->num_nodes; i++) {
         const liana__layer_node *node = &model->nodes[i];
-        if (node->layer != index) continue;
+        if (node->layer != index || node->output) continue;
         if (!of_result) of_result = &node->shape;
         for (size_t k = 0; k < node->num_inputs; k++) {
             const char *name = model->layers[model->nodes[node->inputs[k]].layer].name;

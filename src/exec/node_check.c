@@ -1,9 +1,9 @@
 /* Runs graphs node by node and looks at every result. */
 #include "exec/node_check.h"
 
-#include "backends/kernel_choice.h"
 #include "base/denormals.h"
 #include "base/scoped.h"
+#include "kernels/kernel_choice.h"
 #include "passes/pass.h"
 
 #include <math.h>

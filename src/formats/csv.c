@@ -13,6 +13,7 @@ typedef struct csv_reader {
     char *at;
     char *end;
     char delimiter;
+    bool plain_quotes;
     size_t line;
 } csv_reader;
 
@@ -56,14 +57,17 @@ static bool at_line_end(const csv_reader *reader)
 
 static liana_status read_cell(csv_reader *reader, char **cell, char **cell_end, liana__error *error)
 {
-    if (reader->at < reader->end && *reader->at == '"') {
+    if (reader->at < reader->end && *reader->at == '"' && !reader->plain_quotes) {
         reader->at++;
         LIANA_TRY(read_quoted(reader, cell, cell_end, error));
         if (at_line_end(reader) || *reader->at == reader->delimiter) return LIANA_OK;
         return liana__fail(error, LIANA_INVALID_DATA,
                            "'%s', line %zu: text between the end of a quoted cell and the next %s; write a quote "
                            "inside a cell twice (\"\")",
-                           reader->name, reader->line, reader->delimiter == '\t' ? "tab" : "comma");
+                           reader->name, reader->line,
+                           reader->delimiter == '\t'  ? "tab"
+                           : reader->delimiter == ',' ? "comma"
+                                                      : "delimiter");
     }
     *cell = reader->at;
     while (!at_line_end(reader) && *reader->at != reader->delimiter) reader->at++;
@@ -151,7 +155,7 @@ liana_status liana__csv_parse(const char *name, const char *text, size_t size, c
     if (size) memcpy(csv->text, text, size);
     csv->text[size] = 0;
     end_lines(csv->text, size);
-    csv_reader reader = {name, csv->text, csv->text + size, delimiter, 1};
+    csv_reader reader = {name, csv->text, csv->text + size, delimiter, csv->plain_quotes, 1};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) reader.at += 3;
     return read_rows(&reader, csv, error);
 }

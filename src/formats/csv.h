@@ -1,8 +1,8 @@
-/* csv.h - tables of text: rows of cells, with commas (RFC 4180) or tabs between them.
+/* csv.h - tables of text: rows of cells, with commas (RFC 4180), tabs or another character between them.
  *
- * A cell may be in double quotes. It may then contain the delimiter, line ends, and quotes, which are doubled. Lines
- * end with LF or CR LF, or with CR where the text has no LF. Empty lines and a byte order mark are left out. Bytes are
- * kept as they are (UTF-8 or any other). */
+ * A cell may be in double quotes, unless plain_quotes is set. It may then contain the delimiter, line ends, and quotes,
+ * which are doubled. Lines end with LF or CR LF, or with CR where the text has no LF. Empty lines and a byte order mark
+ * are left out. Bytes are kept as they are (UTF-8 or any other). */
 #ifndef LIANA_FORMATS_CSV_H
 #define LIANA_FORMATS_CSV_H
 
@@ -13,6 +13,8 @@
 
 /* Zero-initialise; free with liana__csv_free. */
 typedef struct liana__csv {
+    /* Set by the caller: a quote is a character like others. */
+    bool plain_quotes;
     /* Set by the caller: a row with another number of cells than the first is no error; its cells are empty. */
     bool keep_ragged;
     size_t num_ragged;

@@ -66,7 +66,7 @@ static liana_status check_delimiter(const char *path, const char *text, size_t s
         return liana__fail(
             error, LIANA_INVALID_DATA,
             "'%s', line 1: found no %s, but %zu times %s; expected %s between the cells: write the table "
-            "with commas as NAME.csv, or with tabs as NAME.tsv",
+            "with commas as NAME.csv, or with tabs as NAME.tsv, or set field_delim",
             path, delimiter == ',' ? "comma" : "tab", count, *other == '\t' ? "a tab" : name,
             delimiter == ',' ? "commas" : "tabs");
     }
@@ -81,15 +81,16 @@ static bool is_utf16(const char *text, size_t size)
     return size >= 4 && ((!text[0] && text[1] && !text[2] && text[3]) || (text[0] && !text[1] && text[2] && !text[3]));
 }
 
-liana_status liana__csv_file_parse(const char *path, const char *text, size_t size, liana__csv *csv,
+liana_status liana__csv_file_parse(const char *path, const char *text, size_t size, char delimiter, liana__csv *csv,
                                    liana__error *error)
 {
-    char delimiter = is_named(path, ".tsv") ? '\t' : ',';
+    const bool given = delimiter;
+    if (!given) delimiter = is_named(path, ".tsv") ? '\t' : ',';
     if (is_utf16(text, size)) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "'%s' is UTF-16 text, expected UTF-8; write it again as UTF-8 (iconv -f UTF-16 -t UTF-8)",
                            path);
     }
-    LIANA_TRY(check_delimiter(path, text, size, delimiter, error));
+    if (!given) LIANA_TRY(check_delimiter(path, text, size, delimiter, error));
     return liana__csv_parse(path, text, size, delimiter, csv, error);
 }

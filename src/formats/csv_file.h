@@ -12,9 +12,9 @@ bool liana__csv_file_is_named(const char *path);
 liana_status liana__csv_file_load(const char *path, size_t limit, char **text, size_t *size, liana__error *error)
     LIANA_MUST_USE;
 
-/* Parses the text of a file as liana__csv_parse does; the name of the file tells the separator of cells. Errors: also
+/* Parses the text of a file as liana__csv_parse does. `delimiter` 0: the name of the file tells it. Errors: also
  * INVALID_DATA for a table in another form: UTF-16, or something else between its cells. */
-liana_status liana__csv_file_parse(const char *path, const char *text, size_t size, liana__csv *csv,
+liana_status liana__csv_file_parse(const char *path, const char *text, size_t size, char delimiter, liana__csv *csv,
                                    liana__error *error) LIANA_MUST_USE;
 
 #endif

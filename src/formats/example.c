@@ -145,11 +145,9 @@ size_t liana__example_num_features(const liana__example *example)
     return features_of(example)->n_feature;
 }
 
-liana__feature liana__example_feature(const liana__example *example, size_t index)
+static liana__feature make_feature(const char *name, const Liana__Feature *value)
 {
-    const Liana__FeatureEntry *entry = features_of(example)->feature[index];
-    liana__feature feature = {.name = entry->key};
-    const Liana__Feature *value = entry->value;
+    liana__feature feature = {.name = name};
     if (!value) return feature;
     switch (value->kind_case) {
     case LIANA__FEATURE__KIND_BYTES_LIST:
@@ -172,6 +170,12 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
     return feature;
 }
 
+liana__feature liana__example_feature(const liana__example *example, size_t index)
+{
+    const Liana__FeatureEntry *entry = features_of(example)->feature[index];
+    return make_feature(entry->key, entry->value);
+}
+
 bool liana__example_find(const liana__example *example, const char *name, liana__feature *feature)
 {
     const Liana__Features *features = features_of(example);
@@ -183,15 +187,35 @@ bool liana__example_find(const liana__example *example, const char *name, liana_
     return false;
 }
 
-/* A SequenceExample has its lists in field 2, which an Example does not have. */
-static bool is_sequence_example(const liana__example *example)
+static const Liana__FeatureLists *lists_of(const liana__example *example)
 {
-    if (!example->message) return false; /* it did not parse */
-    const ProtobufCMessage *base = &example->message->base;
-    for (unsigned i = 0; i < base->n_unknown_fields; i++) {
-        if (base->unknown_fields[i].tag == 2) return true;
+    static const Liana__FeatureLists none = LIANA__FEATURE_LISTS__INIT;
+    return example->message && example->message->feature_lists ? example->message->feature_lists : &none;
+}
+
+size_t liana__example_num_lists(const liana__example *example)
+{
+    return lists_of(example)->n_feature_list;
+}
+
+liana__feature_list liana__example_list_at(const liana__example *example, size_t index)
+{
+    const Liana__FeatureListEntry *entry = lists_of(example)->feature_list[index];
+    return (liana__feature_list){entry->key, entry->value ? entry->value->n_feature : 0, entry->value};
+}
+
+bool liana__example_find_list(const liana__example *example, const char *name, liana__feature_list *list)
+{
+    for (size_t i = liana__example_num_lists(example); i > 0; i--) {
+        *list = liana__example_list_at(example, i - 1);
+        if (strcmp(list->name, name) == 0) return true;
     }
     return false;
+}
+
+liana__feature liana__feature_list_step(const liana__feature_list *list, size_t step)
+{
+    return make_feature(list->name, list->steps->feature[step]);
 }
 
 enum { LISTED_FEATURES = 24, LISTED_NAME = 64 };
@@ -212,7 +236,9 @@ static void add_name(liana__text *text, const char *name)
 void liana__example_describe(const liana__example *example, liana__text *text)
 {
     size_t count = liana__example_num_features(example);
-    if (count == 0) {
+    if (count == 0 && liana__example_num_lists(example)) {
+        liana__text_add(text, "the record has no features");
+    } else if (count == 0) {
         liana__text_add(text, "the record has no features: is it a tf.Example?");
     } else {
         liana__text_add(text, "the record has: ");
@@ -226,9 +252,14 @@ void liana__example_describe(const liana__example *example, liana__text *text)
         if (feature.count <= 1) liana__text_add(text, " (%s)", liana__feature_kind_name(feature.kind));
     }
     if (count > LISTED_FEATURES) liana__text_add(text, " and %zu more", count - LISTED_FEATURES);
-    if (is_sequence_example(example)) {
-        liana__text_add(text, "; it looks like a SequenceExample, of which only the context is read");
+    const size_t num_lists = liana__example_num_lists(example);
+    for (size_t i = 0; i < num_lists && i < LISTED_FEATURES; i++) {
+        const liana__feature_list list = liana__example_list_at(example, i);
+        liana__text_add(text, i ? ", " : "; its feature lists (it is a SequenceExample): ");
+        add_name(text, list.name);
+        liana__text_add(text, " (%zu steps)", list.count);
     }
+    if (num_lists > LISTED_FEATURES) liana__text_add(text, " and %zu more", num_lists - LISTED_FEATURES);
 }
 
 /* The error of a getter: the record's place, the problem, and the record's features. */
@@ -271,6 +302,22 @@ liana_status liana__example_list(const liana__example *example, const char *name
     }
     return fail_feature(example, error, LIANA_INVALID_DATA, "feature '%s' is a list of %zu %s, expected a list of %s",
                         name, feature->count, liana__feature_kind_name(feature->kind), liana__feature_kind_name(kind));
+}
+
+liana_status liana__example_sequence(const liana__example *example, const char *name, liana__feature_kind kind,
+                                     liana__feature_list *list, liana__error *error)
+{
+    if (!liana__example_find_list(example, name, list)) {
+        return fail_feature(example, error, LIANA_NOT_FOUND, "no feature list '%s'", name);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const liana__feature step = liana__feature_list_step(list, i);
+        if (step.kind == kind || step.kind == LIANA__FEATURE_EMPTY) continue;
+        return fail_feature(example, error, LIANA_INVALID_DATA,
+                            "feature list '%s', step %zu is a list of %zu %s, expected a list of %s", name, i,
+                            step.count, liana__feature_kind_name(step.kind), liana__feature_kind_name(kind));
+    }
+    return LIANA_OK;
 }
 
 static liana_status find_single(const liana__example *example, const char *name, liana__feature_kind kind,

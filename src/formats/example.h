@@ -1,5 +1,6 @@
 /* example.h - tf.Example: the usual content of a record of a TFRecord file. It has named features; each is a list of
- * byte strings, of floats or of 64-bit integers. The wire format is in proto/example.proto. */
+ * byte strings, of floats or of 64-bit integers. A tf.SequenceExample is one that has feature lists too: by name a
+ * feature for each step of a sequence. The wire format is in proto/example.proto. */
 #ifndef LIANA_FORMATS_EXAMPLE_H
 #define LIANA_FORMATS_EXAMPLE_H
 
@@ -62,6 +63,23 @@ liana__feature liana__example_feature(const liana__example *example, size_t inde
 /* Finds a feature by name; false if there is none. If several have this name, the last one counts (protocol buffers'
  * rule for maps). */
 bool liana__example_find(const liana__example *example, const char *name, liana__feature *feature);
+
+/* A feature list: a feature for each step. Borrowed from the example. */
+typedef struct liana__feature_list {
+    const char *name;
+    size_t count; /* steps */
+    const struct Liana__FeatureList *steps;
+} liana__feature_list;
+size_t liana__example_num_lists(const liana__example *example);
+/* The list at an index in [0, num_lists), in the order of the file. */
+liana__feature_list liana__example_list_at(const liana__example *example, size_t index);
+/* Finds a feature list by name, as features are found. */
+bool liana__example_find_list(const liana__example *example, const char *name, liana__feature_list *list);
+/* The feature of a step in [0, count). */
+liana__feature liana__feature_list_step(const liana__feature_list *list, size_t step);
+/* The feature list of that name, whose features must be of that kind or empty. Errors: as of liana__example_list. */
+liana_status liana__example_sequence(const liana__example *example, const char *name, liana__feature_kind kind,
+                                     liana__feature_list *list, liana__error *error) LIANA_MUST_USE;
 
 /* Adds "the record has: image (bytes), area (float), boxes (12 float)", with further facts. */
 void liana__example_describe(const liana__example *example, liana__text *text);

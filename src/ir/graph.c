@@ -3,9 +3,11 @@
 
 #include "base/scoped.h"
 #include "ir/given.h"
+#include "ir/graph_bodies.h"
 #include "ir/scope_list.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,6 +46,10 @@ const void *liana__constant_data(const liana__node *node)
 typedef struct whole_graph {
     liana_graph graph;
     liana__device_scopes scopes;
+    atomic_int num_more_owners;
+    liana_graph **bodies; /* of its nodes */
+    size_t num_bodies, body_capacity;
+    int body_depth;
 } whole_graph;
 
 liana__device_scopes *liana__graph_scopes(const liana_graph *graph)
@@ -67,6 +73,10 @@ liana_status liana_graph_create(liana_context *context, liana_graph **out)
 void liana_graph_destroy(liana_graph *graph)
 {
     if (!graph) return;
+    whole_graph *whole = (whole_graph *)graph;
+    if (atomic_fetch_sub(&whole->num_more_owners, 1) > 0) return;
+    for (size_t i = 0; i < whole->num_bodies; i++) liana_graph_destroy(whole->bodies[i]);
+    free(whole->bodies);
     liana__scopes_free(liana__graph_scopes(graph));
     liana__arena_free(&graph->arena);
     free(graph->nodes);
@@ -80,6 +90,29 @@ void liana_graph_destroy(liana_graph *graph)
     for (size_t i = 0; i < graph->num_values; i++) free(graph->values[i]);
     free(graph->values);
     free(graph);
+}
+
+void liana__graph_hold(liana_graph *graph)
+{
+    atomic_fetch_add(&((whole_graph *)graph)->num_more_owners, 1);
+}
+
+int liana__graph_body_depth(const liana_graph *graph)
+{
+    return ((const whole_graph *)graph)->body_depth;
+}
+
+bool liana__graph_keep_bodies(liana_graph *graph, const liana__node *node)
+{
+    whole_graph *whole = (whole_graph *)graph;
+    for (size_t i = 0; i < node->op->num_bodies; i++) {
+        liana_graph *body = liana__node_body(node, i);
+        if (!liana__grow(&whole->bodies, whole->num_bodies, &whole->body_capacity, sizeof *whole->bodies)) return false;
+        liana__graph_hold(body);
+        whole->bodies[whole->num_bodies++] = body;
+        if (whole->body_depth <= liana__graph_body_depth(body)) whole->body_depth = liana__graph_body_depth(body) + 1;
+    }
+    return true;
 }
 
 liana_status liana_graph_status(const liana_graph *graph)
@@ -387,7 +420,7 @@ static liana_tensor build_checked(liana_location here, liana_graph *graph, const
         liana__text_free(&call);
         return (liana_tensor){graph, 0};
     }
-    const liana__node *made = append_node(graph, &node);
+    const liana__node *made = liana__graph_keep_bodies(graph, &node) ? append_node(graph, &node) : NULL;
     return made ? liana__node_tensor(graph, made) : fail_memory(graph, here);
 }
 
@@ -526,6 +559,11 @@ static liana_status verify_node(const liana_graph *graph, size_t id, liana__erro
         }
     }
     if (!node->op->infer) return LIANA_OK;
+    for (size_t i = 0; i < node->op->num_bodies; i++) {
+        if (liana__graph_verify(liana__node_body(node, i), error) != LIANA_OK) {
+            return liana__fail_within(error, "body %zu of node %zu (%s)", i, id, node->op->name);
+        }
+    }
     size_t size = node->op->attributes ? node->op->attributes->size : 0;
     LIANA__SCOPED_MEMORY void *copy = size ? malloc(size) : NULL;
     if (size && !copy) return liana__fail_memory(error, "the verifier");

@@ -15,7 +15,8 @@
  *                text file, u32 line, and then
  *                input, variable: text name
  *                constant: its elements in row-major order
- *                another op: u32 number of inputs, u32 node of each, attributes
+ *                another op: u32 number of inputs, u32 node of each, attributes; of each of its bodies (ir/body.h):
+ *                graph, nodes, outputs, assignments, of which there are none
  *   attributes   u32 count; of each: text name, u32 type, the value (liana__attribute_type)
  *   output       text name, u32 node
  *   assignment   u32 variable, u32 value, both nodes

@@ -2,6 +2,7 @@
 #include "base/crc32c.h"
 #include "base/little_endian.h"
 #include "base/scoped.h"
+#include "ir/body.h"
 #include "ir/graph_file.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct reader {
     liana_graph *graph;
     const char **texts; /* in the graph's arena */
     uint32_t num_texts;
+    int body_depth; /* of the graph that is read */
     liana__error *error;
 } reader;
 
@@ -402,6 +404,48 @@ static liana_status read_inputs(reader *r, const liana__op *op, liana__arena *sc
     return LIANA_OK;
 }
 
+static liana_status read_graph(reader *r);
+
+/* Reads a body with a reader of its own, whose graph the caller frees also after an error. */
+static liana_status read_body(reader *r, reader *inner)
+{
+    *inner = *r;
+    inner->graph = NULL;
+    if (++inner->body_depth > LIANA__MOST_BODY_DEPTH) {
+        return liana__fail(r->error, LIANA_INVALID_DATA, "found bodies in bodies, expected them at most %d deep",
+                           LIANA__MOST_BODY_DEPTH);
+    }
+    if (liana_graph_create(r->graph->context, &inner->graph) != LIANA_OK) return liana__fail_memory(r->error, "a body");
+    LIANA_TRY(read_graph(inner));
+    r->next = inner->next;
+    return LIANA_OK;
+}
+
+static liana_status read_bodies(reader *r, const liana__op *op, liana__bodies *bodies)
+{
+    for (size_t i = 0; i < op->num_bodies; i++) {
+        reader inner;
+        liana_status status = read_body(r, &inner);
+        bodies->items[i] = inner.graph;
+        if (status != LIANA_OK) return liana__fail_within(r->error, "body %zu", i);
+    }
+    return LIANA_OK;
+}
+
+static liana_status build_call(reader *r, const node_head *head, const liana__op *op, const liana_tensor *inputs,
+                               uint32_t num_inputs, void *attributes, liana_tensor *made)
+{
+    liana_status status = read_attributes(r, op->attributes, attributes);
+    if (status == LIANA_OK) status = read_bodies(r, op, attributes);
+    if (status == LIANA_OK) {
+        *made = liana__build(head->where, r->graph, op, inputs, num_inputs, attributes);
+        status = check_built(r);
+    }
+    /* The node, if it was made, owns them as well. */
+    for (size_t i = 0; i < op->num_bodies; i++) liana_graph_destroy(((liana__bodies *)attributes)->items[i]);
+    return status;
+}
+
 static liana_status read_call(reader *r, const node_head *head, liana__arena *scratch, liana_tensor *made)
 {
     const liana__op *op;
@@ -415,9 +459,7 @@ static liana_status read_call(reader *r, const node_head *head, liana__arena *sc
         if (!attributes) return liana__fail_memory(r->error, "a node");
         LIANA_TRY(liana__fields_default(op->attributes, scratch, attributes, r->error));
     }
-    LIANA_TRY(read_attributes(r, op->attributes, attributes));
-    *made = liana__build(head->where, r->graph, op, inputs, num_inputs, attributes);
-    LIANA_TRY(check_built(r));
+    LIANA_TRY(build_call(r, head, op, inputs, num_inputs, attributes, made));
     const liana__node *node = liana__tensor_node(*made);
     if (node->dtype == head->dtype && liana_shape_equal(&node->shape, &head->shape)) return LIANA_OK;
     return liana__fail(r->error, LIANA_INVALID_DATA, "found a result of %s, expected %s by the op's shape rule",
@@ -495,10 +537,10 @@ static liana_status read_counts(reader *r, graph_counts *counts)
                        counts->first_gradient, (unsigned long long)counts->nodes + 1);
 }
 
-static liana_status read_body(reader *r)
+/* Everything but the texts. */
+static liana_status read_graph(reader *r)
 {
     graph_counts counts = {0};
-    LIANA_TRY(read_texts(r));
     LIANA_TRY(read_counts(r, &counts));
     for (uint32_t id = 1; id <= counts.nodes; id++) {
         node_head head = {0};
@@ -514,6 +556,13 @@ static liana_status read_body(reader *r)
         if (read_assignment(r) == LIANA_OK) continue;
         return liana__fail_within(r->error, "assignment %u of %u", i, counts.assignments);
     }
+    return LIANA_OK;
+}
+
+static liana_status read_all(reader *r)
+{
+    LIANA_TRY(read_texts(r));
+    LIANA_TRY(read_graph(r));
     if (r->next == r->end) return LIANA_OK;
     return liana__fail(r->error, LIANA_INVALID_DATA, "found %zu bytes behind the graph, expected none",
                        (size_t)(r->end - r->next));
@@ -529,7 +578,7 @@ liana_status liana__graph_read(liana_context *context, const liana__op *const *o
                 .ops = ops,
                 .error = error};
     if (liana_graph_create(context, &r.graph) != LIANA_OK) return liana__fail_memory(error, "a graph");
-    liana_status status = read_body(&r);
+    liana_status status = read_all(&r);
     free(r.texts);
     if (status != LIANA_OK) {
         liana_graph_destroy(r.graph);

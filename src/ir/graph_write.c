@@ -1,6 +1,7 @@
 /* Graphs as bytes; graph_file.h has the layout. */
 #include "base/crc32c.h"
 #include "base/little_endian.h"
+#include "ir/body.h"
 #include "ir/graph_file.h"
 
 #include <stdlib.h>
@@ -14,7 +15,6 @@ typedef struct text_table {
 } text_table;
 
 typedef struct writer {
-    const liana_graph *graph;
     text_table texts;
     liana__text body; /* everything behind the texts */
     liana_status status;
@@ -156,6 +156,8 @@ static void put_attributes(writer *w, const liana__node *node, const liana__fiel
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements of constants are written as they lie in memory");
 
+static void put_graph(writer *w, const liana_graph *graph);
+
 static void put_node(writer *w, const liana__node *node)
 {
     liana__text *body = &w->body;
@@ -174,12 +176,12 @@ static void put_node(writer *w, const liana__node *node)
         put_u32(body, node->num_inputs);
         for (uint32_t i = 0; i < node->num_inputs; i++) put_u32(body, node->inputs[i]->id);
         put_attributes(w, node, node->op->attributes, node->attributes);
+        for (size_t i = 0; i < node->op->num_bodies; i++) put_graph(w, liana__node_body(node, i));
     }
 }
 
-static void put_graph(writer *w)
+static void put_graph(writer *w, const liana_graph *graph)
 {
-    const liana_graph *graph = w->graph;
     liana__text *body = &w->body;
     put_u32(body, graph->mixed_precision ? LIANA__GRAPH_MIXED_PRECISION : 0);
     put_u32(body, (uint32_t)graph->first_gradient);
@@ -249,9 +251,9 @@ liana_status liana__graph_write(const liana_graph *graph, uint8_t **bytes, size_
     *bytes = NULL;
     *size = 0;
     LIANA_TRY(check_limits(graph, error));
-    writer w = {.graph = graph, .error = error};
+    writer w = {.error = error};
     liana__text out = {0};
-    put_graph(&w);
+    put_graph(&w, graph);
     if (w.status == LIANA_OK) join(&w, &out);
     free(w.texts.items);
     free(w.texts.slots);

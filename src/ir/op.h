@@ -123,12 +123,18 @@ typedef struct liana__cost {
     bool dot_products;   /* most operations are dot products, for which processors have units for bf16 */
 } liana__cost;
 
+/* The graphs that an op runs, as a loop its body. Attributes of an op with bodies begin with them (ir/body.h). */
+enum { LIANA__MOST_BODIES = 2 };
+typedef struct liana__bodies {
+    liana_graph *items[LIANA__MOST_BODIES];
+} liana__bodies;
+
 /* Where an op's result may be in memory. */
 typedef enum liana__placement {
     LIANA__PLACE_OWN,      /* memory of its own */
     LIANA__PLACE_IN_PLACE, /* may overwrite an input of the same size that nobody needs later: element i of the result
                             * depends only on element i of that input, or the input is read before */
-    LIANA__PLACE_ALIAS,    /* the result is input 0 under another shape: nothing is computed */
+    LIANA__PLACE_ALIAS,    /* the result is input 0, or a part of it, under another shape: nothing is computed */
 } liana__placement;
 
 /* How mixed precision (src/passes/mixed_precision.c) changes an op, which was built in f32. */
@@ -173,11 +179,15 @@ struct liana__op {
     const liana__fields *attributes; /* NULL: none */
     size_t num_inputs;
     size_t more_inputs; /* that may follow these */
+    size_t num_bodies;
     liana_status (*infer)(liana__infer *infer);
     /* Builds the graph of the gradient. NULL: the op is not differentiable, and asking for its gradient is an error.
      * Ops whose gradient is zero by definition (argmax) use liana__no_gradient. */
     void (*gradient)(liana__gradient *gradient);
     liana__placement placement;
+    /* Where in input 0 the result of an ALIAS begins, in bytes. Its kernel copies where it cannot be an alias. NULL:
+     * at the begin. */
+    size_t (*alias_offset)(const liana__node *node);
     liana__precision_class precision;
     uint32_t narrow_inputs; /* bit i: input i may be bf16; others are parameters in f32. 0: all may */
     /* Adjusts the default cost: zero operations, the bytes of all inputs and the result, the family "data movement".

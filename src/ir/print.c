@@ -1,4 +1,5 @@
 /* Graphs as text and as Graphviz dot. */
+#include "ir/body.h"
 #include "ir/device_scope.h"
 
 #include "base/scoped.h"
@@ -42,22 +43,34 @@ static void add_node(const liana_graph *graph, const liana__node *node, liana__t
     if (scope) liana__text_add(text, " on \"%s\"", liana__scope_name(graph, scope));
 }
 
+/* A line for each node, output and assignment; below a node with bodies the lines of these, `indent` deeper. */
+static void add_graph(const liana_graph *graph, int indent, liana__text *text)
+{
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        liana__text_add(text, "%*s%%%zu = ", indent, "", id);
+        add_node(graph, node, text);
+        liana__text_add(text, "\n");
+        for (size_t i = 0; i < node->op->num_bodies; i++) {
+            liana__text_add(text, "%*sbody %zu:\n", indent + 2, "", i);
+            add_graph(liana__node_body(node, i), indent + 4, text);
+        }
+    }
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        liana__text_add(text, "%*soutput \"%s\" %%%u\n", indent, "", graph->outputs[i].name,
+                        graph->outputs[i].node->id);
+    }
+    for (size_t i = 0; i < graph->num_assignments; i++) {
+        liana__text_add(text, "%*sassign \"%s\" %%%u\n", indent, "", graph->assignments[i].variable->name,
+                        graph->assignments[i].value->id);
+    }
+}
+
 char *liana_graph_text(const liana_graph *graph)
 {
     if (!graph) return NULL;
     liana__text text = {0};
-    for (size_t id = 1; id < graph->num_nodes; id++) {
-        liana__text_add(&text, "%%%zu = ", id);
-        add_node(graph, graph->nodes[id], &text);
-        liana__text_add(&text, "\n");
-    }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        liana__text_add(&text, "output \"%s\" %%%u\n", graph->outputs[i].name, graph->outputs[i].node->id);
-    }
-    for (size_t i = 0; i < graph->num_assignments; i++) {
-        liana__text_add(&text, "assign \"%s\" %%%u\n", graph->assignments[i].variable->name,
-                        graph->assignments[i].value->id);
-    }
+    add_graph(graph, 0, &text);
     if (!text.failed) return text.data ? text.data : strdup("");
     liana__text_free(&text);
     return NULL;
@@ -72,28 +85,42 @@ static void add_escaped(const char *plain, liana__text *text)
     }
 }
 
+/* The names of nodes begin with `prefix`. A body is a cluster of its own, joined to its node by a dashed line. */
+static void add_dot(const liana_graph *graph, const char *prefix, liana__text *text)
+{
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        const liana__node *node = graph->nodes[id];
+        LIANA__SCOPED(liana__text) label = {0};
+        add_node(graph, node, &label);
+        liana__text_add(text, "  %sn%zu [label=\"", prefix, id);
+        add_escaped(label.data ? label.data : "", text);
+        liana__text_add(text, "\"];\n");
+        for (uint32_t i = 0; i < node->num_inputs; i++) {
+            liana__text_add(text, "  %sn%u -> %sn%zu;\n", prefix, node->inputs[i]->id, prefix, id);
+        }
+        for (size_t i = 0; i < node->op->num_bodies; i++) {
+            LIANA__SCOPED(liana__text) inner = {0};
+            liana__text_add(&inner, "%sn%zub%zu_", prefix, id, i);
+            if (!inner.data) continue;
+            liana__text_add(text, "  subgraph cluster_%s {\n", inner.data);
+            add_dot(liana__node_body(node, i), inner.data, text);
+            liana__text_add(text, "  }\n  %so0 -> %sn%zu [style=dashed];\n", inner.data, prefix, id);
+        }
+    }
+    for (size_t i = 0; i < graph->num_outputs; i++) {
+        liana__text_add(text, "  %so%zu [label=\"", prefix, i);
+        add_escaped(graph->outputs[i].name, text);
+        liana__text_add(text, "\", shape=ellipse];\n  %sn%u -> %so%zu;\n", prefix, graph->outputs[i].node->id, prefix,
+                        i);
+    }
+}
+
 char *liana_graph_dot(const liana_graph *graph)
 {
     if (!graph) return NULL;
     liana__text text = {0};
     liana__text_add(&text, "digraph liana {\n  node [shape=box, fontname=\"monospace\"];\n");
-    for (size_t id = 1; id < graph->num_nodes; id++) {
-        const liana__node *node = graph->nodes[id];
-        liana__text label = {0};
-        add_node(graph, node, &label);
-        liana__text_add(&text, "  n%zu [label=\"", id);
-        add_escaped(label.data ? label.data : "", &text);
-        liana__text_add(&text, "\"];\n");
-        liana__text_free(&label);
-        for (uint32_t i = 0; i < node->num_inputs; i++) {
-            liana__text_add(&text, "  n%u -> n%zu;\n", node->inputs[i]->id, id);
-        }
-    }
-    for (size_t i = 0; i < graph->num_outputs; i++) {
-        liana__text_add(&text, "  o%zu [label=\"", i);
-        add_escaped(graph->outputs[i].name, &text);
-        liana__text_add(&text, "\", shape=ellipse];\n  n%u -> o%zu;\n", graph->outputs[i].node->id, i);
-    }
+    add_dot(graph, "", &text);
     liana__text_add(&text, "}\n");
     if (!text.failed) return text.data;
     liana__text_free(&text);

@@ -1,6 +1,8 @@
 /* Walking a graph: its nodes, their inputs, and their attributes. */
+#include "ir/body.h"
 #include "ir/device_scope.h"
-#include "ir/graph.h"
+
+#include <liana/loops.h>
 
 size_t liana_graph_count(const liana_graph *graph, liana_graph_list list)
 {
@@ -69,6 +71,12 @@ liana_tensor liana_tensor_input(liana_tensor tensor, size_t index)
 {
     const liana__node *node = liana__tensor_node(tensor);
     return liana__node_tensor(tensor.graph, node && index < node->num_inputs ? node->inputs[index] : NULL);
+}
+
+const liana_graph *liana_tensor_body(liana_tensor tensor, size_t index)
+{
+    const liana__node *node = liana__tensor_node(tensor);
+    return node && index < node->op->num_bodies ? liana__node_body(node, index) : NULL;
 }
 
 /* ---- attributes ---- */

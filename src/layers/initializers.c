@@ -397,6 +397,10 @@ void liana__initializer_fill(const liana__initializer *initializer, uint64_t see
         .key = {key.words[0], key.words[1]},
     };
     compute_fans(shape, &call);
+    if (initializer->fan_in > 0) {
+        call.fan_in = initializer->fan_in;
+        call.fan_out = initializer->fan_out;
+    }
     memset(values, 0, (size_t)call.count * sizeof *values);
     type->fill(&call);
 }

@@ -13,6 +13,7 @@ extern const liana__kind liana__initializer_kind;
 typedef struct liana__initializer {
     const liana_initializer_type *type;
     alignas(16) unsigned char options[LIANA_MAX_INITIALIZER_BYTES];
+    double fan_in, fan_out; /* 0: by the shape, as of a convolution */
 } liana__initializer;
 
 /* Parses "zeros", "constant(0.5)", "random_normal(mean=0, stddev=0.01)": Keras's names and argument names; arguments by

@@ -1,11 +1,14 @@
 /* layer.h - layers, which are liana_layer_type of <liana/parts.h>.
  *
- * To add a layer: write src/layers/<stem>.c with the struct, add one row to src/layers/layers.def, and an options
- * struct with a builder to include/liana/layers.h. Names, options, defaults and formulas are Keras's. */
+ * To add a layer: write src/layers/<family>/<stem>.c with the struct, add one row to src/layers/layers.def, and an
+ * options struct with a builder to include/liana/layers/<family>.h. Names, options, defaults and formulas are
+ * Keras's. */
 #ifndef LIANA_LAYERS_LAYER_H
 #define LIANA_LAYERS_LAYER_H
 
 #include "base/part.h"
+
+#include <liana/ops.h>
 
 /* Checks that the text of an option names an activation. */
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text) LIANA_MUST_USE;
@@ -20,6 +23,9 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 #define LIANA__LAYER(stem, name) extern const liana_layer_type liana__layer_##name;
 #include "layers/layers.def"
 #undef LIANA__LAYER
+
+/* An option of layers that go through steps, which Keras's files do not have as such. */
+#define LIANA__MASK_WITH_STATES "mask_with_states"
 
 /* An option of BatchNormalization, which Keras's files do not have as such. */
 #define LIANA__POPULATION_VARIANCE "population_variance"

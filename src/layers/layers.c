@@ -8,6 +8,8 @@
 #include "layers/initializers.h"
 #include "layers/model.h"
 
+#include <liana/layers/merging.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +33,13 @@ static size_t common_size(const liana_layer_type *layer)
     return layer->max_inputs > 1 ? sizeof(liana_merge_options) : sizeof(liana_plain_layer_options);
 }
 
+static size_t count_slots(const liana_layer_type *layer)
+{
+    size_t count = 0;
+    while (liana__argument_of_slot(layer, count)) count++;
+    return count;
+}
+
 static liana_status accept(liana_context *context, liana_part *part)
 {
     liana_layer_type *layer = (liana_layer_type *)part;
@@ -39,6 +48,10 @@ static liana_status accept(liana_context *context, liana_part *part)
     if (layer->min_inputs == 0 || layer->max_inputs < layer->min_inputs || layer->max_inputs > LIANA_MAX_LAYER_INPUTS) {
         return liana__part_refuse(context, part, "it takes %zu to %zu inputs, expected numbers from 1 to %d",
                                   layer->min_inputs, layer->max_inputs, LIANA_MAX_LAYER_INPUTS);
+    }
+    if (layer->arguments && count_slots(layer) != layer->max_inputs) {
+        return liana__part_refuse(context, part, "its arguments have %zu inputs, expected %zu, its max_inputs",
+                                  count_slots(layer), layer->max_inputs);
     }
     if ((unsigned)layer->masking > LIANA_MASKING_OWN || (unsigned)layer->sums > LIANA_SUMS_KEPT_BY_DOING_NOTHING) {
         return liana__part_refuse(context, part, "its masking or its sums are of an unknown kind");
@@ -72,11 +85,20 @@ const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
                                        .reserved = reserved,
                                        .accept = accept};
 
-/* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). */
-static liana_tensor join_masks(const liana_layer_call *call)
+/* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). Of arguments only
+ * the first one's. */
+static liana_tensor join_masks(const liana_layer_type *type, const liana_layer_call *call)
 {
     liana_tensor mask = call->masks[0];
-    for (size_t i = 1; i < call->num_inputs && mask.id; i++) {
+    for (size_t i = 1; i < call->num_inputs && mask.id && !type->arguments; i++) {
+        const liana_shape shape = liana_tensor_shape(mask), own = liana_tensor_shape(call->masks[i]);
+        if (call->masks[i].id && own.rank != shape.rank) {
+            liana__graph_fail(call->inputs[0].graph, call->here, LIANA_INVALID_ARGUMENT,
+                              "%s: found masks of shapes %s and %s, which cannot be joined; expected inputs with one "
+                              "number of axes, or without masks",
+                              type->part.name, liana__shape_print(&shape).text, liana__shape_print(&own).text);
+            return (liana_tensor){call->inputs[0].graph, 0};
+        }
         mask = call->masks[i].id ? liana_op_logical_or_at(call->here, mask, call->masks[i]) : call->masks[i];
     }
     return mask;
@@ -118,7 +140,24 @@ static liana_tensor look_at(const liana_layer_type *type, liana_layer_call *call
         call->num_updates = 0;
     }
     for (size_t i = 0; i < call->num_updates; i++) check_update(type, call, &call->updates[i]);
+    if (call->num_more > LIANA_MAX_MORE_RESULTS) {
+        liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT,
+                          "the layer '%s': it has %zu results after the first, expected at most %d", type->part.name,
+                          call->num_more, LIANA_MAX_MORE_RESULTS);
+        call->num_more = 0;
+    }
+    for (size_t i = 0; i < call->num_more; i++) {
+        call->more[i] = liana__part_result(&type->part, "call", call->more[i], graph, call->dtype, NULL);
+    }
     return result;
+}
+
+/* A mask that came as an input: what is not 0 counts. */
+static liana_tensor mask_of(liana_location here, liana_tensor given)
+{
+    const liana_dtype dtype = liana_tensor_dtype(given);
+    if (dtype == LIANA_BOOL) return given;
+    return liana_op_not_equal_at(here, given, liana_graph_scalar_at(here, given.graph, dtype, 0));
 }
 
 liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call)
@@ -126,17 +165,23 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     static const liana_tensor no_masks[LIANA_MAX_LAYER_INPUTS];
     liana_tensor converted[LIANA_MAX_LAYER_INPUTS];
     const liana_tensor *given = call->inputs;
-    for (size_t i = 0; i < call->num_inputs && !type->takes_integers; i++) {
-        bool is_float = liana__dtype_is_float(liana_tensor_dtype(given[i]));
-        converted[i] = is_float ? given[i] : liana_op_cast_at(call->here, given[i], call->dtype);
-        call->inputs = converted;
+    for (size_t i = 0; i < call->num_inputs; i++) {
+        const char *argument = liana__argument_of_slot(type, i);
+        converted[i] = given[i];
+        if (argument && !given[i].id) continue;
+        if (argument && liana__argument_is_mask(argument)) {
+            converted[i] = mask_of(call->here, given[i]);
+        } else if (!type->takes_integers && !liana__dtype_is_float(liana_tensor_dtype(given[i]))) {
+            converted[i] = liana_op_cast_at(call->here, given[i], call->dtype);
+        }
     }
+    call->inputs = converted;
     if (!call->masks) call->masks = no_masks;
     /* So a type that reads it says so, and can be told to compute as in inference. */
     if (!type->reads_training) call->training = false;
     liana_tensor result = look_at(type, call, type->call(call));
     call->inputs = given;
-    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(call);
+    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(type, call);
     if (type->masking == LIANA_MASKING_DROPPED) call->mask = (liana_tensor){0};
     return result;
 }

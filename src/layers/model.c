@@ -112,13 +112,16 @@ int liana__model_find_weight(const liana_model *model, const char *name)
 
 bool liana__weight_trainable(const liana_model *model, size_t weight)
 {
-    return model->weights[weight].trainable && model->layers[model->weights[weight].layer].trainable;
+    const liana__weight *item = &model->weights[weight];
+    return item->trainable && !item->frozen && model->layers[item->layer].trainable;
 }
 
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values)
 {
     const liana__weight *item = &model->weights[weight];
     liana__initializer_fill(&item->initializer, seed, (uint32_t)weight, &item->shape, values);
+    const int64_t part = liana_shape_size(&item->shape) / 4;
+    for (int64_t i = part; item->has_forget_ones && i < 2 * part; i++) values[i] = 1;
 }
 
 /* ---- questions ---- */
@@ -178,7 +181,8 @@ size_t liana__model_outermost_use(const liana_model *model, size_t node)
 size_t liana__model_last_node(const liana_model *model)
 {
     if (!model->num_nodes) return LIANA__NONE;
-    size_t last = model->num_nodes - 1, use = liana__model_outermost_use(model, last);
+    size_t last = model->num_nodes - 1 - model->nodes[model->num_nodes - 1].output,
+           use = liana__model_outermost_use(model, last);
     if (use == LIANA__NONE || model->building_use != LIANA__NONE) return last;
     return model->uses[use].first_node + model->nested[model->uses[use].nested].outputs[0];
 }

@@ -16,14 +16,21 @@ static const size_t LIANA__NO_WEIGHT = SIZE_MAX;
 
 typedef struct liana__weight {
     const char *name;       /* "conv2d/kernel": the name of the variable in graphs and checkpoints */
-    const char *short_name; /* "kernel" */
+    const char *short_name; /* "kernel"; of a held layer "forward_lstm/lstm_cell/kernel" */
+    const char *place;      /* below the layer, in files of Keras 3: "query_dense"; NULL: the layer itself */
+    size_t number;          /* there */
     liana_shape shape;
-    size_t layer;   /* index of its layer */
-    bool trainable; /* a property of its kind: false for moving averages; see liana__weight_trainable */
+    size_t layer;         /* index of its layer */
+    bool trainable;       /* a property of its kind: false for moving averages; see liana__weight_trainable */
+    bool frozen;          /* the held layer that it belongs to is not trained */
+    bool has_forget_ones; /* the second of four equal parts is 1, whatever the initialiser (unit_forget_bias) */
     liana__initializer initializer;
     liana__regularizer regularizer; /* type NULL: none */
     liana__constraint constraint;   /* type NULL: none */
 } liana__weight;
+
+/* Whether a weight stands at a place of its layer (NULL: in the layer itself). */
+bool liana__weight_is_at(const liana__weight *weight, const char *place);
 
 /* No layer, node, nested model or use of one. */
 static const size_t LIANA__NONE = SIZE_MAX;
@@ -50,11 +57,21 @@ typedef struct liana__layer_node {
     size_t number;  /* which call of its layer this is, from 0 */
     size_t *inputs; /* indices of earlier nodes; none for an input of the model */
     size_t num_inputs;
-    size_t within;     /* the innermost use of a nested model that it belongs to, or LIANA__NONE */
-    liana_shape shape; /* of the result, with a batch of 1 */
-    liana_dtype dtype; /* of the result; LIANA_F32 stands for any float dtype */
-    bool is_softmax;   /* over the last axis of the result */
-    bool is_identity;  /* with these options, outside training */
+    uint32_t slots;      /* bit i: there is an input for slot i, the i-th input among the type's arguments */
+    const void *options; /* the layer's, with those of this call */
+    size_t output;       /* which result of the call it is. The others stand behind the first, their only input */
+    size_t num_outputs;  /* of the call; of another result 0 */
+    size_t within;       /* the innermost use of a nested model that it belongs to, or LIANA__NONE */
+    liana_shape shape;   /* of the result, with a batch of 1 */
+    liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
+    bool is_softmax;     /* over the last axis of the result */
+    bool is_identity;    /* with these options, outside training */
+    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE while
+     * there is none. That node's result is what graphs get for the input. */
+    bool is_text;
+    size_t reader;
+    const void *text_state; /* of that layer's node; NULL: an ordinary one */
+    uint64_t text_fingerprint;
     liana_location where;
 } liana__layer_node;
 
@@ -162,6 +179,7 @@ typedef struct liana__layer_request {
     bool inference;       /* training: false */
     const size_t *inputs; /* nodes; NULL: the node before */
     size_t num_inputs;
+    uint32_t slots;                /* of the inputs; 0: the first ones */
     const liana__value *options;   /* NULL: all defaults */
     const char *const *other_keys; /* keys of the map that are not options; NULL-terminated, or NULL */
 } liana__layer_request;
@@ -171,9 +189,9 @@ liana_layer liana__model_add(liana_model *model, const liana__layer_request *req
 liana_status liana__model_name_call(liana_model *model, size_t node, const char *name, liana__error *error)
     LIANA_MUST_USE;
 
-/* Calls a layer of the model once more, on other nodes. The weights are the same. */
-liana_layer liana__model_reuse(liana_model *model, liana_location here, size_t layer, const size_t *inputs,
-                               size_t num_inputs);
+/* Calls a layer of the model once more, on other nodes. The weights are the same. Of the request's options those of
+ * calls are read; `type` and names are not. */
+liana_layer liana__model_reuse(liana_model *model, size_t layer, const liana__layer_request *request);
 
 /* A request for a model as a layer. The same `inner` under the same name shares its layers with its earlier uses. */
 typedef struct liana__nest_request {
@@ -195,6 +213,30 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
  * and a list that is too long are refused ("option: found ..."). */
 liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,
                                    const liana__value **map, liana__error *error) LIANA_MUST_USE;
+
+/* ---- arguments of calls (model/arguments.c); see `arguments` of liana_layer_type ---- */
+
+/* Whether an argument of that name is an option of calls. */
+bool liana__argument_is_option(const liana_layer_type *type, const char *name);
+bool liana__argument_is_mask(const char *name);
+/* The name of the argument that a slot belongs to; NULL: there is no such slot, or the type has no arguments. */
+const char *liana__argument_of_slot(const liana_layer_type *type, size_t slot);
+/* The number of slots of an argument, and the first of them. 0: it is no input. */
+size_t liana__argument_slots(const liana_layer_type *type, const char *name, size_t *first);
+/* The argument at a position of Keras's call; NULL: there are fewer. */
+const char *liana__argument_at(const liana_layer_type *type, size_t position);
+/* How many inputs the type's functions see of a call with num_inputs. */
+size_t liana__layer_num_slots(const liana_layer_type *type, size_t num_inputs);
+/* The input at a slot: a node, or LIANA__NONE. */
+size_t liana__node_input_at(const liana__layer_node *node, size_t slot);
+/* Whether inputs at these slots can be those of a call. Errors: INVALID_CONFIG. */
+liana_status liana__arguments_check(const liana_layer_type *type, uint32_t slots, liana__error *error) LIANA_MUST_USE;
+/* *result: a layer's options with those of one call, which `given` has (NULL: none); in the arena. */
+liana_status liana__arguments_read(const liana_layer_type *type, const void *options, const liana__value *given,
+                                   const char *where, liana__arena *arena, const void **result, liana__error *error)
+    LIANA_MUST_USE;
+/* Whether calls of the type have options of their own. */
+bool liana__layer_calls_have_options(const liana_layer_type *type);
 
 /* Sets the model's error (unless it has one) as "file:line: message", and returns an invalid layer. */
 liana_layer liana__model_fail(liana_model *model, liana_location here, liana_status status, const char *format, ...)
@@ -264,8 +306,42 @@ const char *liana__layer_option_text(const liana__layer *layer, const char *name
 /* Reads the regularisers and constraints that a layer's options name, for its results and for a weight. model/rules.c.
  * Errors: INVALID_CONFIG with the option, where they do not fit the weight. */
 liana_status liana__read_activity_rule(liana_model *model, liana__layer *layer, liana__error *error) LIANA_MUST_USE;
-liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
+liana_status liana__read_weight_rules(liana_layer_build *build, liana__weight *weight) LIANA_MUST_USE;
+
+/* ---- options, and layers within a layer: model/held.c ---- */
+
+/* Reads and checks the options of a type into the model's arena, with those of the layers that it holds. `other_keys`
+ * are keys of the map that are no options. Errors: INVALID_CONFIG with place and key. */
+liana_status liana__layer_read_options(liana_model *model, const liana_layer_type *type, const liana__value *map,
+                                       const char *where, const char *const *other_keys, void **options,
+                                       liana__error *error) LIANA_MUST_USE;
+/* Copies those that are kept as they were written into the model's arena. */
+liana_status liana__layer_keep_values(liana_model *model, const liana_options *fields, void *options,
                                       liana__error *error) LIANA_MUST_USE;
+/* The options of every layer, from the same map. */
+liana_status liana__layer_read_common(const liana__value *map, const char *where, liana__arena *arena,
+                                      liana__layer_common_options *common, liana__error *error) LIANA_MUST_USE;
+/* Sets in `map` the held layers that a program gave in its struct of options. */
+liana_status liana__held_to_map(const liana_context *context, const liana_layer_type *type, const void *options,
+                                liana__arena *arena, liana__value *map, liana__error *error) LIANA_MUST_USE;
+/* The held layers of options that were read, one after the other: *next begins at 0. `option` (or NULL) gets the row.
+ * NULL: there are no more. */
+const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
+                                         const liana_option **option);
+/* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
+liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
+/* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
+const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
+                              size_t index);
+/* The seed of the draws of held layer, or call, `number`; that of the first is `seed`. */
+uint64_t liana__held_seed(uint64_t seed, size_t number);
+/* The call of a held layer, without inputs. */
+liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
+/* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls a
+ * layer, and not its computation alone. */
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
+/* The weight that was declared last is a bias with ones for the forget gate. */
+void liana__layer_forget_ones(liana_layer_build *build);
 
 /* ---- questions ---- */
 
@@ -273,7 +349,8 @@ liana_status liana__read_weight_rules(liana_model *model, const liana__layer *la
 int liana__model_find_layer(const liana_model *model, const char *name);
 int liana__model_find_weight(const liana_model *model, const char *name);
 /* The result that a configuration calls so, or LIANA__NONE: of the call that was named so, or of the last unnamed call
- * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model. */
+ * of that layer or nested model; "encoder/OUTPUT" for another output of a nested model, "lstm/1" for the second result
+ * of a layer. */
 size_t liana__model_find_node(const liana_model *model, const char *name);
 /* The result of the last addition: of a nested model its first output. LIANA__NONE: the model is empty. */
 size_t liana__model_last_node(const liana_model *model);
@@ -287,6 +364,11 @@ typedef struct liana__model_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* with a batch of 1 */
     int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
+    /* An input that the host makes of texts: dtype and shape are those of the result. NULL: none. */
+    const struct liana__text_layer *texts;
+    const void *text_state;
+    uint64_t text_fingerprint;
+    liana_shape texts_shape; /* of an example's texts, without the batch */
 } liana__model_port;
 size_t liana__model_num_inputs(const liana_model *model);
 size_t liana__model_num_outputs(const liana_model *model);
@@ -366,8 +448,8 @@ static inline uint32_t liana__layer_salt(size_t layer, size_t number)
     return (uint32_t)(layer | number * LIANA__MOST_LAYERS);
 }
 
-/* Checks that inputs of these shapes, with a batch of 1, fit a layer that has its weights. */
-liana_status liana__layer_check_inputs(const liana_model *model, size_t layer, const liana_shape *shapes,
+/* Checks that inputs of these shapes, with a batch of 1, fit the layer of a node. Rank 0: an input is not given. */
+liana_status liana__layer_check_inputs(const liana_model *model, size_t node, const liana_shape *shapes,
                                        size_t num_inputs, liana__error *error) LIANA_MUST_USE;
 
 /* The initial values of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
@@ -405,6 +487,11 @@ typedef struct liana__model_update {
     double momentum;
     size_t about; /* or LIANA__NO_WEIGHT */
 } liana__model_update;
+
+/* A moving average that calls of one layer follow one after the other follows the mean of their statistics, the later
+ * ones weighted more: a' = m (m a + (1-m) s) + (1-m) t = m^2 a + (1-m^2) (m s + t) / (1+m). */
+void liana__join_averages(liana_location here, liana_tensor *statistic, double *momentum, liana_tensor later,
+                          double later_momentum);
 
 /* An output of a called model. */
 typedef struct liana__model_result {
@@ -446,11 +533,10 @@ typedef struct liana_call_record {
  * results' weights begin with the model's weight `first`. */
 liana_tensor liana__model_average(const liana__model_results *results, size_t first, size_t index);
 
-/* Builds one layer on tensors, as a node of it in the model would be. `results` has one output, no nodes, and the
- * layer's own weights. `number` is the call's, which dropout draws by. */
-liana__model_results liana__model_call_layer(const liana_model *model, size_t layer, size_t number,
-                                             const liana_tensor *inputs, size_t num_inputs,
-                                             const liana__model_mode *mode);
+/* Builds one layer on tensors, as a node of it in the model would be: with that call's options and draws. `results` has
+ * the call's outputs, no nodes, and the layer's own weights. */
+liana__model_results liana__model_call_layer(const liana_model *model, size_t node, const liana_tensor *inputs,
+                                             size_t num_inputs, const liana__model_mode *mode);
 
 /* ---- Keras JSON ---- */
 

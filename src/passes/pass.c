@@ -3,6 +3,7 @@
 
 #include "base/named.h"
 #include "base/scoped.h"
+#include "ir/body.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,28 +31,38 @@ liana_tensor liana__pass_fail_memory(liana_graph *graph, const liana__node *node
     return liana__graph_fail(graph, node->where, LIANA_OUT_OF_MEMORY, "out of memory for a pass");
 }
 
-liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *node)
-{
-    if (liana__is_input(node)) return liana_graph_input_at(node->where, graph, node->name, node->dtype, node->shape);
-    if (liana__is_variable(node)) {
-        return liana_graph_variable_at(node->where, graph, node->name, node->dtype, node->shape);
-    }
-    return liana_graph_constant_at(node->where, graph, node->dtype, node->shape, liana__constant_data(node));
-}
-
-liana_tensor liana__copy_node(liana_graph *graph, const liana__node *node, const liana_tensor *map)
-{
-    if (liana__is_leaf(node)) return liana__copy_leaf(graph, node);
-    LIANA__SCOPED_MEMORY liana_tensor *inputs = malloc((node->num_inputs + 1) * sizeof *inputs);
-    if (!inputs) return liana__pass_fail_memory(graph, node);
-    for (uint32_t i = 0; i < node->num_inputs; i++) inputs[i] = map[node->inputs[i]->id];
-    return liana__build(node->where, graph, node->op, inputs, node->num_inputs, node->attributes);
-}
-
 /* A result keeps its dtype, whatever became of the node. */
 static liana_tensor as_before(const liana__rewriter *rewriter, const liana__node *node)
 {
     return liana_op_cast_at(node->where, rewriter->map[node->id], node->dtype);
+}
+
+static liana_tensor rewrite_node(const liana__rewriter *rewriter, const liana__pass *pass, const liana__node *node)
+{
+    liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
+    return made.id ? made : liana__copy_node(rewriter->graph, node, rewriter->map);
+}
+
+/* A node whose bodies the pass has rewritten as well. */
+static liana_tensor rewrite_bodies(const liana__rewriter *rewriter, const liana__pass *pass, const liana__node *node)
+{
+    liana_graph *graph = rewriter->graph;
+    const size_t num_bodies = node->op->num_bodies;
+    liana__error *error = &graph->context->error;
+    LIANA__SCOPED_MEMORY void *attributes = malloc(node->op->attributes->size);
+    if (!attributes) return liana__pass_fail_memory(graph, node);
+    memcpy(attributes, node->attributes, node->op->attributes->size);
+    liana__bodies *bodies = attributes, made = {0};
+    for (size_t i = 0; i < num_bodies && graph->status == LIANA_OK; i++) {
+        graph->status = liana__pass_run(pass, bodies->items[i], &made.items[i], error);
+        bodies->items[i] = made.items[i];
+    }
+    liana__node copy = *node;
+    copy.attributes = attributes;
+    liana_tensor result = {graph, 0};
+    if (graph->status == LIANA_OK) result = rewrite_node(rewriter, pass, &copy);
+    for (size_t i = 0; i < num_bodies; i++) liana_graph_destroy(made.items[i]);
+    return result;
 }
 
 static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
@@ -61,8 +72,8 @@ static void rebuild(liana__rewriter *rewriter, const liana__pass *pass)
     for (size_t id = 1; id < old->num_nodes && graph->status == LIANA_OK; id++) {
         const liana__node *node = old->nodes[id];
         if (id == old->first_gradient) graph->first_gradient = graph->num_nodes;
-        liana_tensor made = liana__is_leaf(node) ? (liana_tensor){0} : pass->rewrite(rewriter, node);
-        rewriter->map[id] = made.id ? made : liana__copy_node(graph, node, rewriter->map);
+        rewriter->map[id] =
+            node->op->num_bodies ? rewrite_bodies(rewriter, pass, node) : rewrite_node(rewriter, pass, node);
         if (node->keep_wide) liana__keep_wide(rewriter->map[id]);
         if (node->name) liana__graph_copy_name(graph, rewriter->map[id], node->name);
     }

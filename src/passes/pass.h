@@ -6,7 +6,7 @@
 #ifndef LIANA_PASSES_PASS_H
 #define LIANA_PASSES_PASS_H
 
-#include "ir/graph.h"
+#include "ir/copy_node.h"
 #include "ops/ops.h"
 
 /* A graph that is being rebuilt node by node. */
@@ -51,13 +51,8 @@ liana_status liana__passes_run_asked_for(const liana_graph *graph, liana_graph *
 /* Whether the pass is not in LIANA_SKIP_PASSES. */
 bool liana__pass_is_on(const liana_context *context, const liana__pass *pass);
 
-/* Makes a copy of an input, variable or constant in another graph. */
 /* Fails with OUT_OF_MEMORY at the node that is rebuilt. */
 liana_tensor liana__pass_fail_memory(liana_graph *graph, const liana__node *node);
-liana_tensor liana__copy_leaf(liana_graph *graph, const liana__node *leaf);
-
-/* Makes a copy of a node in another graph. `map`: by id, the copies of the nodes before it. */
-liana_tensor liana__copy_node(liana_graph *graph, const liana__node *node, const liana_tensor *map);
 
 /* Runs one pass. */
 liana_status liana__pass_run(const liana__pass *pass, const liana_graph *graph, liana_graph **result,

@@ -215,6 +215,23 @@ static void place_spare(planner *p, const liana__node *node)
     p->pieces[p->num_pieces++] = (piece){.size = node_size(p, node), .first = time, .last = time};
 }
 
+/* A part of a tensor in the caller's memory is copied, since its place there has no number. */
+static bool is_placed_as_alias(const planner *p, const liana__node *node)
+{
+    if (node->op->placement != LIANA__PLACE_ALIAS) return false;
+    return !node->op->alias_offset || p->pieces[p->piece_of[node->inputs[0]->id]].external.kind == LIANA__STORAGE_NONE;
+}
+
+/* Behind the begin of its piece, in bytes. */
+static size_t offset_in_piece(const planner *p, const liana__node *node)
+{
+    size_t offset = 0;
+    for (; node->op->placement == LIANA__PLACE_ALIAS && !p->plan->computed[node->id]; node = node->inputs[0]) {
+        if (node->op->alias_offset) offset += node->op->alias_offset(node);
+    }
+    return offset;
+}
+
 static void place_node(planner *p, const liana__node *node)
 {
     uint32_t id = node->id;
@@ -222,7 +239,7 @@ static void place_node(planner *p, const liana__node *node)
         hold_piece(p, add_piece(p, node, leaf_storage(p->graph, node)), id);
         return;
     }
-    if (node->op->placement == LIANA__PLACE_ALIAS) {
+    if (is_placed_as_alias(p, node)) {
         hold_piece(p, p->piece_of[node->inputs[0]->id], id);
         return;
     }
@@ -296,7 +313,7 @@ static liana__storage storage_of(const planner *p, uint32_t id)
 {
     const piece *held = &p->pieces[p->piece_of[id]];
     if (held->external.kind != LIANA__STORAGE_NONE) return held->external;
-    return (liana__storage){LIANA__STORAGE_WORKSPACE, held->offset};
+    return (liana__storage){LIANA__STORAGE_WORKSPACE, held->offset + offset_in_piece(p, p->graph->nodes[id])};
 }
 
 static void add_copy_unless_there(planner *p, const liana__node *node, liana__storage target)

@@ -5,8 +5,8 @@
 #include "ir/device_scope.h"
 #include "ir/shape.h"
 #include "layers/rules/constraints.h"
+#include "ops/autodiff.h"
 #include "optimizers/update_rule.h"
-#include "passes/autodiff.h"
 #include "program/optimizer_text.h"
 
 #include <stdio.h>

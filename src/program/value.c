@@ -1,10 +1,10 @@
 /* Computes expressions node by node, and keeps the values with the graph. */
 #include <liana/graph.h>
 
-#include "backends/kernel_choice.h"
 #include "base/denormals.h"
 #include "base/scoped.h"
 #include "ir/device_scope.h"
+#include "kernels/kernel_choice.h"
 #include "program/value_device.h"
 
 #include <math.h>

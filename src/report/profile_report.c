@@ -1,9 +1,9 @@
 /* Writes a profile as tables. */
 #include "report/reports.h"
 
-#include "backends/kernel_choice.h"
 #include "base/scoped.h"
 #include "ir/graph.h"
+#include "kernels/kernel_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Calls, loops, slices at computed places, sums over devices. */
+/* Calls, orders, loops, slices at computed places, sums over devices. */
 #include "stablehlo/control.h"
 
 /* "%4, %5 = ", and the first of these new numbers. */
@@ -49,6 +49,31 @@ void liana__hlo_call(liana__lowering *l, const char *function, bool apart, const
                     apart ? ", mhlo.frontend_attributes = {inlineable = \"false\"}" : "");
     add_types(l, arguments, count, results, num_results);
     number_results(results, num_results, first);
+}
+
+/* ---- orders ---- */
+
+liana__hlo liana__hlo_argsort(liana__lowering *l, liana__hlo x, int axis, bool descending)
+{
+    liana__hlo operands[] = {x, liana__hlo_iota(l, LIANA_S32, x.shape, axis)}, results[2] = {operands[0], operands[1]};
+    liana__hlo pairs[4] = {x, x, operands[1], operands[1]};
+    for (int i = 0; i < 4; i++) pairs[i].shape = LIANA_SCALAR;
+    const uint32_t first = add_results(l, 2);
+    liana__text_add(&l->text, "\"stablehlo.sort\"(");
+    liana__hlo_add_values(l, operands, 2);
+    liana__text_add(&l->text, ") ({\n");
+    liana__hlo_begin_block(l, pairs, 4);
+    liana__hlo before = liana__hlo_compare(l, descending ? "GT" : "LT", pairs[0], pairs[1]);
+    if (liana__dtype_is_float(x.dtype)) {
+        const liana__hlo is_number = liana__hlo_compare(l, "EQ", pairs[0], pairs[0]);
+        const liana__hlo is_nan = liana__hlo_compare(l, "NE", pairs[1], pairs[1]);
+        before = liana__hlo_binary(l, "or", before, liana__hlo_binary(l, "and", is_number, is_nan));
+    }
+    liana__hlo_end_block(l, &before, 1);
+    liana__text_add(&l->text, ") {dimension = %d : i64, is_stable = true}", axis);
+    add_types(l, operands, 2, results, 2);
+    number_results(results, 2, first);
+    return results[1];
 }
 
 /* ---- loops ---- */

@@ -11,6 +11,9 @@ void liana__hlo_return(liana__lowering *lowering, const liana__hlo *values, size
 void liana__hlo_call(liana__lowering *lowering, const char *function, bool apart, const liana__hlo *arguments,
                      size_t count, liana__hlo *results, size_t num_results);
 
+/* s32: the indices that order x along an axis; equal elements stay in their order, NaN last. */
+liana__hlo liana__hlo_argsort(liana__lowering *lowering, liana__hlo x, int axis, bool descending);
+
 /* A loop over `count` values. Between begin and between, `values` are the parameters of the condition; between between
  * and end those of the body; afterwards the results. */
 typedef struct liana__hlo_while {

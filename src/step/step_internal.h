@@ -33,6 +33,9 @@ int64_t liana__step_largest_batch(const liana__step *step, bool training);
 /* Whether the step can take a batch. Errors: INVALID_ARGUMENT. */
 liana_status liana__step_check_batch(const liana__step *step, const liana__batch *batch, bool training,
                                      liana__error *error) LIANA_MUST_USE;
+/* Refuses graphs of so many shards if the training needs all of a batch in one. */
+liana_status liana__step_check_whole_batch(const liana__step *step, int64_t shards, liana__error *error) LIANA_MUST_USE;
+
 /* Checks a batch, and lists its shards. */
 liana_status liana__step_begin_batch(liana__step *step, const liana__batch *batch, bool training,
                                      liana__leaf_batch *shards, liana__error *error) LIANA_MUST_USE;

@@ -10,6 +10,7 @@ static liana_status build_shards(void *user, int64_t shards, liana_graph **graph
 {
     const liana__step *step = user;
     const liana__shard_rows rows = {step->plan.microbatch, shards, true};
+    LIANA_TRY(liana__step_check_whole_batch(step, shards, error));
     return step->plan.shards->build(step->plan.shards->user, LIANA__STEP_TRAINING, &rows, graph, error);
 }
 

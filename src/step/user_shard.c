@@ -4,7 +4,7 @@
 #include "ir/given.h"
 #include "ir/shape.h"
 #include "layers/model.h"
-#include "passes/autodiff.h"
+#include "ops/autodiff.h"
 #include "program/optimizer.h"
 #include "step/shard_sums.h"
 #include "step/user_step.h"

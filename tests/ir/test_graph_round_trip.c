@@ -8,6 +8,7 @@
 #include "backends/host.h"
 #include "base/random.h"
 #include "harness/graph_run.h"
+#include "ir/body.h"
 #include "ir/graph_file.h"
 #include "ops/samples.h"
 #include "passes/pass.h"
@@ -79,6 +80,8 @@ static bool same_name(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+static void assert_same_graph(const liana_graph *a, const liana_graph *b);
+
 static bool same_node(const liana__node *a, const liana__node *b)
 {
     bool same = a->op == b->op && a->id == b->id && a->dtype == b->dtype && liana_shape_equal(&a->shape, &b->shape) &&
@@ -86,6 +89,9 @@ static bool same_node(const liana__node *a, const liana__node *b)
                 a->recomputed == b->recomputed && same_name(a->where.file, b->where.file) &&
                 a->where.line == b->where.line;
     for (uint32_t i = 0; same && i < a->num_inputs; i++) same = a->inputs[i]->id == b->inputs[i]->id;
+    for (size_t i = 0; same && i < a->op->num_bodies; i++) {
+        assert_same_graph(liana__node_body(a, i), liana__node_body(b, i));
+    }
     if (!same || !liana__is_constant(a))
         return same && same_attributes(a->op->attributes, a->attributes, b->attributes);
     return memcmp(a->attributes, b->attributes, liana__byte_size(a->dtype, &a->shape)) == 0;

@@ -2,10 +2,10 @@
  * it is the best. */
 #include "harness/harness.h"
 
-#include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "harness/emulated/emulated_kernels.h"
+#include "kernels/kernel_choice.h"
 #include "ops/conv/conv2d.h"
 #include "ops/linear/matmul.h"
 

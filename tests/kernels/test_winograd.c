@@ -2,10 +2,10 @@
  * tiles, packed kernels and the place in a batch change no bit. */
 #include "harness/peers.h"
 
-#include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "harness/graph_run.h"
 #include "harness/kernel_run.h"
+#include "kernels/kernel_choice.h"
 #include "ops/conv/conv2d.h"
 
 #include <float.h>

@@ -563,7 +563,7 @@ static bool has_population_variance(void)
     return ((const liana_batch_normalization_options *)model->layers[1].options)->population_variance;
 }
 
-/* Keras 3's moving variance is that of the population; that of Keras 2, and of what is made here, is not. */
+/* Keras 3's moving variance is that of the population; that of Keras 2 is not. */
 static void test_moving_variances(void **state)
 {
     (void)state;

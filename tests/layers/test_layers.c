@@ -7,6 +7,8 @@
 #include "layers/model.h"
 #include "ops/ops.h"
 
+#include <liana/layers.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,7 @@ static void assert_defaults(liana_layer layer, const char *const *given)
         bool skip = false;
         for (size_t k = 0; given[k]; k++) skip = skip || strcmp(given[k], name) == 0;
         assert_int_equal(skip, fields->items[i].required);
+        if (fields->items[i].kind == LIANA_OPTION_LAYER) continue; /* it may follow from others */
         if (skip || liana__value_equal(liana__value_get(expected, name), liana__value_get(found, name))) continue;
         fail_msg("%s.%s: the builder's default is not the table's", added->type->part.name, name);
     }
@@ -89,6 +92,13 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_activation(model, .activation = "relu"), "activation", NULL);
     assert_builder_defaults(liana_relu(model), NULL);
     assert_builder_defaults(liana_softmax(model), NULL);
+    assert_builder_defaults(liana_leaky_relu(model), NULL);
+    assert_builder_defaults(liana_elu(model), NULL);
+    assert_builder_defaults(liana_prelu(model), NULL);
+    assert_builder_defaults(liana_layer_normalization(model), NULL);
+    assert_builder_defaults(liana_rms_normalization(model), NULL);
+    assert_builder_defaults(liana_group_normalization(model, .groups = 2), "groups", NULL);
+    assert_builder_defaults(liana_unit_normalization(model), NULL);
     assert_builder_defaults(liana_dropout(model, .rate = 0.5), "rate", NULL);
     assert_builder_defaults(liana_activity_regularization(model), NULL);
     assert_builder_defaults(liana_max_pooling2d(model), NULL);
@@ -99,12 +109,43 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_normalization(model), NULL);
     assert_builder_defaults(liana_add(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_multiply(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_subtract(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_average(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_maximum(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_minimum(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_dot(model, .axes = {-1, -1}, .inputs = {a, a}), "axes", NULL);
+    assert_builder_defaults(liana_operation(model, .function = "exp", .inputs = {a}), "function", NULL);
+    assert_builder_defaults(liana_identity(model, .input = a), NULL);
+    assert_builder_defaults(liana_masking(model, .input = a), NULL);
+    assert_builder_defaults(liana_permute(model, .dims = LIANA_INTS(3, 1, 2), .input = a), "dims", NULL);
+    assert_builder_defaults(liana_alpha_dropout(model, .rate = 0.5, .input = a), "rate", NULL);
+    assert_builder_defaults(liana_gaussian_dropout(model, .rate = 0.5, .input = a), "rate", NULL);
+    assert_builder_defaults(liana_gaussian_noise(model, .stddev = 0.5, .input = a), "stddev", NULL);
+    assert_builder_defaults(liana_spatial_dropout2d(model, .rate = 0.5, .input = a), "rate", NULL);
     assert_builder_defaults(liana_concatenate(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_global_average_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_flatten(model, .input = a), NULL);
+    liana_layer steps = liana_reshape(model, .target_shape = LIANA_INTS(-1, 4), .input = a);
+    assert_builder_defaults(liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .inputs = {steps, steps}),
+                            "num_heads", "key_dim", NULL);
+    assert_builder_defaults(liana_group_query_attention(model, .head_dim = 2, .num_query_heads = 4,
+                                                        .num_key_value_heads = 2, .inputs = {steps, steps}),
+                            "head_dim", "num_query_heads", "num_key_value_heads", NULL);
+    assert_builder_defaults(liana_attention(model, .inputs = {steps, steps}), NULL);
+    assert_builder_defaults(liana_additive_attention(model, .inputs = {steps, steps}), NULL);
+    assert_builder_defaults(liana_einsum_dense(model, .equation = "abc,cd->abd", .output_shape = LIANA_INTS(-1, 3),
+                                               .input = steps),
+                            "equation", "output_shape", NULL);
+    assert_builder_defaults(liana_reversible_embedding(model, .input_dim = 3, .output_dim = 2, .input = steps),
+                            "input_dim", "output_dim", NULL);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
+    assert_builder_defaults(liana_spatial_dropout1d(model, .rate = 0.5), "rate", NULL);
     assert_builder_defaults(liana_global_average_pooling1d(model), NULL);
+    assert_builder_defaults(liana_repeat_vector(model, .n = 3), "n", NULL);
+    liana_layer volume = liana_reshape(model, .target_shape = LIANA_INTS(1, 1, 1, -1), .input = a);
+    assert_builder_defaults(liana_spatial_dropout3d(model, .rate = 0.5, .input = volume), "rate", NULL);
+    liana_flatten(model, .input = a);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
     assert_builder_defaults(liana_global_max_pooling1d(model), NULL);
     liana_layer ids = liana_input(model, .shape = LIANA_INTS(3), .dtype = LIANA_S32);
@@ -112,6 +153,21 @@ static void test_builders_have_the_tables_defaults(void **state)
                             "output_dim", NULL);
     assert_builder_defaults(liana_category_encoding(model, .num_tokens = 5, .input = ids), "num_tokens", NULL);
     assert_builder_defaults(liana_dense(model, .units = 3), "units", NULL);
+    liana_layer steps = liana_input(model, .shape = LIANA_INTS(4, 3)), h = liana_input(model, .shape = LIANA_INTS(2));
+    assert_builder_defaults(liana_simple_rnn(model, .units = 2, .inputs = {steps}), "units", NULL);
+    assert_builder_defaults(liana_lstm(model, .units = 2, .inputs = {steps}), "units", NULL);
+    assert_builder_defaults(liana_gru(model, .units = 2, .inputs = {steps}), "units", NULL);
+    assert_builder_defaults(liana_simple_rnn_cell(model, .units = 2, .inputs = {h, h}), "units", NULL);
+    assert_builder_defaults(liana_lstm_cell(model, .units = 2, .inputs = {h, h, h}), "units", NULL);
+    assert_builder_defaults(liana_gru_cell(model, .units = 2, .inputs = {h, h}), "units", NULL);
+    const liana_held_layer cell = LIANA_HELD("GRUCell", liana_gru_cell_options, LIANA_GRU_CELL_DEFAULTS, .units = 2);
+    const liana_held_layer gru = LIANA_HELD("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, .units = 2);
+    assert_builder_defaults(liana_rnn(model, .cell = cell, .inputs = {steps}), "cell", NULL);
+    assert_builder_defaults(liana_stacked_rnn_cells(model, .cells = {.items = {cell}}, .inputs = {h, h}), "cells",
+                            NULL);
+    assert_builder_defaults(liana_bidirectional(model, .layer = gru, .inputs = {steps}), "layer", NULL);
+    const liana_held_layer dense = LIANA_HELD("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, .units = 2);
+    assert_builder_defaults(liana_time_distributed(model, .layer = dense, .input = steps), "layer", NULL);
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;
@@ -255,6 +311,30 @@ static void test_wrong_options_are_named(void **state)
     assert_refuses(liana_flatten(model, .name = "photo"), "photo", "already");
     assert_refuses(liana_flatten(model, .name = "a/"), "a/");
     assert_refuses(liana_add(model), "layer 'add'", "1 inputs", "2 or more");
+    assert_refuses(liana_subtract(model, .inputs = {{model, 1}, {model, 1}, {model, 1}}), "subtract", "3 inputs", "2");
+    assert_refuses(liana_maximum(model, .inputs = {{model, 1}, liana_dense(model, .units = 4)}), "maximum",
+                   "[batch, 8, 8, 4]", "the size 6 or 1 along axis 3");
+    assert_refuses(liana_dot(model, .axes = {0, 1}, .inputs = {{model, 1}, {model, 1}}), "dot", "axis 0", "batch");
+    assert_refuses(liana_dot(model, .axes = {1, 3}, .inputs = {{model, 1}, {model, 1}}), "dot", "the size 8", "axis 3");
+    assert_refuses(liana_permute(model, .dims = LIANA_INTS(1, 1, 2)), "permute.dims", "found 1", "1 to 3 once");
+    assert_refuses(liana_permute(model, .dims = LIANA_INTS(2, 1)), "permute", "2 axes behind the batch");
+    assert_refuses(liana_repeat_vector(model, .n = 2), "repeat_vector", "[batch, features]");
+    assert_refuses(liana_spatial_dropout1d(model, .rate = 0.2), "spatial_dropout1d", "[batch, steps, channels]");
+    assert_refuses(liana_spatial_dropout3d(model, .rate = 0.2), "spatial_dropout3d", "[batch, depth");
+    assert_refuses(liana_gaussian_noise(model, .stddev = 1.5), "gaussian_noise.stddev", "1.5");
+    assert_refuses(liana_alpha_dropout(model, .rate = 0.2, .noise_shape = LIANA_INTS(1, 1, 1, 1)), "noise_shape",
+                   "expected -1");
+    assert_refuses(liana_dropout(model, .rate = 0.2, .seed = -2), "dropout.seed", "-2");
+    assert_refuses(liana_operation(model, .function = "exq"), "operation.function", "exq", "did you mean 'exp'");
+    assert_refuses(liana_operation(model, .function = "mean(axes=1)"), "mean", "'axes'", "axis");
+    assert_refuses(liana_operation(model, .function = "mean(axis=1"), "operation.function", "')'");
+    assert_refuses(liana_operation(model, .function = "mean(axis=0)"), "mean", "axis", "batch");
+    assert_refuses(liana_operation(model, .function = "mean"), "mean", "join examples");
+    assert_refuses(liana_operation(model, .function = "add"), "add", "1 operands", "expected 2");
+    assert_refuses(liana_operation(model, .function = "get_item(key=[0])"), "get_item",
+                   "the batch is taken as a whole");
+    assert_refuses(liana_operation(model, .function = "reshape(newshape=[-1, 7])"), "reshape", "384 elements");
+    assert_refuses(liana_operation(model, .function = "transpose(axes=[1, 0, 2, 3])"), "transpose", "the batch, first");
     assert_refuses(liana_input(model, .shape = LIANA_INTS(4), .name = "photo"), "photo", "already");
     assert_refuses(liana_input(model, .dtype = LIANA_U8), "input_1.dtype", "uint8", "int32");
     assert_refuses(liana_input(model, .dtype = (liana_dtype)99), "dtype", "99");

@@ -6,6 +6,8 @@
 #include "formats/yaml.h"
 #include "layers/model.h"
 
+#include <liana/layers.h>
+
 #include <stdlib.h>
 #include <string.h>
 

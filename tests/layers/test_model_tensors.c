@@ -6,6 +6,7 @@
 #include "ir/graph.h"
 #include "train/model/model_adapt.h"
 
+#include <liana/layers.h>
 #include <liana/train.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 
 #include "layers/model.h"
 
+#include <liana/layers.h>
+
 static liana_context *context;
 static liana_model *model;
 static liana__error error;

@@ -1,11 +1,11 @@
 /* Generated from the samples of each op: shape rule, gradient, kernels against the reference, repeatability. */
 #include "harness/harness.h"
 
-#include "backends/kernel_choice.h"
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "harness/emulated/emulated_kernels.h"
 #include "harness/one_reference.h"
+#include "kernels/kernel_choice.h"
 #include "ops/samples.h"
 
 #include <float.h>

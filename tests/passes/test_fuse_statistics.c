@@ -3,8 +3,8 @@
 #include "harness/harness.h"
 
 #include "backends/cpu/cpu.h"
-#include "backends/kernel_choice.h"
 #include "harness/graph_run.h"
+#include "kernels/kernel_choice.h"
 #include "ops/conv/conv2d.h"
 #include "ops/conv/depthwise_conv2d.h"
 #include "ops/norm/batch_norm.h"

@@ -3,9 +3,9 @@
 #include "harness/command_run.h"
 #include "harness/graph_run.h"
 
-#include "backends/kernel_choice.h"
 #include "base/context.h"
 #include "base/file.h"
+#include "kernels/kernel_choice.h"
 #include "report/reports.h"
 
 #include <jansson.h>

@@ -4,6 +4,7 @@
 
 #include "backends/backend.h"
 #include "base/memory.h"
+#include "ir/part_node.h"
 #include "plan/memory_plan.h"
 
 #include <pthread.h>
@@ -54,14 +55,6 @@ typedef struct liana__cpu_step {
     size_t num_tiles;
     struct liana__cpu_step *tile; /* how one tile is computed; NULL: the kernel itself has tiles */
 } liana__cpu_step;
-
-/* How a node's rows are cut: those of axis 0, of axis 1, or all elements. */
-typedef struct liana__cpu_cut {
-    liana__parts parts;
-    int axis;
-    bool flat;
-    int64_t rows; /* of a part */
-} liana__cpu_cut;
 
 /* Steps that run one after the other for each slice. */
 typedef struct liana__cpu_segment {
@@ -175,7 +168,7 @@ typedef struct liana__cpu_run {
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_free_steps(liana__cpu_executable *executable);
 /* Makes a step, of which `whole` is set, compute a part of it, with the kernel that is set or (NULL) the best one. */
-liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cpu_cut *cut,
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cut *cut,
                                   liana__error *error);
 void liana__cpu_release_step(liana__cpu_step *step);
 

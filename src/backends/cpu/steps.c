@@ -1,7 +1,8 @@
 /* From segments of nodes to kernels that are ready to run. */
 #include "backends/cpu/cpu.h"
 
-#include "backends/kernel_choice.h"
+#include "ir/part_node.h"
+#include "kernels/kernel_choice.h"
 #include "ops/ops.h"
 #include "passes/pass.h"
 
@@ -28,50 +29,6 @@ void liana__cpu_release_step(liana__cpu_step *step)
     if (step->sum) release(step->sum);
     if (step->last) release(step->last);
     if (step->tile) liana__cpu_release_step(step->tile);
-}
-
-static liana_shape part_shape(const liana__node *node, const liana__cpu_cut *cut)
-{
-    liana_shape shape = node->shape;
-    if (cut->flat) shape.rank = 1;
-    shape.dims[cut->axis] = cut->rows;
-    return shape;
-}
-
-/* A node with fewer rows, for its shape. */
-static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__cpu_cut *cut)
-{
-    liana__node *part = liana__arena_copy(arena, node, sizeof *node);
-    if (part) part->shape = part_shape(node, cut);
-    return part;
-}
-
-/* A copy of a node for a part of its batched inputs. NULL: out of memory. */
-static const liana__node *make_part_node(liana__arena *arena, const liana__node *whole, const liana__cpu_cut *cut)
-{
-    const liana__parts *parts = &cut->parts;
-    liana__node *part = liana__arena_copy(arena, whole, sizeof *whole);
-    liana__node **inputs = liana__arena_allocate(arena, whole->num_inputs * sizeof *inputs);
-    if (!part || !inputs) return NULL;
-    for (uint32_t i = 0; i < whole->num_inputs; i++) {
-        inputs[i] = whole->inputs[i];
-        if (!liana__parts_is_whole(parts, i)) inputs[i] = take_rows(arena, whole->inputs[i], cut);
-        /* A tensor that a node reads twice is one tensor for its part, too. */
-        for (uint32_t k = 0; k < i; k++) {
-            bool same = whole->inputs[k] == whole->inputs[i];
-            if (same && liana__parts_is_whole(parts, k) == liana__parts_is_whole(parts, i)) inputs[i] = inputs[k];
-        }
-    }
-    part->inputs = inputs;
-    if (parts->kind == LIANA__PART_ROWS) part->shape = part_shape(whole, cut);
-    if (parts->kind == LIANA__PART_MERGE) part->dtype = parts->dtype;
-    if (whole->op->note_whole) {
-        void *attributes = liana__arena_copy(arena, whole->attributes, whole->op->attributes->size);
-        if (!attributes) return NULL;
-        whole->op->note_whole(whole, attributes);
-        part->attributes = attributes;
-    }
-    return part;
 }
 
 /* How far it is to the rows of the next slice. */
@@ -102,10 +59,10 @@ static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step 
     return prepare(executable, sum, error);
 }
 
-liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cpu_cut *cut,
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cut *cut,
                                   liana__error *error)
 {
-    step->node = make_part_node(&executable->arena, step->whole, cut);
+    step->node = liana__part_node(&executable->arena, step->whole, cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
     return prepare(executable, step, error);
 }
@@ -115,8 +72,8 @@ static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_ste
 {
     const liana__node *whole = step->whole;
     const liana__parts parts = liana__segment_parts(segment, whole);
-    const liana__cpu_cut cut = {.parts = parts, .flat = segment->flat, .rows = segment->slice_rows};
-    step->node = make_part_node(&executable->arena, whole, &cut);
+    const liana__cut cut = {.parts = parts, .flat = segment->flat, .rows = segment->slice_rows};
+    step->node = liana__part_node(&executable->arena, whole, &cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
     for (uint32_t i = 0; i < whole->num_inputs; i++) {
         if (liana__parts_is_whole(&parts, i)) continue;

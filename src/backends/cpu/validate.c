@@ -1,9 +1,9 @@
 /* LIANA_VALIDATE=1: each node against its reference while a real graph runs. */
 #include "backends/cpu/cpu.h"
-#include "backends/kernel_choice.h"
 #include "base/denormals.h"
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "kernels/kernel_choice.h"
 
 #include <float.h>
 #include <math.h>

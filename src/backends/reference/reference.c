@@ -7,9 +7,9 @@
  */
 #include "backends/reference/reference_buffer.h"
 
-#include "backends/kernel_choice.h"
 #include "backends/make_executable.h"
 #include "backends/shard_loop.h"
+#include "kernels/kernel_choice.h"
 
 #include "base/denormals.h"
 #include "base/memory.h"

@@ -20,7 +20,7 @@ static liana_status read_table(const char *path, liana__csv *csv, liana__error *
     LIANA__SCOPED_MEMORY char *text = NULL;
     size_t size;
     LIANA_TRY(liana__csv_file_load(path, MAX_TABLE, &text, &size, error));
-    return liana__csv_file_parse(path, text, size, csv, error);
+    return liana__csv_file_parse(path, text, size, 0, csv, error);
 }
 
 static void report_header(const liana__csv *csv, liana__value *report, liana__arena *arena)

@@ -171,6 +171,44 @@ void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *s
     for (size_t i = 0; i < dataset->num_inputs; i++) liana__dataset_describe(dataset->inputs[i], settings, sources);
 }
 
+bool liana__dataset_address(const liana_dataset *dataset, uint64_t record, liana_record_address *address)
+{
+    while (!dataset->kind->address && !dataset->source) {
+        if (dataset->num_inputs != 1) return false;
+        dataset = dataset->inputs[0];
+    }
+    *address =
+        dataset->source ? liana__source_address(dataset->source, record) : dataset->kind->address(dataset, record);
+    return true;
+}
+
+liana_status liana__dataset_fail_record(const liana_dataset *input, uint64_t record, liana__error *error)
+{
+    liana_record_address address;
+    if (!liana__dataset_address(input, record, &address)) {
+        return liana__fail_within(error, "record %" PRIu64, record);
+    }
+    if (address.line) return liana__fail_within(error, "'%s', line %" PRId64, address.file, address.line);
+    if (address.record < 0) return liana__fail_within(error, "'%s'", address.file);
+    return liana__fail_within(error, "'%s', record %" PRId64, address.file, address.record);
+}
+
+void liana__fingerprint_add_element(liana__fingerprint *fingerprint, const liana_element *element)
+{
+    for (size_t i = 0; i < element->spec->count; i++) {
+        const liana_component *component = &element->spec->components[i];
+        const liana_bytes *strings = element->data[i];
+        if (component->dtype != LIANA_STRING) {
+            liana__fingerprint_add(fingerprint, element->data[i], liana__element_size(element, i));
+            continue;
+        }
+        for (int64_t k = 0; k < liana__element_count(element, i); k++) {
+            liana__fingerprint_add(fingerprint, &strings[k].size, sizeof strings[k].size);
+            liana__fingerprint_add(fingerprint, strings[k].data, strings[k].size);
+        }
+    }
+}
+
 /* ---- random access ---- */
 
 liana__reader *liana__reader_create(const liana_dataset *dataset, liana__memory_share *share)

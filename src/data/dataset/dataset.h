@@ -82,6 +82,15 @@ size_t liana__dataset_memory(const liana_dataset *dataset);
 /* Adds the files, values and options from which a dataset makes its elements. Functions count by their names. */
 void liana__dataset_describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources);
 
+/* Where a record of the data is; false: the stages do not know it, or have several inputs. */
+bool liana__dataset_address(const liana_dataset *dataset, uint64_t record, liana_record_address *address);
+/* Puts "'FILE', record N: " before a message about a record of a stage's input, as far as the address is known. Returns
+ * its status. */
+liana_status liana__dataset_fail_record(const liana_dataset *input, uint64_t record, liana__error *error);
+
+/* Adds the values of an element. */
+void liana__fingerprint_add_element(liana__fingerprint *fingerprint, const liana_element *element);
+
 /* For stages that keep the order: the blocks of elements offset, offset + step, ... of the input; those of all inputs,
  * one after the other. The length must be set. Errors: OUT_OF_MEMORY. */
 liana_status liana__dataset_slice_blocks(liana_dataset *dataset, uint64_t offset, uint64_t step, liana__error *error)
@@ -160,6 +169,8 @@ enum {
     LIANA__SALT_SHUFFLE,
     LIANA__SALT_SAMPLE,
     LIANA__SALT_POSITION,
+    LIANA__SALT_RANDOM,
+    LIANA__SALT_RESAMPLE,
 };
 
 /* The seed of input `number` of a stage with several, so that equal stages in them draw differently. */

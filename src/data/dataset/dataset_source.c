@@ -322,8 +322,8 @@ static liana_status read_record(void *handle, liana_source_record *record)
     return read_at(handle, &address, record);
 }
 
-/* The files of a record and its index there, if the stages know them; else NULL. */
-static const liana__source *find_source(const view *own, uint64_t *index)
+/* The dataset that a record comes from, and its index there, as far as the stages know it. */
+static const liana_dataset *find_origin(const view *own, uint64_t *index)
 {
     const liana_dataset *dataset = own->dataset;
     while (dataset->num_inputs && !own->stream) {
@@ -333,7 +333,7 @@ static const liana__source *find_source(const view *own, uint64_t *index)
         if (!kind->trace && !kind->apply) break;
         dataset = dataset->inputs[input];
     }
-    return dataset->source;
+    return dataset;
 }
 
 /* If the files are not known, the name of the last stage is used. */
@@ -341,14 +341,15 @@ static liana_record_address address_of(const void *handle, uint64_t index)
 {
     const view *own = handle;
     uint64_t number = index;
-    const liana__source *source = find_source(own, &number);
-    if (source) return liana__source_address(source, number);
+    const liana_dataset *origin = find_origin(own, &number);
+    if (origin->source) return liana__source_address(origin->source, number);
+    if (origin->kind->address) return origin->kind->address(origin, number);
     return (liana_record_address){own->dataset->name, (int64_t)index, 0};
 }
 
 static void expect(const void *handle, uint64_t index)
 {
-    const liana__source *source = find_source(handle, &index);
+    const liana__source *source = find_origin(handle, &index)->source;
     if (source) liana__source_expect(source, index);
 }
 
@@ -494,6 +495,9 @@ liana_status liana__dataset_ask_columns(const liana_dataset_options *options, li
 {
     wanted->columns_optional = options->unlabelled;
     wanted->header = (liana__header)options->header;
+    wanted->field_delim = options->field_delim;
+    wanted->plain_quotes = options->plain_quotes;
+    wanted->na_value = options->na_value;
     if (!options->columns) {
         wanted->columns = options->classes_of ? columns_of(options->classes_of) : NULL;
         return LIANA_OK;
@@ -539,10 +543,10 @@ static liana_status check_static(const view *own, liana__error *error)
     const liana__spec *spec = &own->dataset->spec;
     for (size_t i = 0; i < spec->count; i++) {
         const liana_component *component = &spec->components[i];
-        if (liana__component_rows(component) != LIANA_UNKNOWN_DIM) continue;
+        if (liana__component_is_static(component)) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the component '%s' is %s, expected a shape without unknown "
-                           "dimensions",
+                           "the component '%s' is %s, expected a shape without unknown dimensions; "
+                           "liana_dataset_pad gives its values one length",
                            component->name, liana__component_describe(component).text);
     }
     return LIANA_OK;

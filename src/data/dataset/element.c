@@ -43,16 +43,34 @@ int64_t liana__component_rows(const liana_component *component)
     return component->shape.rank ? component->shape.dims[0] : 1;
 }
 
-int64_t liana__component_count(const liana_component *component, int64_t rows)
+int64_t liana__component_width(const liana_component *component)
+{
+    return component->shape.rank > 1 ? component->shape.dims[1] : 0;
+}
+
+bool liana__component_is_static(const liana_component *component)
+{
+    return liana__component_rows(component) != LIANA_UNKNOWN_DIM &&
+           liana__component_width(component) != LIANA_UNKNOWN_DIM;
+}
+
+int64_t liana__component_count(const liana_component *component, int64_t rows, int64_t width)
 {
     int64_t count = component->shape.rank ? rows : 1;
-    for (int i = 1; i < component->shape.rank; i++) count *= component->shape.dims[i];
+    for (int i = 1; i < component->shape.rank; i++) {
+        count *= component->shape.dims[i] == LIANA_UNKNOWN_DIM ? width : component->shape.dims[i];
+    }
     return count;
 }
 
-size_t liana__component_size(const liana_component *component, int64_t rows)
+size_t liana__component_value_size(const liana_component *component)
 {
-    return (size_t)liana__component_count(component, rows) * SIZES[component->dtype];
+    return SIZES[component->dtype];
+}
+
+size_t liana__component_size(const liana_component *component, int64_t rows, int64_t width)
+{
+    return (size_t)liana__component_count(component, rows, width) * SIZES[component->dtype];
 }
 
 int liana__spec_find(const liana__spec *spec, const char *name)
@@ -79,11 +97,11 @@ static liana_status check_component(const liana_component *component, liana__err
     int64_t bytes = (int64_t)SIZES[component->dtype];
     for (int i = 0; i < component->shape.rank; i++) {
         int64_t dim = component->shape.dims[i];
-        if (i == 0 && dim == LIANA_UNKNOWN_DIM) continue;
+        if (i < LIANA__MOST_UNKNOWN && dim == LIANA_UNKNOWN_DIM) continue;
         if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes) || bytes > MAX_BYTES) {
             return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "the component '%s' is %s, expected dimensions of at "
-                               "least 0 and less than 2^40 bytes together",
+                               "the component '%s' is %s, expected dimensions of at least 0 (only the first two may be "
+                               "unknown) and less than 2^40 bytes together",
                                component->name, liana__component_describe(component).text);
         }
     }
@@ -140,6 +158,44 @@ liana_status liana__spec_match(const liana__spec *found, const liana__spec *expe
 
 /* ---- reading elements ---- */
 
+int64_t liana__element_rows(const liana_element *element, size_t component)
+{
+    const int64_t known = liana__component_rows(&element->spec->components[component]);
+    return known == LIANA_UNKNOWN_DIM ? element->rows[component] : known;
+}
+
+int64_t liana__element_width(const liana_element *element, size_t component)
+{
+    const int64_t known = liana__component_width(&element->spec->components[component]);
+    return known == LIANA_UNKNOWN_DIM ? element->widths[component] : known;
+}
+
+liana_shape liana__element_shape(const liana_element *element, size_t component)
+{
+    liana_shape shape = element->spec->components[component].shape;
+    if (shape.rank > 0) shape.dims[0] = liana__element_rows(element, component);
+    if (shape.rank > 1) shape.dims[1] = liana__element_width(element, component);
+    return shape;
+}
+
+int64_t liana__element_count(const liana_element *element, size_t component)
+{
+    return liana__component_count(&element->spec->components[component], liana__element_rows(element, component),
+                                  element->widths[component]);
+}
+
+size_t liana__element_size(const liana_element *element, size_t component)
+{
+    return (size_t)liana__element_count(element, component) * SIZES[element->spec->components[component].dtype];
+}
+
+void liana__element_borrow(liana_element *element, size_t to, const liana_element *other, size_t from)
+{
+    element->data[to] = other->data[from];
+    element->rows[to] = liana__element_rows(other, from);
+    element->widths[to] = liana__element_width(other, from);
+}
+
 size_t liana_element_components(const liana_element *element, const liana_component **components)
 {
     if (components) *components = element ? element->spec->components : NULL;
@@ -151,8 +207,7 @@ liana_array liana_element_array(const liana_element *element, const char *name)
     const int index = element ? liana__spec_find(element->spec, name) : -1;
     if (index < 0) return (liana_array){0};
     const liana_component *component = &element->spec->components[index];
-    liana_array array = {component->name, component->dtype, component->shape, NULL};
-    if (array.shape.rank) array.shape.dims[0] = element->rows[index];
+    liana_array array = {component->name, component->dtype, liana__element_shape(element, (size_t)index), NULL};
     if (component->dtype != LIANA_STRING) array.data = element->data[index];
     return array;
 }
@@ -163,7 +218,7 @@ static int find_string(const liana_element *element, const char *name, int64_t i
     int found = liana__spec_find(element->spec, name);
     if (found < 0 || index < 0) return -1;
     const liana_component *component = &element->spec->components[found];
-    bool there = component->dtype == LIANA_STRING && index < liana__component_count(component, element->rows[found]);
+    bool there = component->dtype == LIANA_STRING && index < liana__element_count(element, (size_t)found);
     return there ? found : -1;
 }
 
@@ -178,10 +233,12 @@ void liana__element_row(const liana__spec *spec, const liana_element *whole, int
 {
     *element = (liana_element){.spec = spec, .record = whole->record};
     for (size_t i = 0; i < spec->count; i++) {
-        const liana_component *component = &spec->components[i];
-        element->rows[i] = liana__component_rows(component);
-        size_t size = liana__component_size(component, element->rows[i]);
-        element->data[i] = (const char *)whole->data[i] + (size_t)row * size;
+        const int64_t rows = liana__element_rows(whole, i);
+        element->rows[i] = liana__element_width(whole, i);
+        element->data[i] = whole->data[i];
+        if (rows)
+            element->data[i] =
+                (const char *)whole->data[i] + (size_t)row * (liana__element_size(whole, i) / (size_t)rows);
     }
 }
 
@@ -200,6 +257,21 @@ static bool reserve(void *buffer_pointer, size_t *capacity, size_t size)
     return true;
 }
 
+liana_status liana__holder_resize(liana__holder *store, size_t index, int64_t rows, int64_t width, liana__error *error)
+{
+    const liana_component *component = &store->element.spec->components[index];
+    const size_t size = liana__component_size(component, rows, width);
+    if (!reserve(&store->columns[index], &store->capacities[index], size)) {
+        return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for the component '%s' of %zu bytes",
+                           component->name, size);
+    }
+    if (component->dtype == LIANA_STRING) memset(store->columns[index], 0, size);
+    store->element.rows[index] = rows;
+    store->element.widths[index] = width;
+    store->element.data[index] = store->columns[index];
+    return LIANA_OK;
+}
+
 liana_status liana__holder_begin(liana__holder *store, const liana__spec *spec, int64_t rows, liana__error *error)
 {
     store->element = (liana_element){.spec = spec, .store = store};
@@ -209,14 +281,7 @@ liana_status liana__holder_begin(liana__holder *store, const liana__spec *spec, 
     for (size_t i = 0; i < spec->count; i++) {
         const liana_component *component = &spec->components[i];
         int64_t known = liana__component_rows(component);
-        store->element.rows[i] = known == LIANA_UNKNOWN_DIM ? rows : known;
-        size_t size = liana__component_size(component, store->element.rows[i]);
-        if (!reserve(&store->columns[i], &store->capacities[i], size)) {
-            return liana__fail(error, LIANA_OUT_OF_MEMORY, "out of memory for the component '%s' of %zu bytes",
-                               component->name, size);
-        }
-        if (component->dtype == LIANA_STRING) memset(store->columns[i], 0, size);
-        store->element.data[i] = store->columns[i];
+        LIANA_TRY(liana__holder_resize(store, i, known == LIANA_UNKNOWN_DIM ? rows : known, 0, error));
     }
     return LIANA_OK;
 }
@@ -225,7 +290,7 @@ void liana__holder_clear(liana__holder *store)
 {
     const liana__spec *spec = store->element.spec;
     for (size_t i = 0; i < spec->count; i++) {
-        memset(store->columns[i], 0, liana__component_size(&spec->components[i], store->element.rows[i]));
+        memset(store->columns[i], 0, liana__element_size(&store->element, i));
     }
 }
 
@@ -250,7 +315,7 @@ liana_status liana__holder_put(liana__holder *store, size_t to, int64_t at, cons
                                liana__error *error)
 {
     const liana_component *component = &element->spec->components[from];
-    int64_t count = liana__component_count(component, element->rows[from]);
+    int64_t count = liana__element_count(element, from);
     if (component->dtype != LIANA_STRING) {
         size_t size = SIZES[component->dtype];
         if (count) memcpy((char *)store->columns[to] + (size_t)at * size, element->data[from], (size_t)count * size);
@@ -263,13 +328,21 @@ liana_status liana__holder_put(liana__holder *store, size_t to, int64_t at, cons
     return LIANA_OK;
 }
 
+liana_status liana__holder_take(liana__holder *store, size_t to, const liana_element *element, size_t from,
+                                liana__error *error)
+{
+    LIANA_TRY(liana__holder_resize(store, to, liana__element_rows(element, from), liana__element_width(element, from),
+                                   error));
+    return liana__holder_put(store, to, 0, element, from, error);
+}
+
 void liana__holder_finish(liana__holder *store, liana_element *element)
 {
     const liana__spec *spec = store->element.spec;
     for (size_t i = 0; i < spec->count; i++) {
         if (spec->components[i].dtype != LIANA_STRING) continue;
         liana_bytes *strings = store->columns[i];
-        int64_t count = liana__component_count(&spec->components[i], store->element.rows[i]);
+        int64_t count = liana__element_count(&store->element, i);
         for (int64_t k = 0; k < count; k++) {
             strings[k].data = strings[k].size ? store->heap + (uintptr_t)strings[k].data : "";
         }
@@ -282,13 +355,7 @@ liana_status liana__holder_copy(liana__holder *store, const liana_element *eleme
                                 liana__error *error)
 {
     LIANA_TRY(liana__holder_begin(store, element->spec, 0, error));
-    for (size_t i = 0; i < element->spec->count; i++) {
-        size_t size = liana__component_size(&element->spec->components[i], element->rows[i]);
-        if (!reserve(&store->columns[i], &store->capacities[i], size)) return liana__fail_memory(error, "an element");
-        store->element.data[i] = store->columns[i];
-        store->element.rows[i] = element->rows[i];
-        LIANA_TRY(liana__holder_put(store, i, 0, element, i, error));
-    }
+    for (size_t i = 0; i < element->spec->count; i++) LIANA_TRY(liana__holder_take(store, i, element, i, error));
     store->element.record = element->record;
     liana__holder_finish(store, copy);
     return LIANA_OK;
@@ -315,6 +382,26 @@ void *liana_element_output(liana_element *element, const char *name)
     int index = liana__spec_find(element->spec, name);
     if (!element->store || index < 0 || element->spec->components[index].dtype == LIANA_STRING) return NULL;
     return element->store->columns[index];
+}
+
+liana_status liana_element_set_rows(liana_element *element, const char *name, int64_t rows)
+{
+    LIANA__REQUIRE(NULL, element);
+    const int index = element->store ? liana__spec_find(element->spec, name) : -1;
+    const liana_component *component = index < 0 ? NULL : &element->spec->components[index];
+    if (!component || rows < 0 || liana__component_rows(component) != LIANA_UNKNOWN_DIM ||
+        liana__component_width(component) == LIANA_UNKNOWN_DIM) {
+        return liana_element_fail(
+            element, LIANA_INVALID_ARGUMENT,
+            "there is no such component whose first dimension alone is unknown, or the rows are below 0");
+    }
+    int64_t size = (int64_t)liana__component_size(component, 1, 0);
+    if (__builtin_mul_overflow(size, rows, &size) || size > MAX_BYTES) {
+        return liana_element_fail(element, LIANA_INVALID_ARGUMENT, "the rows take more than 2^40 bytes");
+    }
+    LIANA_TRY(liana__holder_resize(element->store, (size_t)index, rows, 0, NULL));
+    memset(element->store->columns[index], 0, liana__element_size(element, (size_t)index));
+    return LIANA_OK;
 }
 
 liana_status liana_element_set_string(liana_element *element, const char *name, int64_t index, const void *bytes,

@@ -15,14 +15,7 @@ static size_t aligned(size_t size)
 /* The words before the values. */
 static size_t head_size(const liana__spec *spec)
 {
-    return (1 + 2 * spec->count) * sizeof(uint64_t);
-}
-
-/* An element need not have all facts of its spec. */
-static int64_t rows_of(const liana_element *element, size_t component)
-{
-    int64_t known = liana__component_rows(&element->spec->components[component]);
-    return known == LIANA_UNKNOWN_DIM ? element->rows[component] : known;
+    return (1 + 3 * spec->count) * sizeof(uint64_t);
 }
 
 /* Where the values of each component begin; returns where the bytes of strings do. */
@@ -32,7 +25,7 @@ static size_t lay_out(const liana_element *element, uint64_t places[LIANA_MAX_CO
     size_t size = head_size(spec);
     for (size_t i = 0; i < spec->count; i++) {
         places[i] = aligned(size);
-        size = (size_t)places[i] + liana__component_size(&spec->components[i], rows_of(element, i));
+        size = (size_t)places[i] + liana__element_size(element, i);
     }
     return size;
 }
@@ -45,7 +38,7 @@ size_t liana__packed_size(const liana_element *element)
     for (size_t i = 0; i < spec->count; i++) {
         if (spec->components[i].dtype != LIANA_STRING) continue;
         const liana_bytes *values = element->data[i];
-        int64_t count = liana__component_count(&spec->components[i], rows_of(element, i));
+        int64_t count = liana__element_count(element, i);
         for (int64_t k = 0; k < count; k++) size += values[k].size;
     }
     return size;
@@ -61,10 +54,10 @@ void liana__element_pack(const liana_element *element, void *to)
     words[0] = element->record;
     for (size_t i = 0; i < spec->count; i++) {
         const liana_component *component = &spec->components[i];
-        int64_t rows = rows_of(element, i);
-        size_t size = liana__component_size(component, rows);
-        words[1 + i] = (uint64_t)rows;
-        words[1 + spec->count + i] = places[i];
+        size_t size = liana__element_size(element, i);
+        words[1 + i] = (uint64_t)liana__element_rows(element, i);
+        words[1 + spec->count + i] = (uint64_t)liana__element_width(element, i);
+        words[1 + 2 * spec->count + i] = places[i];
         if (component->dtype != LIANA_STRING) {
             if (size) memcpy(bytes + places[i], element->data[i], size);
             continue;
@@ -86,13 +79,15 @@ static bool lies_within(uint64_t place, uint64_t size, uint64_t whole)
 }
 
 /* A damaged piece may hold any numbers, so no product of them may overflow. */
-static bool fits(const liana_component *component, int64_t rows, uint64_t place, uint64_t whole)
+static bool fits(const liana_component *component, int64_t rows, int64_t width, uint64_t place, uint64_t whole)
 {
-    int64_t known = liana__component_rows(component), bound = (int64_t)1 << 40;
-    if (rows < 0 || (known != LIANA_UNKNOWN_DIM && rows != known)) return false;
-    size_t row = known == LIANA_UNKNOWN_DIM ? liana__component_size(component, 1) : 0;
-    if (row && rows > bound / (int64_t)row) return false;
-    return place % ALIGNMENT == 0 && lies_within(place, liana__component_size(component, rows), whole);
+    const int64_t known = liana__component_rows(component), second = liana__component_width(component);
+    int64_t size;
+    if (rows < 0 || width < 0 || rows >> 40 || width >> 40) return false;
+    if ((known != LIANA_UNKNOWN_DIM && rows != known) || (second != LIANA_UNKNOWN_DIM && width != second)) return false;
+    if (__builtin_mul_overflow((int64_t)liana__component_size(component, 1, 1), rows, &size)) return false;
+    if (second == LIANA_UNKNOWN_DIM && __builtin_mul_overflow(size, width, &size)) return false;
+    return place % ALIGNMENT == 0 && lies_within(place, (uint64_t)size, whole);
 }
 
 liana_status liana__packed_settle(const liana__spec *spec, void *packed, size_t size, liana__error *error)
@@ -102,12 +97,12 @@ liana_status liana__packed_settle(const liana__spec *spec, void *packed, size_t 
     bool whole = size >= head_size(spec);
     for (size_t i = 0; whole && i < spec->count; i++) {
         const liana_component *component = &spec->components[i];
-        int64_t rows = (int64_t)words[1 + i];
-        uint64_t place = words[1 + spec->count + i];
-        whole = fits(component, rows, place, size) && place >= head_size(spec);
+        int64_t rows = (int64_t)words[1 + i], width = (int64_t)words[1 + spec->count + i];
+        uint64_t place = words[1 + 2 * spec->count + i];
+        whole = fits(component, rows, width, place, size) && place >= head_size(spec);
         if (!whole || component->dtype != LIANA_STRING) continue;
         liana_bytes *strings = (liana_bytes *)(bytes + place);
-        int64_t count = liana__component_count(component, rows);
+        int64_t count = liana__component_count(component, rows, width);
         for (int64_t k = 0; whole && k < count; k++) {
             uint64_t at = (uint64_t)(uintptr_t)strings[k].data;
             whole = lies_within(at, strings[k].size, size);
@@ -123,6 +118,7 @@ void liana__packed_element(const liana__spec *spec, const void *packed, liana_el
     *element = (liana_element){.spec = spec, .record = words[0]};
     for (size_t i = 0; i < spec->count; i++) {
         element->rows[i] = (int64_t)words[1 + i];
-        element->data[i] = (const char *)packed + words[1 + spec->count + i];
+        element->widths[i] = (int64_t)words[1 + spec->count + i];
+        element->data[i] = (const char *)packed + words[1 + 2 * spec->count + i];
     }
 }

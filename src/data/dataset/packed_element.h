@@ -1,8 +1,8 @@
 /* packed_element.h - an element packed into one piece of memory, which can be kept or written to a file.
  *
- * 64-bit words: the record, the rows of each component, the place of each component's values. Then the values, aligned
- * to 16 bytes; strings as (place, size) pairs. Then the bytes of the strings. Places count from the beginning, so the
- * piece can be moved until it is settled. */
+ * 64-bit words: the record, the rows and the widths of the components, the place of each component's values. Then the
+ * values, aligned to 16 bytes; strings as (place, size) pairs. Then the bytes of the strings. Places count from the
+ * beginning, so the piece can be moved until it is settled. */
 #ifndef LIANA_DATA_PACKED_ELEMENT_H
 #define LIANA_DATA_PACKED_ELEMENT_H
 

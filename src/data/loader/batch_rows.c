@@ -54,9 +54,21 @@ static bool same_values(const liana_shape *a, const liana_shape *b)
     }
 }
 
+static liana_status check_texts(const liana__wanted_component *wanted, const liana_component *found,
+                                liana__error *error)
+{
+    const int64_t count = liana_shape_size(&found->shape);
+    if (liana__dtype_has_texts(found->dtype) && count == wanted->texts.count) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the component '%.100s' is %s, expected %lld text%s (string, or whole numbers) for '%.100s'",
+                       found->name, liana__component_describe(found).text, (long long)wanted->texts.count,
+                       wanted->texts.count == 1 ? "" : "s", wanted->name);
+}
+
 static liana_status check_values(const liana__wanted_component *wanted, const liana_component *found,
                                  liana__error *error)
 {
+    if (wanted->texts.run) return check_texts(wanted, found, error);
     liana_component expected = described(wanted);
     if (found->dtype == LIANA_STRING) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
@@ -127,7 +139,7 @@ liana_status liana__batch_rows_find(const liana__source *source, const liana__lo
     for (size_t i = 0; i < rows->count; i++) {
         LIANA_TRY(find_component_of_batch(source, options, rows, i, error));
         liana_component component = described(&rows->components[i]);
-        rows->sizes[i] = liana__component_size(&component, liana__component_rows(&component));
+        rows->sizes[i] = liana__component_size(&component, liana__component_rows(&component), 0);
         rows->example_size += rows->sizes[i];
         if (rows->components[i].maker == LIANA__MAKE_VALUES) rows->values_size += rows->sizes[i];
     }
@@ -155,6 +167,18 @@ static liana_status fail_value(const liana__wanted_component *wanted, liana_dtyp
                        wanted->name);
 }
 
+static liana_status put_row(const liana__batch_rows *rows, size_t k, liana_dtype from, const void *values, void *row,
+                            liana__error *error)
+{
+    const liana__wanted_component *wanted = &rows->components[k];
+    if (wanted->texts.run) {
+        return liana__row_from_texts(&wanted->texts, (int)from, values, row, rows->sizes[k], error);
+    }
+    const int64_t bad = liana__cast_values(from, values, wanted->dtype, row, liana_shape_size(&wanted->shape));
+    if (bad >= 0) return fail_value(wanted, from, values, bad, error);
+    return wanted->check ? wanted->check(wanted, row, error) : LIANA_OK;
+}
+
 liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
                                    int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
 {
@@ -172,11 +196,7 @@ liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_so
         } else {
             values = record->values[origin];
         }
-        void *row = row_of(rows, batch, k, i);
-        int64_t bad = liana__cast_values(from, values, wanted->dtype, row, liana_shape_size(&wanted->shape));
-        liana_status status = bad >= 0        ? fail_value(wanted, from, values, bad, error)
-                              : wanted->check ? wanted->check(wanted, row, error)
-                                              : LIANA_OK;
+        liana_status status = put_row(rows, k, from, values, row_of(rows, batch, k, i), error);
         if (status == LIANA_OK) continue;
         if (rows->columns[k]) liana__fail_within(error, "column '%.100s'", rows->columns[k]);
         return status;
@@ -211,5 +231,6 @@ void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_off
         liana__text_add(text, "values %s %s offset %" PRId64 "\n", wanted->from ? wanted->from : wanted->name,
                         liana__component_describe(&component).text, label_offset);
         if (wanted->check) liana__text_add(text, "checked as %s\n", wanted->check_name);
+        if (wanted->texts.run) liana__text_add(text, "of texts by %016" PRIx64 "\n", wanted->texts.fingerprint);
     }
 }

@@ -5,6 +5,7 @@
 #include "batch/batch.h"
 #include "data/cache/image_cache.h"
 #include "data/check/bad_records.h"
+#include "data/loader/batch_texts.h"
 #include "data/loader/sampler.h"
 #include "data/loader/workers.h"
 
@@ -43,6 +44,8 @@ typedef struct liana__wanted_component {
     liana_status (*check)(const struct liana__wanted_component *component, const void *values, liana__error *error);
     const void *check_options;
     const char *check_name; /* the name of the check, for caches that keep values */
+    /* Its rows are made of texts, as many as the data have in an example. Zeros: the data are numbers. */
+    liana__row_of_texts texts;
 } liana__wanted_component;
 
 typedef struct liana__loader_options {

@@ -40,6 +40,10 @@ static const liana__field items[] = {
                      .doc =
                          "the names of a category in the order of their numbers (null: those of the training data, in "
                          "byte order)"),
+    LIANA__FIELD_ROW(
+        liana__column, num_oov_indices, INT, .maximum = 1,
+        .doc = "1: names that the vocabulary lacks become number 0, which is called [UNK], and the others count "
+               "from 1; 0: such names are an error"),
     LIANA__FIELD_ROW(liana__column, length, INT, .maximum = MAX_VALUES,
                      .doc =
                          "a cell holds several values, separated by blanks; they are padded or cut to this number (0: "
@@ -47,12 +51,18 @@ static const liana__field items[] = {
     LIANA__FIELD_ROW(liana__column, padding, FLOAT, .default_text = "0.0", .doc = "what fills up to length"),
     LIANA__FIELD_ROW(liana__column, lengths, STRING,
                      .doc = "the name of another component with the number of values before padding (null: none)"),
+    LIANA__FIELD_ROW(liana__column, indices, STRING,
+                     .doc =
+                         "of tf.Examples: the feature with the place of each value in length, from 0; the other places "
+                         "hold the padding (null: values come in order)"),
     LIANA__FIELD_ROW(liana__column, multi_hot, INT, .maximum = MAX_VALUES,
                      .doc =
                          "values are class numbers, several in a cell; the component has this many classes, with 1 at "
                          "each of them (0: not)"),
-    LIANA__FIELD_ROW(liana__column, missing, VALUE,
-                     .doc = "what an empty cell, and NA in a column of numbers, stands for (null: it is an error)"),
+    LIANA__FIELD_ROW(
+        liana__column, missing, VALUE,
+        .doc = "what an empty cell, and NA in a column of numbers, stands for: a value, mean or median of the "
+               "training data, or a list with one for each column of from (null: it is an error)"),
 };
 static const liana__fields fields = LIANA__FIELD_TABLE("column", liana__column, items);
 
@@ -83,6 +93,13 @@ static liana_status check_column(const liana__column *column, const liana__place
         return liana__fail_at(error, place, where, "'length' and 'multi_hot' exclude each other; keep one of them");
     }
     if (column->lengths && !column->length) return liana__fail_at(error, place, where, "'lengths' needs 'length'");
+    if (column->indices && !column->length) return liana__fail_at(error, place, where, "'indices' needs 'length'");
+    if (column->indices && column->lengths) {
+        return liana__fail_at(error, place, where, "'indices' and 'lengths' exclude each other; keep one of them");
+    }
+    if (column->num_oov_indices && !column->category) {
+        return liana__fail_at(error, place, where, "'num_oov_indices' needs 'category: true'");
+    }
     if (column->vocabulary.count && !column->category) {
         return liana__fail_at(error, place, where, "'vocabulary' needs 'category: true'");
     }
@@ -100,12 +117,10 @@ static liana_status check_column(const liana__column *column, const liana__place
 }
 
 /* The text of a cell that stands for an empty one. */
-static liana_status read_missing(const liana__value *value, const char *where, liana__arena *arena, const char **text,
-                                 liana__error *error)
+static liana_status read_one_missing(const liana__value *value, const char *where, liana__arena *arena,
+                                     const char **text, liana__error *error)
 {
     char found[128];
-    *text = NULL;
-    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
     if (value->kind == LIANA__VALUE_STRING) {
         *text = value->string;
         return LIANA_OK;
@@ -119,6 +134,26 @@ static liana_status read_missing(const liana__value *value, const char *where, l
     if (value->kind == LIANA__VALUE_FLOAT) liana__text_add_double(&number, value->number);
     *text = number.failed ? NULL : liana__arena_string(arena, number.data);
     return *text ? LIANA_OK : liana__fail_memory(error, "a column");
+}
+
+static liana_status read_missing(const liana__value *value, const char *where, liana__arena *arena,
+                                 liana__column *column, liana__error *error)
+{
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    const bool is_list = value->kind == LIANA__VALUE_LIST;
+    const size_t count = is_list ? value->count : 1;
+    if (is_list && count != column->from.count) {
+        return liana__fail_at(error, &value->place, where,
+                              "'missing' has %zu values, expected one for each of %zu columns", count,
+                              column->from.count);
+    }
+    const char **texts = liana__arena_allocate(arena, count * sizeof *texts);
+    if (!texts) return liana__fail_memory(error, "a column");
+    for (size_t i = 0; i < count; i++) {
+        LIANA_TRY(read_one_missing(is_list ? value->items[i] : value, where, arena, &texts[i], error));
+    }
+    column->values_if_missing = (liana__strings){count, texts};
+    return LIANA_OK;
 }
 
 static liana_status check_vocabulary(const liana__column *column, const liana__place *place, const char *key,
@@ -154,10 +189,8 @@ static liana_status read_column(const liana__value *value, const char *name, con
     column->stacked = from && from->kind == LIANA__VALUE_LIST;
     column->dtype = dtypes[column->dtype];
     column->category = column->category || column->vocabulary.count;
-    liana__column_set_vocabulary(column, &column->vocabulary);
     LIANA_TRY(check_vocabulary(column, &value->place, key, error));
-    LIANA_TRY(read_missing(column->missing, key, arena, &column->value_if_missing, error));
-    column->missing = NULL;
+    LIANA_TRY(liana__column_set_vocabulary(column, &column->vocabulary, arena, error));
     if (!column->from.count) {
         const char **only = liana__arena_allocate(arena, sizeof *only);
         if (!only) return liana__fail_memory(error, "the columns");
@@ -165,6 +198,8 @@ static liana_status read_column(const liana__value *value, const char *name, con
         column->from = (liana__strings){1, only};
     }
     if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->stacked = true;
+    LIANA_TRY(read_missing(column->missing, key, arena, column, error));
+    column->missing = NULL;
     return check_column(column, &value->place, key, error);
 }
 
@@ -245,6 +280,17 @@ liana_status liana__columns_make_label(const liana__columns *columns, const char
         wanted, only ? "'" : "", only ? only : "several columns", only ? "'" : "");
 }
 
+static liana__value *write_missing(const liana__strings *values, liana__arena *arena)
+{
+    if (!values->count) return NULL;
+    if (values->count == 1) return liana__value_string(arena, values->items[0]);
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; list && i < values->count; i++) {
+        liana__value_add(arena, list, liana__value_string(arena, values->items[i]));
+    }
+    return list;
+}
+
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena)
 {
     liana__value *map = liana__value_map(arena);
@@ -254,7 +300,7 @@ liana__value *liana__columns_write(const liana__columns *columns, liana__arena *
         for (size_t k = 0; k < COUNT(dtypes); k++) {
             if (dtypes[k] == column->dtype) own.dtype = (int)k;
         }
-        own.missing = column->value_if_missing ? liana__value_string(arena, column->value_if_missing) : NULL;
+        own.missing = write_missing(&column->values_if_missing, arena);
         liana__value *made = liana__fields_write(&fields, arena, &own);
         if (made && !column->stacked && column->from.count == 1) {
             liana__value_set(arena, made, "from", liana__value_string(arena, column->from.items[0]));
@@ -264,6 +310,13 @@ liana__value *liana__columns_write(const liana__columns *columns, liana__arena *
     return arena->failed ? NULL : map;
 }
 
+static bool has_statistic(const liana__strings *values)
+{
+    bool found = false;
+    for (size_t i = 0; i < values->count; i++) found = found || liana__is_statistic(values->items[i]);
+    return found;
+}
+
 void liana__columns_inherit(liana__columns *columns, const liana__columns *found)
 {
     for (size_t i = 0; i < columns->count; i++) {
@@ -271,7 +324,12 @@ void liana__columns_inherit(liana__columns *columns, const liana__columns *found
         const liana__column *known = liana__columns_get(found, column->name);
         if (!known) continue;
         if (column->dtype == LIANA__DTYPE_DETECTED) column->dtype = known->dtype;
-        if (column->category && !column->vocabulary.count) liana__column_set_vocabulary(column, &known->vocabulary);
+        if (column->category && !column->vocabulary.count) {
+            column->vocabulary = known->vocabulary;
+            column->ascending = known->ascending;
+            column->num_oov_indices = known->num_oov_indices;
+        }
+        if (has_statistic(&column->values_if_missing)) column->values_if_missing = known->values_if_missing;
         if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->from = known->from;
     }
 }
@@ -287,7 +345,8 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
         *made = *column;
         made->name = liana__arena_string(arena, column->name);
         made->lengths = liana__arena_string(arena, column->lengths);
-        made->value_if_missing = liana__arena_string(arena, column->value_if_missing);
+        made->indices = liana__arena_string(arena, column->indices);
+        made->values_if_missing = liana__names_copy(&column->values_if_missing, arena);
         made->from = liana__names_copy(&column->from, arena);
         made->vocabulary = liana__names_copy(&column->vocabulary, arena);
     }
@@ -398,13 +457,29 @@ bool liana__cell_is_missing(const char *text, size_t size)
     return false;
 }
 
-void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary)
+bool liana__is_statistic(const char *value)
 {
+    return strcmp(value, "mean") == 0 || strcmp(value, "median") == 0;
+}
+
+liana_status liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary, liana__arena *arena,
+                                          liana__error *error)
+{
+    const size_t first = (size_t)column->num_oov_indices;
     column->vocabulary = *vocabulary;
     column->ascending = true;
-    for (size_t i = 1; i < vocabulary->count; i++) {
-        column->ascending = column->ascending && strcmp(vocabulary->items[i - 1], vocabulary->items[i]) < 0;
+    if (first && vocabulary->count && strcmp(vocabulary->items[0], LIANA__UNKNOWN_NAME) != 0) {
+        const char **names = liana__arena_allocate(arena, (vocabulary->count + 1) * sizeof *names);
+        if (!names) return liana__fail_memory(error, "a vocabulary");
+        names[0] = LIANA__UNKNOWN_NAME;
+        memcpy(names + 1, vocabulary->items, vocabulary->count * sizeof *names);
+        column->vocabulary = (liana__strings){vocabulary->count + 1, names};
     }
+    for (size_t i = first + 1; i < column->vocabulary.count; i++) {
+        const char *const *names = (const char *const *)column->vocabulary.items;
+        column->ascending = column->ascending && strcmp(names[i - 1], names[i]) < 0;
+    }
+    return LIANA_OK;
 }
 
 /* ---- values ---- */
@@ -486,7 +561,9 @@ static liana_status find_number(const liana__column *column, const liana__cell *
 {
     *cell = *given;
     if (column->category) {
-        cell->whole = liana__names_find(&column->vocabulary, column->ascending, given->text, given->size);
+        const size_t first = column->vocabulary.count ? (size_t)column->num_oov_indices : 0;
+        const liana__strings names = {column->vocabulary.count - first, column->vocabulary.items + first};
+        cell->whole = liana__names_find(&names, column->ascending, given->text, given->size) + (int64_t)first;
         cell->kind = LIANA__CELL_WHOLE;
         return cell->whole >= 0 ? LIANA_OK : fail_name(column, given, error);
     }

@@ -17,14 +17,33 @@ typedef struct liana__column {
     bool category;       /* values are names; the component holds their numbers in the vocabulary */
     /* The names in the order of their numbers. Empty: those that occur, in byte order. */
     liana__strings vocabulary;
-    bool ascending;              /* the vocabulary is in byte order */
-    int64_t length;              /* cells hold several values, separated by blanks; the component is [length]; 0: one */
-    double padding;              /* fills up to `length` */
-    const char *lengths;         /* name of another component, s32 []: how many values there were; NULL: none */
+    bool ascending; /* the vocabulary is in byte order, without LIANA__UNKNOWN_NAME */
+    /* 1: the vocabulary begins with LIANA__UNKNOWN_NAME, for names that it lacks; 0: those are an error. */
+    int64_t num_oov_indices;
+    int64_t length;      /* cells hold several values, separated by blanks; the component is [length]; 0: one */
+    double padding;      /* fills up to `length` */
+    const char *lengths; /* name of another component, s32 []: how many values there were; NULL: none */
+    /* Of tf.Examples: the feature with the place of each value; the others are padding. NULL: values come in order. */
+    const char *indices;
     int64_t multi_hot;           /* values are class numbers; the component is [multi_hot], 1 at each of them; 0: not */
     const liana__value *missing; /* the option of that name, only while it is read */
-    const char *value_if_missing; /* stands for an empty cell or a missing feature; NULL: it is an error */
+    /* Stand for an empty cell or a missing feature: one for all of `from`, or one for each. Empty: it is an error. Of
+     * columns of numbers also "mean" and "median", until the table is open. */
+    liana__strings values_if_missing;
 } liana__column;
+
+/* The first name of a vocabulary with num_oov_indices, as Keras's StringLookup has it. */
+#define LIANA__UNKNOWN_NAME "[UNK]"
+
+/* "mean", "median" */
+bool liana__is_statistic(const char *value);
+
+/* What stands for a missing value of number `index` of `from`; NULL: it is an error. */
+static inline const char *liana__column_if_missing(const liana__column *column, size_t index)
+{
+    const liana__strings *values = &column->values_if_missing;
+    return index < values->count ? values->items[index] : values->count ? values->items[0] : NULL;
+}
 
 typedef struct liana__columns {
     size_t count;
@@ -37,8 +56,8 @@ liana_status liana__columns_read(const liana__value *map, const char *where, lia
                                  liana__columns *columns, liana__error *error) LIANA_MUST_USE;
 /* The map that reads to the same columns; NULL: out of memory. */
 liana__value *liana__columns_write(const liana__columns *columns, liana__arena *arena);
-/* Takes over the facts for the columns of the same name in `found`: dtypes, vocabularies, all names of '*'. Strings are
- * borrowed. */
+/* Takes over the facts for the columns of the same name in `found`: dtypes, vocabularies, means, all names of '*'.
+ * Strings are borrowed. */
 void liana__columns_inherit(liana__columns *columns, const liana__columns *found);
 /* The table of the keys of one column, for lists of keys. */
 const liana__fields *liana__column_fields(void);
@@ -93,7 +112,9 @@ void liana__column_begin(const liana__column *column, void *values);
 liana_status liana__column_put(const liana__column *column, void *values, int64_t k, const liana__cell *cell,
                                liana__error *error) LIANA_MUST_USE;
 
-/* Sets the vocabulary, which is borrowed. */
-void liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary);
+/* Sets the vocabulary, which is borrowed; with num_oov_indices it gets LIANA__UNKNOWN_NAME if it lacks it. Errors:
+ * OUT_OF_MEMORY. */
+liana_status liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary, liana__arena *arena,
+                                          liana__error *error) LIANA_MUST_USE;
 
 #endif

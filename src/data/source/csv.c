@@ -333,6 +333,14 @@ static liana_status add_rows(csv_source *source, const liana__csv_list *reader, 
     return LIANA_OK;
 }
 
+/* A cell with a text that stands for a missing value counts as an empty one. */
+static void empty_missing(liana__csv *csv, const char *na_value)
+{
+    for (size_t i = 0; i < csv->num_rows * csv->num_columns; i++) {
+        if (strcmp(csv->cells[i], na_value) == 0) csv->cells[i] = "";
+    }
+}
+
 /* Reads the rows of a text. If skipping is allowed, rows after damage that hides where rows end are lost. */
 static liana_status read_text(csv_source *source, liana__csv_list *reader, const char *text, size_t size,
                               const liana__source_options *options, liana__error *error)
@@ -341,7 +349,9 @@ static liana_status read_text(csv_source *source, liana__csv_list *reader, const
     liana__csv *csv = &reader->csv;
     liana__error own = {0};
     csv->keep_ragged = options->skip_damage;
-    liana_status status = liana__csv_file_parse(reader->path, text, size, csv, &own);
+    csv->plain_quotes = options->plain_quotes;
+    liana_status status = liana__csv_file_parse(reader->path, text, size, options->field_delim, csv, &own);
+    if (options->na_value) empty_missing(csv, options->na_value);
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
     if (status != LIANA_OK && !damaged) return liana__fail_as(error, &own);
     if (csv->num_rows == 0 && !damaged) {

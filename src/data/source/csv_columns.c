@@ -1,6 +1,7 @@
 /* Finds the columns that components are made of, and reads their cells. */
 #include "data/source/csv_columns.h"
 
+#include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "data/source/column_search.h"
 
@@ -223,20 +224,27 @@ static void visit_cell(const liana__column *column, const char *cell, visitor vi
     if (trimmed.size) visit(user, trimmed.text, trimmed.size);
 }
 
+/* The cells of number `k` of `from`. */
+static void visit_part(const liana__csv_request *request, const liana__csv_columns *found, size_t number, size_t k,
+                       visitor visit, void *user)
+{
+    const liana__column *column = &found->columns.items[number];
+    size_t place = k;
+    for (size_t i = 0; i < number; i++) place += found->columns.items[i].from.count;
+    for (size_t t = 0; t < request->count; t++) {
+        const liana__csv_table *table = &request->tables[t];
+        const size_t at = (size_t)found->places[t * found->num_places + place];
+        for (size_t row = table->first_row; row < table->csv->num_rows; row++) {
+            visit_cell(column, liana__csv_cell(table->csv, row, at), visit, user);
+        }
+    }
+}
+
 static void visit_column(const liana__csv_request *request, const liana__csv_columns *found, size_t number,
                          visitor visit, void *user)
 {
-    const liana__column *column = &found->columns.items[number];
-    size_t first = 0;
-    for (size_t i = 0; i < number; i++) first += found->columns.items[i].from.count;
-    for (size_t t = 0; t < request->count; t++) {
-        const liana__csv_table *table = &request->tables[t];
-        const int *places = found->places + t * found->num_places + first;
-        for (size_t row = table->first_row; row < table->csv->num_rows; row++) {
-            for (size_t k = 0; k < column->from.count; k++) {
-                visit_cell(column, liana__csv_cell(table->csv, row, (size_t)places[k]), visit, user);
-            }
-        }
+    for (size_t k = 0; k < found->columns.items[number].from.count; k++) {
+        visit_part(request, found, number, k, visit, user);
     }
 }
 
@@ -270,7 +278,11 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     column->dtype = column->category ? LIANA_S32 : LIANA_F32;
     if (column->category || column->multi_hot) return;
     visit_column(request, found, number, count_kind, &own);
-    if (column->value_if_missing) count_kind(&own, column->value_if_missing, strlen(column->value_if_missing));
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        const char *value = column->values_if_missing.items[i];
+        if (liana__is_statistic(value)) own.reals++; /* of numbers it is hardly a whole one */
+        if (!liana__is_statistic(value)) count_kind(&own, value, strlen(value));
+    }
     bool several = column->length || column->stacked;
     const size_t numbers = own.wholes + own.reals, texts = numbers ? own.texts - own.missing : own.texts;
     bool are_numbers = request->skip_damage ? numbers >= texts : texts == 0;
@@ -309,13 +321,96 @@ static liana_status find_vocabulary(const liana__csv_request *request, liana__cs
     if (!column->category || column->vocabulary.count) return LIANA_OK;
     liana__name_set set = {.arena = found->arena};
     visit_column(request, found, number, collect_name, &set);
-    if (column->value_if_missing) collect_name(&set, column->value_if_missing, strlen(column->value_if_missing));
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        collect_name(&set, column->values_if_missing.items[i], strlen(column->values_if_missing.items[i]));
+    }
     const liana__strings names = liana__name_set_take(&set);
     if (found->arena->failed) return liana__fail_memory(error, "a vocabulary");
-    liana__column_set_vocabulary(column, &names);
+    LIANA_TRY(liana__column_set_vocabulary(column, &names, found->arena, error));
     if (names.count) return check_spelling(request, column, error);
     return liana__fail(error, LIANA_INVALID_DATA, "'%s': the category '%.100s' has no name in any row",
                        request->tables[0].path, column->name);
+}
+
+/* ---- means and medians ---- */
+
+typedef struct numbers {
+    double *items;
+    size_t count;
+    size_t capacity;
+    bool failed;
+} numbers;
+
+static void numbers_free(numbers *own)
+{
+    free(own->items);
+}
+
+static void collect_number(void *user, const char *text, size_t size)
+{
+    numbers *own = user;
+    const liana__cell cell = liana__cell_read(text, size);
+    if (cell.kind == LIANA__CELL_TEXT || own->failed) return;
+    own->failed = !liana__grow(&own->items, own->count, &own->capacity, sizeof *own->items);
+    if (!own->failed) own->items[own->count++] = cell.kind == LIANA__CELL_WHOLE ? (double)cell.whole : cell.real;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double statistic_of(numbers *own, const char *name)
+{
+    const size_t half = own->count / 2;
+    double sum = 0;
+    if (strcmp(name, "mean") == 0) {
+        for (size_t i = 0; i < own->count; i++) sum += own->items[i];
+        return sum / (double)own->count;
+    }
+    qsort(own->items, own->count, sizeof *own->items, compare_numbers);
+    return own->count % 2 ? own->items[half] : (own->items[half - 1] + own->items[half]) / 2;
+}
+
+/* The number that stands for the missing values of number `k` of `from`. */
+static liana_status find_statistic(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                                   size_t k, const char *name, const char **text, liana__error *error)
+{
+    const liana__column *column = &found->columns.items[number];
+    LIANA__SCOPED(numbers) own = {0};
+    LIANA__SCOPED(liana__text) made = {0};
+    visit_part(request, found, number, k, collect_number, &own);
+    if (own.failed) return liana__fail_memory(error, column->name);
+    if (!own.count) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s', column '%.100s': no row has a number, so there is no %s for the missing ones",
+                           request->tables[0].path, column->from.items[k], name);
+    }
+    liana__text_add_double(&made, statistic_of(&own, name));
+    *text = made.failed ? NULL : liana__arena_string(found->arena, made.data);
+    return *text ? LIANA_OK : liana__fail_memory(error, column->name);
+}
+
+/* Puts numbers in place of "mean" and "median". */
+static liana_status find_missing(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                                 liana__error *error)
+{
+    liana__column *column = &found->columns.items[number];
+    bool any = false;
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        any = any || liana__is_statistic(column->values_if_missing.items[i]);
+    }
+    if (!any || column->dtype == LIANA_STRING || column->category || column->multi_hot) return LIANA_OK;
+    const char **texts = liana__arena_allocate(found->arena, column->from.count * sizeof *texts);
+    if (!texts) return liana__fail_memory(error, column->name);
+    for (size_t k = 0; k < column->from.count; k++) {
+        texts[k] = liana__column_if_missing(column, k);
+        if (!liana__is_statistic(texts[k])) continue;
+        LIANA_TRY(find_statistic(request, found, number, k, texts[k], &texts[k], error));
+    }
+    column->values_if_missing = (liana__strings){column->from.count, texts};
+    return LIANA_OK;
 }
 
 /* ---- values ---- */
@@ -341,6 +436,7 @@ liana_status liana__csv_columns_find(const liana__csv_request *request, uint64_t
     for (size_t i = 0; i < found->columns.count; i++) {
         find_dtype(request, found, i);
         LIANA_TRY(find_vocabulary(request, found, i, error));
+        LIANA_TRY(find_missing(request, found, i, error));
     }
     LIANA_TRY(liana__columns_components(&found->columns, &found->components, error));
     return make_room(found, num_rows, error);
@@ -360,13 +456,14 @@ static liana_status put(liana__csv_columns *columns, const liana__column *column
 }
 
 /* The values of one cell, from number *k on. */
-static liana_status put_cell(liana__csv_columns *columns, const liana__column *column, void *values, int64_t *k,
-                             const char *cell, liana__error *error)
+static liana_status put_cell(liana__csv_columns *columns, const liana__column *column, size_t part, void *values,
+                             int64_t *k, const char *cell, liana__error *error)
 {
+    const char *if_missing = liana__column_if_missing(column, part);
     const bool is_number = column->dtype != LIANA_STRING && !column->category;
     bool is_empty = cell[strspn(cell, " \t\r\n")] == 0;
     bool is_missing = is_empty || (is_number && liana__cell_is_missing(cell, strlen(cell)));
-    if (is_missing && column->value_if_missing) cell = column->value_if_missing;
+    if (is_missing && if_missing) cell = if_missing;
     const char *end = cell + strlen(cell), *text;
     size_t size;
     if (column->length || column->multi_hot) {
@@ -375,12 +472,12 @@ static liana_status put_cell(liana__csv_columns *columns, const liana__column *c
         }
         return LIANA_OK;
     }
-    if (is_empty && !column->value_if_missing && column->dtype != LIANA_STRING) {
+    if (is_empty && !if_missing && column->dtype != LIANA_STRING) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "the cell is empty; fill it, or say what an empty cell stands for "
                            "(missing: VALUE)");
     }
-    if (is_missing && !is_empty && !column->value_if_missing) {
+    if (is_missing && !is_empty && !if_missing) {
         return liana__fail(error, LIANA_INVALID_DATA,
                            "found '%.20s', expected a number; fill the cell, or say what a missing value stands for "
                            "(missing: VALUE)",
@@ -403,7 +500,7 @@ liana_status liana__csv_columns_read(liana__csv_columns *columns, const liana__c
         liana__column_begin(column, values);
         for (size_t c = 0; c < column->from.count; c++, place++) {
             const char *cell = liana__csv_cell(csv, row, (size_t)*place);
-            if (put_cell(columns, column, values, &k, cell, error) == LIANA_OK) continue;
+            if (put_cell(columns, column, c, values, &k, cell, error) == LIANA_OK) continue;
             return liana__fail_within(error, "line %zu, column '%.100s'", csv->lines[row], column->from.items[c]);
         }
         int32_t length = (int32_t)(k < column->length ? k : column->length);

@@ -12,14 +12,27 @@ static bool find_feature(const liana__example *example, const char *name, liana_
     return liana__example_find(example, name, feature) && feature->kind != LIANA__FEATURE_EMPTY;
 }
 
+/* The first feature with values of a feature list; false: there is none. */
+static bool find_step(const liana__example *example, const char *name, liana__feature *feature)
+{
+    liana__feature_list list;
+    bool found = false;
+    if (!liana__example_find_list(example, name, &list)) return false;
+    for (size_t i = 0; i < list.count && !found; i++) {
+        *feature = liana__feature_list_step(&list, i);
+        found = feature->kind != LIANA__FEATURE_EMPTY;
+    }
+    return found;
+}
+
 static int detect(const liana__column *column, const liana__example *pattern)
 {
     liana__feature feature;
+    const char *name = column->from.items[0];
     if (column->category) return LIANA_S32;
     if (column->multi_hot || column->stacked) return LIANA_F32;
-    if (!find_feature(pattern, column->from.items[0], &feature) || feature.kind == LIANA__FEATURE_FLOAT) {
-        return LIANA_F32;
-    }
+    const bool found = find_feature(pattern, name, &feature) || find_step(pattern, name, &feature);
+    if (!found || feature.kind == LIANA__FEATURE_FLOAT) return LIANA_F32;
     if (feature.kind == LIANA__FEATURE_BYTES) return LIANA_STRING;
     return column->length ? LIANA_S32 : LIANA_S64;
 }
@@ -31,6 +44,13 @@ static liana_status check_column(const liana__column *column, liana__error *erro
                            "data.columns.%.100s: it has no vocabulary, which a category of a tf.Example needs: set "
                            "vocabulary to the names in the order of their numbers",
                            column->name);
+    }
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        const char *value = column->values_if_missing.items[i];
+        if (!liana__is_statistic(value) || column->dtype == LIANA_STRING || column->category) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "data.columns.%.100s: 'missing: %s' is of tables, which are read as a whole; give a number",
+                           column->name, value);
     }
     if (strcmp(column->from.items[0], "*") == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -48,8 +68,11 @@ static liana_status check_column(const liana__column *column, liana__error *erro
 static bool has_features(const liana__column *column, const liana__example *pattern)
 {
     liana__feature feature;
+    liana__feature_list list;
     for (size_t i = 0; i < column->from.count; i++) {
-        if (!liana__example_find(pattern, column->from.items[i], &feature)) return false;
+        const char *name = column->from.items[i];
+        if (!liana__example_find(pattern, name, &feature) && !liana__example_find_list(pattern, name, &list))
+            return false;
     }
     return true;
 }
@@ -106,11 +129,11 @@ static liana_status put_value(const liana__column *column, void *values, int64_t
 }
 
 /* The values in place of a missing feature. */
-static liana_status put_missing(const liana__column *column, void *values, int64_t *k, const liana__example *example,
-                                const char *name, liana__error *error)
+static liana_status put_missing(const liana__column *column, size_t part, void *values, int64_t *k,
+                                const liana__example *example, liana__error *error)
 {
     liana__feature feature;
-    const char *text = column->value_if_missing;
+    const char *text = liana__column_if_missing(column, part), *name = column->from.items[part];
     if (text) {
         liana__cell cell = liana__cell_read(text, strlen(text));
         return liana__column_put(column, values, (*k)++, &cell, error);
@@ -162,11 +185,68 @@ static liana_status check_bytes(const liana__column *column, const liana__featur
                        column->length * (int64_t)liana_dtype_size((liana_dtype)column->dtype), column->name);
 }
 
-static liana_status read_feature(const liana__column *column, void *values, int64_t *k, const liana__example *example,
-                                 const char *name, liana__error *error)
+static liana_status put_values(const liana__column *column, void *values, int64_t *k, const liana__feature *feature,
+                               liana__error *error)
 {
+    for (size_t i = 0; i < feature->count; i++) {
+        if (put_value(column, values, (*k)++, feature, i, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "the feature '%.100s', value %zu", feature->name, i);
+    }
+    return LIANA_OK;
+}
+
+/* The values of all steps, one after the other. */
+static liana_status read_list(const liana__column *column, void *values, int64_t *k, const liana__feature_list *list,
+                              liana__error *error)
+{
+    if (!column->length && !column->multi_hot) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "the feature list '%.100s' has %zu steps; set length or multi_hot in data.columns.%.100s",
+                           list->name, list->count, column->name);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const liana__feature step = liana__feature_list_step(list, i);
+        if (put_values(column, values, k, &step, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "step %zu", i);
+    }
+    return LIANA_OK;
+}
+
+/* Values at the places that another feature has. */
+static liana_status read_sparse(const liana__column *column, void *values, const liana__example *example,
+                                const liana__feature *feature, liana__error *error)
+{
+    liana__feature indices;
+    LIANA_TRY(liana__example_list(example, column->indices, LIANA__FEATURE_INT64, &indices, error));
+    if (indices.count != feature->count) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "the feature '%.100s' has %zu indices, expected %zu: one for each value of '%.100s'",
+                           column->indices, indices.count, feature->count, feature->name);
+    }
+    for (size_t i = 0; i < indices.count; i++) {
+        const int64_t index = indices.int64s[i];
+        if (index < 0 || index >= column->length) {
+            return liana__fail(error, LIANA_OUT_OF_RANGE,
+                               "the feature '%.100s', value %zu is the index %" PRId64 ", expected 0 to %" PRId64
+                               ", as length in data.columns.%.100s says",
+                               column->indices, i, index, column->length - 1, column->name);
+        }
+        LIANA_TRY(put_value(column, values, index, feature, i, error));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_feature(const liana__column *column, size_t part, void *values, int64_t *k,
+                                 const liana__example *example, liana__error *error)
+{
+    const char *name = column->from.items[part];
     liana__feature feature;
-    if (!find_feature(example, name, &feature)) return put_missing(column, values, k, example, name, error);
+    liana__feature_list list;
+    if (!find_feature(example, name, &feature)) {
+        if (liana__example_find_list(example, name, &list)) return read_list(column, values, k, &list, error);
+        return put_missing(column, part, values, k, example, error);
+    }
+    if (column->indices) return read_sparse(column, values, example, &feature, error);
     bool several = column->length || column->multi_hot;
     if (!several && feature.count != 1) {
         return liana__fail(error, LIANA_INVALID_DATA,
@@ -180,11 +260,7 @@ static liana_status read_feature(const liana__column *column, void *values, int6
         return read_raw(column, values, raw, &feature, error);
     }
     LIANA_TRY(check_bytes(column, &feature, error));
-    for (size_t i = 0; i < feature.count; i++) {
-        if (put_value(column, values, (*k)++, &feature, i, error) == LIANA_OK) continue;
-        return liana__fail_within(error, "the feature '%.100s', value %zu", name, i);
-    }
-    return LIANA_OK;
+    return put_values(column, values, k, &feature, error);
 }
 
 liana_status liana__example_columns_read(const liana__example_columns *columns, const liana__example *example,
@@ -198,7 +274,7 @@ liana_status liana__example_columns_read(const liana__example_columns *columns, 
         int64_t k = 0;
         liana__column_begin(column, values);
         for (size_t c = 0; c < column->from.count; c++) {
-            LIANA_TRY(read_feature(column, values, &k, example, column->from.items[c], error));
+            LIANA_TRY(read_feature(column, c, values, &k, example, error));
         }
         int32_t length = (int32_t)(k < column->length ? k : column->length);
         if (column->lengths) memcpy(memory + columns->offsets[i + 1], &length, sizeof length);

@@ -1,4 +1,4 @@
-/* Image files: folders with a folder for each class, plain folders, or files. */
+/* Image files or text files: folders with a folder for each class, plain folders, or files. */
 #include "base/scoped.h"
 #include "base/text.h"
 #include "data/source/class_list.h"
@@ -20,6 +20,7 @@ typedef struct folder_source {
     const liana__paths *paths; /* while it is opened */
     liana__unread_images unread;
     size_t num_direct;  /* images in a class folder itself, not below it */
+    bool texts;         /* files are texts, NAME.txt */
     bool knows_classes; /* the options list them */
     bool ignore_labels;
 } folder_source;
@@ -56,6 +57,35 @@ static liana_status read_record(void *handle, liana_source_record *record)
 {
     return liana__image_files_read(&((const folder_source *)handle)->files, record->index, record->scratch, record,
                                    record->error);
+}
+
+/* The memory that a thread reads texts with. */
+typedef struct text_scratch {
+    liana__file_buffer buffer;
+    liana_bytes text;
+} text_scratch;
+
+static const liana_component text_component = {.name = "text", .dtype = LIANA_STRING};
+
+static liana_status read_text(void *handle, liana_source_record *record)
+{
+    text_scratch *scratch = record->scratch;
+    LIANA_TRY(read_record(handle, record));
+    scratch->text = (liana_bytes){record->bytes, record->size};
+    record->bytes = NULL;
+    record->values[0] = &scratch->text;
+    return LIANA_OK;
+}
+
+/* Whether a file of this name is one of the examples. */
+static bool is_example(const folder_source *source, const char *name)
+{
+    return source->texts ? liana__ends_with(name, ".txt") : liana__named_as_image(name);
+}
+
+static const char *examples_name(const folder_source *source)
+{
+    return source->texts ? "text file (NAME.txt)" : "image (" LIANA__IMAGE_KINDS ")";
 }
 
 static int64_t known_label(const void *handle, uint64_t index)
@@ -102,7 +132,7 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
                                 liana__arena *arena, liana__error *error)
 {
     for (size_t i = 0; i < names->count; i++) {
-        bool is_image = liana__named_as_image(names->items[i]);
+        bool is_image = is_example(own->source, names->items[i]);
         if (liana__named_as_litter(names->items[i]) || (is_image && folders)) continue;
         const char *path = liana__path_join(arena, folder, names->items[i]);
         if (!path) return liana__fail_memory(error, folder);
@@ -113,7 +143,7 @@ static liana_status add_entries(walk *own, const char *folder, const liana__path
             LIANA_TRY(add_file(own->source, path, own->id_start, own->label, error));
             own->source->num_direct += folder == own->root;
         } else {
-            liana__unread_images_add(&own->source->unread, path);
+            if (!own->source->texts) liana__unread_images_add(&own->source->unread, path);
             own->source->base.num_ignored++;
         }
     }
@@ -265,8 +295,8 @@ static liana_status fail_without_images(folder_source *source, const char *what,
                            "them, to PNG for example",
                            what, folder, list ? list : "others");
     }
-    return liana__fail(error, LIANA_INVALID_DATA, "no image (" LIANA__IMAGE_KINDS ") in the folder %s'%s'%s", what,
-                       folder, hint);
+    return liana__fail(error, LIANA_INVALID_DATA, "no %s in the folder %s'%s'%s", examples_name(source), what, folder,
+                       hint);
 }
 
 /* A class of which there is nothing to train on is a mistake; where the classes are known, data may lack some. */
@@ -276,7 +306,7 @@ static liana_status check_class_folder(folder_source *source, const char *folder
     if (source->knows_classes) return LIANA_OK;
     const char *what = liana__arena_format(&source->files.arena, "of class '%s', ", name);
     const char *hint = num_others ? "; is the named folder one level too high?"
-                                  : ": it is empty; remove it, or put images of this class there";
+                                  : ": it is empty; remove it, or put examples of this class there";
     if (!what) return liana__fail_memory(error, folder);
     return fail_without_images(source, what, folder, unread, hint, error);
 }
@@ -344,10 +374,9 @@ static liana_status check_level(const folder_source *source, const liana__source
     for (size_t i = 0; i < source->classes.count; i++) parts = parts && names_part(source->classes.items[i]);
     if (source->classes.count > 1 && !parts) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "no image (" LIANA__IMAGE_KINDS
-                       ") in the folder of class '%s' itself, only in folders below it; "
+                       "no %s in the folder of class '%s' itself, only in folders below it; "
                        "is the named folder, '%s', one level too high? (If not, list the classes in data.class_names)",
-                       source->classes.items[0], source->paths->items[0]);
+                       examples_name(source), source->classes.items[0], source->paths->items[0]);
 }
 
 static liana_status tell_unread(folder_source *source, liana__error *error)
@@ -391,7 +420,7 @@ static liana_status fill_source(folder_source *source, const liana__paths *paths
     return LIANA_OK;
 }
 
-static liana_status open_source(liana_source_opening *opening)
+static liana_status open_examples(liana_source_opening *opening, bool texts)
 {
     const liana__paths *paths = &(liana__paths){(char **)opening->paths, opening->num_paths};
     const liana__source_options *options = opening->options;
@@ -399,11 +428,24 @@ static liana_status open_source(liana_source_opening *opening)
     folder_source *source = liana__source_make(opening, sizeof *source);
     if (!source) return LIANA_OUT_OF_MEMORY;
     source->paths = paths;
+    source->texts = source->base.lacks_images = texts;
+    source->base.num_components = texts;
+    source->base.components = &text_component;
     source->knows_classes = options->class_names.count > 0;
     source->ignore_labels = options->ignore_labels;
     liana_status status = fill_source(source, paths, options, error);
     source->paths = NULL;
     return status;
+}
+
+static liana_status open_source(liana_source_opening *opening)
+{
+    return open_examples(opening, false);
+}
+
+static liana_status open_texts(liana_source_opening *opening)
+{
+    return open_examples(opening, true);
 }
 
 const liana_source_type liana__source_folder = {
@@ -421,5 +463,22 @@ const liana_source_type liana__source_folder = {
     .known_label = known_label,
     .expect = expect,
     .scratch_size = sizeof(liana__file_buffer),
+    .num_buffers = 1,
+};
+
+/* Only a configuration names this kind: a text file may be anything. */
+const liana_source_type liana__source_text = {
+    LIANA_PART(SOURCE, liana_source_type, "text",
+               "Text files (NAME.txt): folders with a folder for each class, plain folders, or files. Each file is an "
+               "example, the component 'text'."),
+    .takes_folders = true,
+    .open = open_texts,
+    .close = close_source,
+    .read = read_text,
+    .address = address,
+    .visit_files = visit_files,
+    .known_label = known_label,
+    .expect = expect,
+    .scratch_size = sizeof(text_scratch),
     .num_buffers = 1,
 };

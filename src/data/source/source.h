@@ -59,7 +59,11 @@ typedef struct liana__source_options {
     /* Leave out those that the data lack: data to predict may have no targets. */
     bool columns_optional;
     liana__header header; /* of tables */
-    bool or_table;        /* CSV files without a column of image files are tables, whatever columns are asked for */
+    /* Of CSV files. 0: the delimiter that the name tells; NULL: only an empty cell and the usual texts are missing. */
+    char field_delim;
+    bool plain_quotes;
+    const char *na_value;
+    bool or_table; /* CSV files without a column of image files are tables, whatever columns are asked for */
     /* Use only the first `take` records; 0: all. */
     uint64_t take;
     /* Refuse data without labels at opening. */

@@ -391,7 +391,8 @@ static void describe_columns(const liana__columns *columns, liana__fingerprint *
 {
     for (size_t i = 0; i < columns->count; i++) {
         const liana__column *column = &columns->items[i];
-        const char *const names[] = {column->name, column->lengths, column->value_if_missing};
+        const char *const names[] = {column->name, column->lengths, liana__column_if_missing(column, 0),
+                                     column->indices};
         const int64_t numbers[] = {column->stacked,
                                    column->dtype,
                                    column->category,
@@ -399,8 +400,13 @@ static void describe_columns(const liana__columns *columns, liana__fingerprint *
                                    column->multi_hot,
                                    (int64_t)column->from.count,
                                    (int64_t)column->vocabulary.count};
-        for (size_t k = 0; k < 3; k++) liana__fingerprint_add_text(settings, names[k]);
+        const size_t num_names = column->indices ? 4 : 3;
+        for (size_t k = 0; k < num_names; k++) liana__fingerprint_add_text(settings, names[k]);
         liana__fingerprint_add(settings, numbers, sizeof numbers);
+        for (size_t k = 1; k < column->values_if_missing.count; k++) {
+            liana__fingerprint_add_text(settings, column->values_if_missing.items[k]);
+        }
+        if (column->num_oov_indices) liana__fingerprint_add_text(settings, LIANA__UNKNOWN_NAME);
         liana__fingerprint_add(settings, &column->padding, sizeof column->padding);
         for (size_t k = 0; k < column->from.count; k++) liana__fingerprint_add_text(settings, column->from.items[k]);
         for (size_t k = 0; k < column->vocabulary.count; k++) {
@@ -419,6 +425,11 @@ static void describe_options(const liana__source_options *options, liana__finger
     liana__fingerprint_add(settings, numbers, sizeof numbers);
     if (options->columns) describe_columns(options->columns, settings);
     if (options->header) liana__fingerprint_add(settings, &(uint64_t){options->header}, sizeof(uint64_t));
+    if (options->field_delim || options->plain_quotes || options->na_value) {
+        const char form[] = {options->field_delim, options->plain_quotes};
+        liana__fingerprint_add(settings, form, sizeof form);
+        liana__fingerprint_add_text(settings, options->na_value);
+    }
     for (size_t i = 0; i < options->class_names.count; i++) {
         liana__fingerprint_add_text(settings, options->class_names.items[i]);
     }

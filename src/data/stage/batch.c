@@ -1,5 +1,5 @@
 /* Several elements as one, along a new first dimension. */
-#include "data/dataset/dataset.h"
+#include "data/dataset/stacked.h"
 
 #include <string.h>
 
@@ -9,26 +9,12 @@ typedef struct batch {
     size_t num_components; /* of the input: a mask comes after them */
 } batch;
 
-static liana_status put(liana__holder *store, int64_t row, const liana_element *element, liana__error *error)
-{
-    if (row == 0) store->element.record = element->record;
-    for (size_t i = 0; i < element->spec->count; i++) {
-        int64_t count = liana__component_count(&element->spec->components[i], element->rows[i]);
-        LIANA_TRY(liana__holder_put(store, i, row * count, element, i, error));
-    }
-    return LIANA_OK;
-}
-
 /* With `count` of the rows put. */
 static void finish(const liana_dataset *dataset, liana__holder *store, int64_t count, liana_element *element)
 {
     const batch *own = dataset->own;
-    liana_element *made = &store->element;
     if (own->remainder == LIANA_REMAINDER_PAD) memset(store->columns[own->num_components], 1, (size_t)count);
-    if (own->remainder == LIANA_REMAINDER_KEEP) {
-        for (size_t i = 0; i < dataset->spec.count; i++) made->rows[i] = count;
-    }
-    liana__holder_finish(store, element);
+    liana__stacked_finish(store, count, element);
 }
 
 static liana_status begin_store(const liana_dataset *dataset, liana__holder *store, bool whole, liana__error *error)
@@ -49,7 +35,7 @@ static liana_status read_batch(liana__reader *reader, const liana__at *at, liana
         liana__at inner = {at->seed, at->epoch, start + i};
         liana_element one;
         LIANA_TRY(liana__reader_read(reader->inputs[0], &inner, &one, error));
-        LIANA_TRY(put(&reader->store, (int64_t)i, &one, error));
+        LIANA_TRY(liana__stacked_put(&reader->store, (int64_t)i, &one, error));
     }
     finish(reader->dataset, &reader->store, (int64_t)count, element);
     return LIANA_OK;
@@ -73,7 +59,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         liana_status status = liana__cursor_next(cursor->inputs[0], &one, error);
         if (status == LIANA_END_OF_DATA) break;
         if (status != LIANA_OK) return status;
-        LIANA_TRY(put(store, (int64_t)count, &one, error));
+        LIANA_TRY(liana__stacked_put(store, (int64_t)count, &one, error));
     }
     if (count == 0 || (count < own->size && own->remainder == LIANA_REMAINDER_DROP)) return LIANA_END_OF_DATA;
     finish(cursor->dataset, store, (int64_t)count, element);
@@ -86,18 +72,7 @@ static liana_status make_spec(liana_dataset *dataset, liana__error *error)
     liana_component made[LIANA_MAX_COMPONENTS + 1];
     size_t count = dataset->spec.count;
     int64_t rows = own->remainder == LIANA_REMAINDER_KEEP ? LIANA_UNKNOWN_DIM : (int64_t)own->size;
-    for (size_t i = 0; i < count; i++) {
-        const liana_component *component = &dataset->spec.components[i];
-        if (liana__component_rows(component) == LIANA_UNKNOWN_DIM || component->shape.rank == LIANA_MAX_RANK) {
-            return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                               "the component '%s' is %s, expected a static shape of at "
-                               "most %d dimensions (drop or pad the remainder of batches before)",
-                               component->name, liana__component_describe(component).text, LIANA_MAX_RANK - 1);
-        }
-        made[i] = *component;
-        made[i].shape = (liana_shape){component->shape.rank + 1, {rows}};
-        memcpy(made[i].shape.dims + 1, component->shape.dims, (size_t)component->shape.rank * sizeof(int64_t));
-    }
+    LIANA_TRY(liana__stacked_components(&dataset->spec, rows, made, error));
     own->num_components = count;
     if (own->remainder == LIANA_REMAINDER_PAD) {
         made[count++] = (liana_component){"mask", LIANA_BOOL, {1, {rows}}};
@@ -126,6 +101,12 @@ liana_dataset *liana_dataset_batch(liana_dataset *input, const liana_batch_optio
         dataset->length = dataset->length / size + (!drops && dataset->length % size != 0);
     }
     return liana__dataset_finish(dataset, status);
+}
+
+liana_dataset *liana_dataset_rebatch(liana_dataset *input, const liana_batch_options *options)
+{
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
+    return liana_dataset_batch(liana_dataset_unbatch(input), options);
 }
 
 const liana_stage_type liana__stage_batch = {

@@ -1,10 +1,12 @@
 /* Keeps elements in memory: those of the first epoch, at whatever epoch or position an iterator begins. So they do not
  * depend on which iterator comes first. */
+#include "base/scoped.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/packed_element.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct cache {
     atomic_size_t bytes;
@@ -133,6 +135,36 @@ liana_dataset *liana_dataset_cache(liana_dataset *input, const liana_cache_optio
         if (!own->blocks) status = liana__fail_memory(error, "its index");
     }
     return liana__dataset_finish(dataset, status);
+}
+
+/* The folder's file for these stages, options and files. */
+static liana_status name_snapshot(const liana_dataset *input, const liana_cache_options *options, char **path,
+                                  liana__error *error)
+{
+    liana__fingerprint settings = {{0}}, sources = {{0}};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__dataset_describe(input, &settings, &sources);
+    liana__fingerprint_add(&settings, &input->length, sizeof input->length);
+    liana__fingerprint_add_text(&settings, options->version);
+    liana__fingerprint_add(&settings, &sources, sizeof sources);
+    const char *name = liana__arena_format(&arena, "%016llx%016llx.elements", (unsigned long long)settings.words[0],
+                                           (unsigned long long)settings.words[1]);
+    const char *joined = name ? liana__path_join(&arena, options->path, name) : NULL;
+    *path = joined ? strdup(joined) : NULL;
+    return *path ? LIANA_OK : liana__fail_memory(error, options->path);
+}
+
+liana_dataset *liana_dataset_snapshot(liana_dataset *input, const liana_cache_options *options)
+{
+    if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
+    if (!LIANA__STAGE_REQUIRE(input, options->path)) return NULL;
+    if (!input) return NULL;
+    LIANA__SCOPED_MEMORY char *path = NULL;
+    if (name_snapshot(input, options, &path, &input->context->error) != LIANA_OK) {
+        liana_dataset_close(input);
+        return NULL;
+    }
+    return liana__dataset_cache_file(input, &(liana_cache_options){.path = path, .version = options->version});
 }
 
 static size_t cached(const liana_dataset *dataset)

@@ -199,14 +199,28 @@ liana_status liana_dataset_open(liana_context *context, const char *pattern, con
     LIANA__CONTEXT_CALL(context, open_dataset(context, NULL, pattern, options, dataset));
 }
 
-liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern, const liana_dataset_options *options)
+static liana_dataset *open_kind(liana_context *context, const char *kind, const char *pattern,
+                                const liana_dataset_options *options)
 {
     liana_dataset *dataset = NULL;
+    if (liana__context_begin(context) != LIANA_OK) return NULL;
+    liana_status status = open_dataset(context, kind, pattern, options, &dataset);
+    return liana__context_end(context, status) == LIANA_OK ? dataset : NULL;
+}
+
+liana_dataset *liana_dataset_csv(liana_context *context, const char *pattern, const liana_dataset_options *options)
+{
     LIANA__REQUIRE_OR(NULL, NULL, context);
     LIANA__REQUIRE_OR(NULL, &context->error, pattern);
-    if (liana__context_begin(context) != LIANA_OK) return NULL;
-    liana_status status = open_dataset(context, "table", pattern, options, &dataset);
-    return liana__context_end(context, status) == LIANA_OK ? dataset : NULL;
+    return open_kind(context, "table", pattern, options);
+}
+
+liana_dataset *liana_dataset_text_from_directory(liana_context *context, const char *directory,
+                                                 const liana_dataset_options *options)
+{
+    LIANA__REQUIRE_OR(NULL, NULL, context);
+    LIANA__REQUIRE_OR(NULL, &context->error, directory);
+    return open_kind(context, "text", directory, options);
 }
 
 /* Labels of IDX files are in files of their own; the labels themselves are used here. */

@@ -71,10 +71,10 @@ static liana_status mark(liana_dataset *dataset, liana__error *error)
     size_t count = dataset->spec.count;
     for (size_t i = 0; i < count; i++) {
         made[i] = dataset->spec.components[i];
-        if (liana__component_rows(&made[i]) != LIANA_UNKNOWN_DIM) continue;
+        if (liana__component_is_static(&made[i]) || !liana__dataset_batch_size(dataset->inputs[0])) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the component '%s' is %s, expected a static shape: put it before batch", made[i].name,
-                           liana__component_describe(&made[i]).text);
+                           "the component '%s' is %s, and the size of a failed batch is not known: put it before batch",
+                           made[i].name, liana__component_describe(&made[i]).text);
     }
     made[count] = (liana_component){.name = "valid", .dtype = LIANA_BOOL};
     return liana__spec_make(&dataset->arena, made, count + 1, &dataset->spec, error);

@@ -15,8 +15,7 @@ static liana_status enumerate(liana__reader *reader, const liana__at *at, const 
     *number = ((const counter *)reader->dataset->own)->start + (int64_t)at->index;
     *element = (liana_element){.spec = &reader->dataset->spec, .record = input->record, .data = {number}, .rows = {1}};
     for (size_t i = 0; i < input->spec->count; i++) {
-        element->data[i + 1] = input->data[i];
-        element->rows[i + 1] = input->rows[i];
+        liana__element_borrow(element, i + 1, input, i);
     }
     return LIANA_OK;
 }

@@ -17,9 +17,7 @@ static liana_status apply(liana__reader *reader, const liana__at *at, const lian
     if (own->declares) {
         liana__holder_clear(store);
     } else {
-        for (size_t i = 0; i < input->spec->count; i++) {
-            LIANA_TRY(liana__holder_put(store, i, 0, input, i, error));
-        }
+        for (size_t i = 0; i < input->spec->count; i++) LIANA_TRY(liana__holder_take(store, i, input, i, error));
     }
     store->element.record = input->record;
     liana_status status = own->function(own->user, &address, input, &store->element);
@@ -28,16 +26,15 @@ static liana_status apply(liana__reader *reader, const liana__at *at, const lian
     return LIANA_OK;
 }
 
-/* The room for a function's result must be known before. */
+/* A function says how long the first dimension is (liana_element_set_rows). */
 static liana_status check(const liana_dataset *dataset, liana__error *error)
 {
     const map *own = dataset->own;
     if (!own->function) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the function is NULL");
-    for (size_t i = 0; i < dataset->spec.count; i++) {
-        if (liana__component_rows(&dataset->spec.components[i]) != LIANA_UNKNOWN_DIM) continue;
+    for (size_t i = 0; own->declares && i < dataset->spec.count; i++) {
+        if (liana__component_width(&dataset->spec.components[i]) != LIANA_UNKNOWN_DIM) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the component '%s' would be %s, expected a static shape: "
-                           "drop or pad the remainder of the batches",
+                           "the component '%s' would be %s, expected no other unknown dimension than the first",
                            dataset->spec.components[i].name,
                            liana__component_describe(&dataset->spec.components[i]).text);
     }

@@ -1,7 +1,7 @@
 /* The records of TFRecord files as they are: strings. Compressed files are read in blocks. */
 #include "data/dataset/dataset.h"
+#include "data/dataset/named_files.h"
 #include "data/source/record_files.h"
-#include "remote/remote.h"
 
 typedef struct records {
     liana__remote *remote; /* where URLs are local files, or NULL */
@@ -53,14 +53,8 @@ static liana_status read_record(liana__reader *reader, const liana__at *at, lian
 static liana_status open_files(liana_dataset *dataset, const char *pattern, liana__error *error)
 {
     records *own = dataset->own;
-    char *one = (char *)(uintptr_t)pattern;
-    liana__paths paths = {&one, 1};
-    if (liana__path_is_remote(pattern)) {
-        LIANA_TRY(liana__remote_create(NULL, &own->remote, error));
-        LIANA_TRY(liana__remote_resolve(own->remote, &pattern, 1, &dataset->arena, &paths, error));
-    } else if (!liana__file_exists(pattern)) {
-        LIANA_TRY(liana__file_match(pattern, &dataset->arena, &paths, error));
-    }
+    liana__paths paths;
+    LIANA_TRY(liana__named_files_find(pattern, &dataset->arena, &own->remote, &paths, error));
     liana__record_files *files = &own->files;
     LIANA_TRY(liana__record_files_begin(files, paths.count, error));
     for (size_t i = 0; i < paths.count; i++) {
@@ -86,6 +80,12 @@ liana_dataset *liana_dataset_tfrecord(liana_context *context, const char *patter
     return liana__dataset_finish(dataset, status);
 }
 
+static liana_record_address address_of(const liana_dataset *dataset, uint64_t record)
+{
+    const liana__tfrecord *file = liana__record_files_find(&((const records *)dataset->own)->files, &record);
+    return (liana_record_address){liana__tfrecord_name(file), (int64_t)record, 0};
+}
+
 static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
     const liana__record_files *files = &((const records *)dataset->own)->files;
@@ -104,4 +104,5 @@ const liana_stage_type liana__stage_tfrecord = {
     .reader_size = sizeof(records_reader),
     .reader_free = free_reader,
     .reader_bytes = reader_bytes,
+    .address = address_of,
 };

@@ -1,10 +1,8 @@
 /* Another order: a permutation of all elements where any can be had at once, else draws from a buffer. */
-#include "data/dataset/dataset.h"
+#include "data/dataset/kept.h"
 #include "data/loader/block_order.h"
 
 #include "base/random.h"
-
-#include <stdlib.h>
 
 enum { DEFAULT_BUFFER = 1024 };
 
@@ -51,45 +49,14 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     return liana__reader_read(reader->inputs[0], &inner, element, error);
 }
 
-typedef struct kept {
-    liana__holder store;
-    liana_element element;
-} kept;
-
 typedef struct buffer {
-    kept *items;
-    uint64_t count;
-    size_t num_items; /* whose stores have memory */
-    size_t capacity;
-    size_t bytes;
+    liana__kept_list list;
     bool drained;
 } buffer;
 
 static void free_buffer(liana__cursor *cursor)
 {
-    buffer *at = cursor->own;
-    for (size_t i = 0; i < at->num_items; i++) liana__holder_free(&at->items[i].store);
-    atomic_fetch_sub(&cursor->pace.budget->kept, at->bytes);
-    free(at->items);
-}
-
-static liana_status keep(liana__cursor *cursor, const liana_element *element, liana__error *error)
-{
-    buffer *at = cursor->own;
-    size_t before = at->capacity;
-    if (at->count == at->num_items) {
-        if (!liana__grow(&at->items, at->num_items, &at->capacity, sizeof *at->items)) {
-            return liana__fail_memory(error, "its buffer");
-        }
-        at->items[at->num_items++] = (kept){0};
-    }
-    kept *own = &at->items[at->count];
-    size_t more = (at->capacity - before) * sizeof *at->items - liana__holder_bytes(&own->store);
-    LIANA_TRY(liana__holder_copy(&own->store, element, &own->element, error));
-    more += liana__holder_bytes(&own->store);
-    at->bytes += more;
-    at->count++;
-    return liana__budget_keep(cursor->pace.budget, more, error);
+    liana__kept_list_free(&((buffer *)cursor->own)->list);
 }
 
 /* Fills the buffer up. */
@@ -97,13 +64,13 @@ static liana_status fill(liana__cursor *cursor, liana__error *error)
 {
     const shuffle *own = cursor->dataset->own;
     buffer *at = cursor->own;
-    while (!at->drained && at->count < own->buffer_size) {
+    while (!at->drained && at->list.count < own->buffer_size) {
         liana_element element;
         liana_status status = liana__cursor_next(cursor->inputs[0], &element, error);
         at->drained = status == LIANA_END_OF_DATA;
         if (at->drained) break;
         if (status != LIANA_OK) return status;
-        if (keep(cursor, &element, error) != LIANA_OK) {
+        if (liana__kept_list_add(&at->list, &element, error) != LIANA_OK) {
             return liana__fail_within(error, "%s", cursor->dataset->name);
         }
     }
@@ -114,12 +81,15 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 {
     const shuffle *own = cursor->dataset->own;
     buffer *at = cursor->own;
+    liana__kept_list *list = &at->list;
+    list->budget = cursor->pace.budget;
     LIANA_TRY(fill(cursor, error));
-    if (at->count == 0) return LIANA_END_OF_DATA;
+    if (list->count == 0) return LIANA_END_OF_DATA;
     uint64_t epoch = own->same_each_epoch ? 0 : cursor->epoch;
     uint64_t word = liana__draw_for(own->seed, epoch, cursor->index, LIANA__SALT_SHUFFLE);
     /* The chosen one goes to the end, where the next element is put only after the consumer has come back. */
-    kept *last = &at->items[--at->count], *chosen = &at->items[word % (at->count + 1)], swapped = *chosen;
+    liana__kept *last = &list->items[--list->count], *chosen = &list->items[word % (list->count + 1)],
+                swapped = *chosen;
     *chosen = *last;
     *last = swapped;
     *element = last->element;

@@ -39,7 +39,7 @@ static liana_status copy_arrays(liana_dataset *dataset, const liana_array *array
     LIANA_TRY(liana__spec_make(&dataset->arena, components, num_arrays, (liana__spec *)given.spec, error));
     for (size_t i = 0; i < num_arrays; i++) {
         int64_t rows = liana__component_rows(&given.spec->components[i]);
-        if (rows == LIANA_UNKNOWN_DIM) {
+        if (!liana__component_is_static(&given.spec->components[i])) {
             return liana__fail(error, LIANA_INVALID_ARGUMENT,
                                "the array '%s' has an unknown dimension, expected those "
                                "of its values",
@@ -47,7 +47,7 @@ static liana_status copy_arrays(liana_dataset *dataset, const liana_array *array
         }
         given.rows[i] = rows;
         given.data[i] = arrays[i].data;
-        if (!arrays[i].data && liana__component_size(&given.spec->components[i], rows)) {
+        if (!arrays[i].data && liana__component_size(&given.spec->components[i], rows, 0)) {
             return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%s' has no values", arrays[i].name);
         }
     }
@@ -104,17 +104,7 @@ liana_dataset *liana_dataset_from_tensor_slices(liana_context *context, const li
 static void describe(const liana_dataset *dataset, liana__fingerprint *settings, liana__fingerprint *sources)
 {
     (void)settings;
-    const liana_element *all = &((const liana__holder *)dataset->own)->element;
-    for (size_t i = 0; i < all->spec->count; i++) {
-        const liana_component *component = &all->spec->components[i];
-        size_t size = liana__component_size(component, all->rows[i]);
-        const liana_bytes *strings = all->data[i];
-        if (component->dtype != LIANA_STRING) liana__fingerprint_add(sources, all->data[i], size);
-        for (size_t k = 0; component->dtype == LIANA_STRING && k < size / sizeof *strings; k++) {
-            liana__fingerprint_add(sources, &strings[k].size, sizeof strings[k].size);
-            liana__fingerprint_add(sources, strings[k].data, strings[k].size);
-        }
-    }
+    liana__fingerprint_add_element(sources, &((const liana__holder *)dataset->own)->element);
 }
 
 const liana_stage_type liana__stage_from_tensors = {

@@ -37,11 +37,12 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     while (at->row >= at->rows) {
         LIANA_TRY(liana__cursor_next(cursor->inputs[0], &at->whole, error));
         at->row = 0;
-        at->rows = at->whole.rows[0];
+        at->rows = liana__element_rows(&at->whole, 0);
         for (size_t i = 1; i < at->whole.spec->count; i++) {
-            if (at->whole.rows[i] == at->rows) continue;
+            const int64_t rows = liana__element_rows(&at->whole, i);
+            if (rows == at->rows) continue;
             liana__fail(error, LIANA_INVALID_DATA, "the component '%s' has %lld rows, expected %lld like those before",
-                        at->whole.spec->components[i].name, (long long)at->whole.rows[i], (long long)at->rows);
+                        at->whole.spec->components[i].name, (long long)rows, (long long)at->rows);
             return liana__fail_within(error, "%s", cursor->dataset->name);
         }
     }

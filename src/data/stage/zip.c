@@ -5,9 +5,7 @@
 static void append(const liana_element *one, size_t *count, liana_element *element)
 {
     for (size_t i = 0; i < one->spec->count; i++) {
-        element->data[*count] = one->data[i];
-        element->rows[*count] = one->rows[i];
-        (*count)++;
+        liana__element_borrow(element, (*count)++, one, i);
     }
 }
 

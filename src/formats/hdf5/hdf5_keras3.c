@@ -39,8 +39,9 @@ typedef struct reading {
 /* Children of layers whose order is not that of their names. */
 static int rank_of(const char *part, size_t length)
 {
-    static const char *const ordered[] = {"forward_layer", "backward_layer", "query_dense",
-                                          "key_dense",     "value_dense",    "output_dense"};
+    static const char *const ordered[] = {"forward_layer", "backward_layer", "query_dense", "key_dense",
+                                          "gate_dense",    "value_dense",    "output_dense"};
+    if (length && *part == '_') return rank_of(part + 1, length - 1);
     for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
         if (strlen(ordered[i]) == length && memcmp(ordered[i], part, length) == 0) return (int)i + 1;
     }

@@ -5,6 +5,7 @@
 #include "base/value_read.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
+#include "layers/operation/operation.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const char *const class_aliases[][2] = {
     {"SeparableConvolution2D", "SeparableConv2D"},
     {"MaxPool2D", "MaxPooling2D"},
     {"AvgPool2D", "AveragePooling2D"},
-    {"LeakyReLU", "ReLU"},
+    {"ThresholdedReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
 };
@@ -39,15 +40,13 @@ bool liana__keras_is_model_class(const char *name)
 
 bool liana__keras_is_operation(const liana__value *layer)
 {
-    static const char *const names[] = {"NotEqual",   "Any",        "All",       "LogicalOr",
-                                        "LogicalAnd", "LogicalNot", "ExpandDims"};
     const char *module = liana__value_text_of(layer, "module", NULL);
-    const char *class_name = liana__value_text_of(layer, "class_name", NULL);
+    const char *class_name = liana__value_text_of(layer, "class_name", "");
+    const liana__value *config = liana__value_get(layer, "config");
+    if (strcmp(class_name, "TFOpLambda") == 0 || strcmp(class_name, "SlicingOpLambda") == 0) return true;
     if (module) return strstr(module, ".ops") != NULL;
-    for (size_t i = 0; class_name && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(class_name, names[i]) == 0) return true;
-    }
-    return false;
+    /* Every layer of such a name has the key, and no operation. */
+    return liana__operation_is_class(class_name) && !liana__value_get(config, "trainable");
 }
 
 /* ---- messages ---- */

@@ -7,8 +7,8 @@
 /* Whether a class is that of a model. */
 bool liana__keras_is_model_class(const char *name);
 
-/* Whether a layer is an operation of keras.ops, as which Keras 3 writes the computation of masks. Its HDF5 files do not
- * say the module. */
+/* Whether a layer is an operation of keras.ops, or Keras 2's TFOpLambda. The HDF5 files of Keras 3 do not say the
+ * module. */
 bool liana__keras_is_operation(const liana__value *layer);
 
 /* The layer type of a class name of any Keras. NULL: there is none; *nearest is then the nearest, or NULL. The

@@ -1,13 +1,15 @@
 /* Translates layers' options between Keras and liana. */
 #include "layers/keras/keras_config.h"
 
+#include "layers/keras/keras_activation.h"
+#include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Names of options in Keras 1; that of LeakyReLU's slope also in Keras 2. */
+/* Names of options in Keras 1; those of LeakyReLU's slope and of ThresholdedReLU's threshold also in Keras 2. */
 static const char *const option_aliases[][2] = {
     {"nb_filter", "filters"},
     {"border_mode", "padding"},
@@ -22,6 +24,7 @@ static const char *const option_aliases[][2] = {
     {"gamma_init", "gamma_initializer"},
     {"p", "rate"},
     {"alpha", "negative_slope"},
+    {"theta", "threshold"},
     {"W_regularizer", "kernel_regularizer"},
     {"b_regularizer", "bias_regularizer"},
     {"W_constraint", "kernel_constraint"},
@@ -56,6 +59,13 @@ static const char *const neutral[] = {
     "invert",
     "input_length",
     "renorm_clipping",
+    "time_major",
+    "use_cudnn",
+    "encoding",
+    "vocabulary_dtype",
+    "vocabulary_size",
+    "has_input_vocabulary",
+    "oov_method",
     NULL,
 };
 
@@ -117,7 +127,8 @@ liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, c
         *precision = LIANA_MIXED_BFLOAT16;
         return LIANA_OK;
     }
-    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"};
+    if (is_input && is_text(name, "string")) return LIANA_OK;
+    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "bool"};
     for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
         if (is_text(name, whole[i])) return LIANA_OK;
     }
@@ -150,7 +161,8 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (is_rule && !liana__fields_find(&type->part.options, key)) {
         return refuse(value, where, key, "null: liana's layer has no such option", error);
     }
-    if (strcmp(key, "data_format") == 0 && !is_text(value, "channels_last")) {
+    bool has_format = liana__fields_find(&type->part.options, "data_format") != NULL;
+    if (strcmp(key, "data_format") == 0 && !has_format && !is_text(value, "channels_last")) {
         return refuse(value, where, key, "channels_last", error);
     }
     if (strcmp(key, "dim_ordering") == 0 && !is_text(value, "tf")) {
@@ -159,24 +171,13 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     if (strcmp(key, "axis") == 0 && !has_axis && !is_last_axis(value, rank)) {
         return refuse(value, where, key, "the last axis", error);
     }
-    bool of_data = type == &liana__layer_normalization && (strcmp(key, "mean") == 0 || strcmp(key, "variance") == 0);
-    if (of_data) return refuse(value, where, key, "null: in liana it is a weight", error);
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
-    bool switches = strcmp(key, "renorm") == 0 || strcmp(key, "invert") == 0;
-    if (switches && is_true(value)) return refuse(value, where, key, "false", error);
+    if (strcmp(key, "renorm") == 0 && is_true(value)) {
+        return refuse(value, where, key, "false: liana has no batch renormalisation", error);
+    }
+    if (strcmp(key, "time_major") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
-}
-
-/* The name of an activation, also where Keras 3 wraps it: {"class_name": "function", "config": "relu"}. NULL: it is
- * none that has a name alone. */
-static const liana__value *activation_name(const liana__value *value)
-{
-    if (value->kind != LIANA__VALUE_MAP) return value;
-    const liana__value *name = liana__value_get(value, "config"), *class_name = liana__value_get(value, "class_name");
-    if (name && name->kind == LIANA__VALUE_STRING) return name;
-    const bool has_options = name && (name->kind != LIANA__VALUE_MAP || name->count);
-    return !has_options && class_name && class_name->kind == LIANA__VALUE_STRING ? class_name : NULL;
 }
 
 /* The text that the tables keep for an initialiser, regulariser or constraint. NULL: liana has none of that name. */
@@ -203,18 +204,6 @@ static liana_status refuse_class(const liana__value *value, const char *where, c
     return LIANA_UNIMPLEMENTED;
 }
 
-static liana__value *read_activation(const liana_context *context, liana__arena *arena, const liana__value *value,
-                                     bool keras3)
-{
-    const liana__value *name = activation_name(value);
-    if (!name) return NULL;
-    if (!keras3 && is_text(name, "hard_sigmoid")) return liana__value_string(arena, LIANA__HARD_SIGMOID_KERAS2);
-    const bool of_package = value->kind == LIANA__VALUE_MAP && liana__keras_is_of_package(value);
-    const bool known = liana__part_find(context, &liana__activation_kind, name->string ? name->string : "", NULL);
-    if (of_package && known && !liana__keras_is_own(&liana__activation_kind, name->string)) return NULL;
-    return liana__value_copy(arena, name);
-}
-
 /* *item becomes the text of a part, if the option names one. */
 static liana_status read_text(const liana_context *context, liana__arena *arena, const char *where, const char *key,
                               bool keras3, liana__value **item, liana__error *error)
@@ -222,9 +211,10 @@ static liana_status read_text(const liana_context *context, liana__arena *arena,
     liana__value *value = *item, *made = NULL;
     const liana__keras_kind *kind = liana__keras_kind_of(key);
     const bool activates = kind && kind->kind == &liana__activation_kind;
-    if (!kind || (activates && strcmp(key, "activation") != 0)) return LIANA_OK;
+    const bool names_one = strcmp(key, "activation") == 0 || strcmp(key, "recurrent_activation") == 0;
+    if (!kind || (activates && !names_one)) return LIANA_OK;
     if (activates) {
-        made = read_activation(context, arena, value, keras3);
+        made = liana__activation_from_keras(context, arena, value, keras3);
     } else {
         const char *name = text_from_keras(context, arena, kind->kind, value);
         made = name ? liana__value_string(arena, name) : NULL;
@@ -236,11 +226,21 @@ static liana_status read_text(const liana_context *context, liana__arena *arena,
     return LIANA_OK;
 }
 
-/* A LeakyReLU is a ReLU with another default. */
-static void complete_slope(const char *class_name, liana__arena *arena, liana__value *options)
+/* A ThresholdedReLU is a ReLU with another default. */
+static void complete_threshold(const char *class_name, liana__arena *arena, liana__value *options)
 {
-    if (strcmp(class_name, "LeakyReLU") != 0 || liana__value_get(options, "negative_slope")) return;
-    liana__value_set(arena, options, "negative_slope", liana__value_float(arena, 0.3));
+    if (strcmp(class_name, "ThresholdedReLU") != 0 || liana__value_get(options, "threshold")) return;
+    liana__value_set(arena, options, "threshold", liana__value_float(arena, 1));
+}
+
+/* Keys that say nothing about the result of most layers, but are options of these. */
+static bool is_option(const liana_layer_type *type, const char *key)
+{
+    static const char *const keys[] = {"axis", "data_format", "input_dim", "invert", "seed", "synchronized"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(key, keys[i]) == 0) return liana__fields_find(&type->part.options, key) != NULL;
+    }
+    return false;
 }
 
 /* Keras 1's nb_row and nb_col. */
@@ -253,6 +253,65 @@ static void join_kernel_size(const liana__value *config, liana__arena *arena, li
     liana__value_add(arena, pair, liana__value_copy(arena, rows));
     liana__value_add(arena, pair, liana__value_copy(arena, columns));
     liana__value_set(arena, options, "kernel_size", pair);
+}
+
+/* A layer that another one holds: {class_name, config} becomes {CLASS: options}. */
+static liana_status read_held(const liana_context *context, const liana__value *layer, const char *where,
+                              const char *key, int rank, bool keras3, liana__arena *arena, liana__value **made,
+                              liana__error *error)
+{
+    const liana__value *name = liana__value_get(layer, "class_name"), *config = liana__value_get(layer, "config");
+    const char *nearest = NULL;
+    char own[160];
+    snprintf(own, sizeof own, "%.90s: %.40s", where, key);
+    if (!name || name->kind != LIANA__VALUE_STRING || !config || config->kind != LIANA__VALUE_MAP) {
+        return refuse(layer, where, key, "a layer with class_name and config", error);
+    }
+    if (liana__keras_is_model_class(name->string)) {
+        return refuse(name, where, key, "a layer; hold the layers of a model each by itself", error);
+    }
+    const liana_layer_type *type = liana__keras_find_layer(context, name->string, &nearest);
+    LIANA_TRY(liana__keras_check_class(context, layer, type, own, nearest, error));
+    liana__value *options, *map = liana__value_map(arena);
+    LIANA_TRY(liana__keras_read_config(context, name->string, type, config, own, rank, keras3, arena, &options, error));
+    static const char *const common[] = {"name", "trainable"};
+    for (size_t i = 0; i < 2; i++) {
+        const liana__value *item = liana__value_get(config, common[i]);
+        if (item) liana__value_set(arena, options, common[i], liana__value_copy(arena, item));
+    }
+    /* As of a layer of the model itself: Keras 2 has another moving variance than Keras 3. */
+    if (!keras3 && type == &liana__layer_batch_normalization) {
+        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, false));
+    }
+    if (map) liana__value_append(arena, map, type->part.name, &layer->place, options);
+    if (arena->failed) return liana__fail_memory(error, "a layer's options");
+    map->place = layer->place;
+    *made = map;
+    return LIANA_OK;
+}
+
+/* *item becomes what YAML would say, if the option is a layer or a list of layers. */
+static liana_status read_layers(const liana_context *context, const liana_layer_type *type, const char *where,
+                                const char *key, int rank, bool keras3, liana__arena *arena, liana__value **item,
+                                liana__error *error)
+{
+    const liana_option *row = liana__fields_find(&type->part.options, key);
+    liana__value *value = *item;
+    const int within = rank > 0 && strcmp(key, "layer") == 0 ? rank - 1 : 0;
+    if (row && row->kind == LIANA_OPTION_LAYER) {
+        return read_held(context, value, where, key, within, keras3, arena, item, error);
+    }
+    if (!row || row->kind != LIANA_OPTION_LAYERS || value->kind != LIANA__VALUE_LIST) return LIANA_OK;
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; list && i < value->count; i++) {
+        liana__value *made = NULL;
+        LIANA_TRY(read_held(context, value->items[i], where, key, 0, keras3, arena, &made, error));
+        liana__value_add(arena, list, made);
+    }
+    if (!list) return liana__fail_memory(error, "a layer's options");
+    list->place = value->place;
+    *item = list;
+    return LIANA_OK;
 }
 
 liana_status liana__keras_read_config(const liana_context *context, const char *class_name,
@@ -268,14 +327,13 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
         const char *key = current_name(type, config->keys[i]);
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
-        bool is_option = strcmp(key, "axis") == 0 || strcmp(key, "input_dim") == 0;
-        is_option = is_option && liana__fields_find(&type->part.options, key);
-        if ((is_neutral(key) && !is_option) || is_unused(type, key)) continue;
+        if ((is_neutral(key) && !is_option(type, key)) || is_unused(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));
+        LIANA_TRY(read_layers(context, type, where, key, rank, keras3, arena, &item, error));
         if (item) liana__value_append(arena, options, key, &config->key_places[i], item);
     }
     join_kernel_size(config, arena, options);
-    complete_slope(class_name, arena, options);
+    complete_threshold(class_name, arena, options);
     if (type->from_keras) type->from_keras(arena, config, options);
     *result = options;
     return arena->failed ? liana__fail_memory(error, "a layer's options") : LIANA_OK;

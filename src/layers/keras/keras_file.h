@@ -11,6 +11,10 @@ liana_status liana__keras_check_sharing(const liana__value *root, liana__error *
 /* Whether an object is of a package, as "Custom>Dense" is: its class is not the one of Keras. */
 bool liana__keras_is_of_package(const liana__value *object);
 
+/* A TimeDistributed of a Sequential computes as a Sequential of TimeDistributeds, which this gives in its place, in the
+ * arena; any other layer stays. NULL: out of memory. */
+const liana__value *liana__keras_expand(const liana__value *layer, liana__arena *arena);
+
 /* ---- references ---- */
 
 /* A layer's call of the file: [name, call, output, ...]. */
@@ -31,6 +35,9 @@ bool liana__keras_is_reference(const liana__value *value);
 /* Adds the references in the nested lists of Keras 1 and 2, and in the objects with "keras_history" of Keras 3. Those
  * in a map of names come in the order of the names. */
 void liana__keras_collect(const liana__value *value, liana__keras_references *found);
+
+/* The same of one tensor, without those among the arguments of its call. */
+void liana__keras_collect_one(const liana__value *tensor, liana__keras_references *found);
 
 /* The index of the key that follows `last` in the order of bytes (NULL: the first). */
 size_t liana__keras_next_key(const liana__value *map, const char *last);

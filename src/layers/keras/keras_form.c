@@ -2,6 +2,7 @@
 #include "layers/keras/keras_form.h"
 
 #include "base/scoped.h"
+#include "layers/keras/keras_activation.h"
 #include "layers/keras/tfjs_form.h"
 
 #include <string.h>
@@ -55,7 +56,11 @@ bool liana__keras_names_outputs(const liana_model *model, size_t scope)
 bool liana__keras_is_functional(const liana_model *model, size_t scope)
 {
     bool said = scope == LIANA__NONE ? model->functional : model->nested[scope].functional;
-    /* A Sequential has no names of outputs. */
+    /* A Sequential has no operations, and no names of outputs. */
+    liana__scope_item item;
+    for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
+        said = said || (!item.is_nested && model->layers[item.index].type == &liana__layer_operation);
+    }
     return said || !liana__scope_is_sequential(model, scope) || liana__keras_names_outputs(model, scope);
 }
 
@@ -109,18 +114,15 @@ static void add(findings *found, const char *layer, const char *what, const char
     liana__text_add(&found->text, "; layer '%.60s': %s%.60s%s%s", layer, what, name, *advice ? ": " : "", advice);
 }
 
-static void check_activation(findings *found, const char *layer, const char *text)
+static void check_activation(findings *found, const liana_model *model, const char *layer, const char *text)
 {
-    bool old = strcmp(text, LIANA__HARD_SIGMOID_KERAS2) == 0, new = strcmp(text, "hard_sigmoid") == 0;
-    if (found->form == LIANA__KERAS3 && old) {
-        add(found, layer, "the activation ", text, "Keras 3's hard_sigmoid is another function");
-    }
-    if (found->form != LIANA__KERAS3 && new) {
-        add(found, layer, "the activation ", text, "Keras 2's is another function, liana's hard_sigmoid_keras2");
-    }
+    const char *why;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    if (liana__activation_to_keras(model->context, &arena, text, found->form, &why)) return;
+    add(found, layer, "the activation ", text, why ? why : "out of memory");
 }
 
-static void check_options(findings *found, const liana__layer *layer, const char *name)
+static void check_options(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
 {
     const liana_options *table = &layer->type->part.options;
     for (size_t i = 0; i < table->count; i++) {
@@ -129,7 +131,26 @@ static void check_options(findings *found, const liana__layer *layer, const char
         const char *text = liana__layer_option_text(layer, table->items[i].name);
         if (!text || !*text) continue;
         if (liana__keras_is_own(kind->kind, text)) add(found, name, table->items[i].name, " of a program's own", "");
-        if (kind->kind == &liana__activation_kind) check_activation(found, name, text);
+        if (kind->kind == &liana__activation_kind) check_activation(found, model, name, text);
+    }
+}
+
+/* A layer, and those that it holds. */
+static void check_layer(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
+{
+    const char *class_name = layer->type->part.name;
+    const liana_held_layer *held;
+    if (liana__keras_is_own(&liana__layer_kind, class_name)) {
+        add(found, name, "its class ", class_name, "Keras has no such layer");
+    }
+    if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
+        add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
+        return;
+    }
+    check_options(found, model, layer, name);
+    for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
+        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+        check_layer(found, model, &inner, name);
     }
 }
 
@@ -150,11 +171,7 @@ static void check_item(findings *found, const liana_model *model, size_t scope, 
     }
     if (item.is_nested) return;
     const liana__layer *layer = &model->layers[item.index];
-    const char *class_name = layer->type->part.name;
-    if (liana__keras_is_own(&liana__layer_kind, class_name)) {
-        add(found, name, "its class ", class_name, "Keras has no such layer");
-    }
-    check_options(found, layer, name);
+    check_layer(found, model, layer, name);
     if (found->form != LIANA__TFJS) return;
     const liana__tfjs_fault fault = liana__tfjs_find_fault(model, item.index);
     if (fault.what) add(found, name, fault.what, fault.name, fault.advice);

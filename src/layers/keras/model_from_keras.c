@@ -1,9 +1,11 @@
 /* liana__model_from_keras: architecture files. */
 #include "base/scoped.h"
+#include "layers/keras/keras_call.h"
 #include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_config.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
+#include "layers/operation/operation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +17,12 @@ typedef struct entry {
     const liana__value *calls; /* a list with an item for each call, or NULL */
     size_t num_calls;
     size_t num_added;
-    liana_model *inner;         /* of an entry that is a model, once it is read */
-    bool is_new;                /* its calls are in the form of Keras 3 */
-    bool inference;             /* its calls say training=False */
-    bool is_mask_op;            /* an operation, which is passed over: liana computes masks by itself */
+    liana_model *inner; /* of an entry that is a model, once it is read */
+    bool is_new;        /* its calls are in the form of Keras 3 */
+    bool inference;     /* its calls say training=False */
+    bool is_operation;
+    bool is_needed;       /* of an operation: a result depends on it. Others compute masks, as liana does by itself */
+    const char *function; /* of an operation that was added: its text */
     struct entry *next_renamed; /* of an entry with two names */
     /* Of an entry that is a model. */
     struct entry *next_model;
@@ -28,7 +32,9 @@ typedef struct entry {
 
 typedef struct reader {
     liana_model *model;
-    entry *models, *renamed;           /* of the entries of a Functional: the models, and those with two names */
+    entry *entries; /* of a Functional */
+    size_t num_entries;
+    entry *models, *renamed;           /* of these the models, and those with two names */
     const liana__layer_node *examples; /* the node that a nested model is called on; NULL: the file must say it */
     int depth;                         /* of nesting */
     bool keras3;                       /* names have the meaning of Keras 3 */
@@ -99,18 +105,35 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
-/* Keras 3 has another moving variance than Keras 2, unless liana has written the file and says otherwise. */
+/* In Keras 2 a mask counts with initial states too. */
+static void find_mask(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
+{
+    const liana__value *own = liana__value_get(layer, LIANA__KERAS_MASK);
+    const bool says_so = own && own->kind == LIANA__VALUE_BOOL && own->boolean;
+    if (!liana__fields_find(&type->part.options, LIANA__MASK_WITH_STATES) || (r->keras3 && !says_so)) return;
+    liana__value_set(&r->arena, options, LIANA__MASK_WITH_STATES, liana__value_bool(&r->arena, true));
+}
+
+/* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
     const liana__value *own = liana__value_get(layer, LIANA__KERAS_VARIANCE);
     const bool says_other = own && own->kind == LIANA__VALUE_BOOL && !own->boolean;
-    if (!r->keras3 || type != &liana__layer_batch_normalization || says_other) return;
-    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, true));
+    if (type != &liana__layer_batch_normalization || (r->keras3 && !says_other)) return;
+    liana__value_set(&r->arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(&r->arena, false));
 }
 
-/* Adds one layer; `inputs` NULL means the node before. */
-static liana_status add_layer(reader *r, const liana__value *layer, const size_t *inputs, size_t num_inputs,
-                              bool inference)
+/* A call that is added. */
+typedef struct layer_call {
+    const size_t *inputs; /* nodes; NULL: the node before */
+    size_t num_inputs;
+    uint32_t slots; /* 0: the first ones */
+    bool inference;
+    const liana__value *options; /* the call's own; NULL: none */
+} layer_call;
+
+/* Adds one layer with its first call. */
+static liana_status add_layer(reader *r, const liana__value *layer, const layer_call *first)
 {
     const liana__value *class_value, *config;
     LIANA_TRY(expect(r, layer, "class_name", LIANA__VALUE_STRING, &class_value));
@@ -122,22 +145,28 @@ static liana_status add_layer(reader *r, const liana__value *layer, const size_t
         .here = place_of(layer),
         .type = liana__keras_find_layer(r->model->context, class_value->string, &nearest),
         .name = name,
-        .inputs = inputs,
-        .num_inputs = num_inputs,
+        .inputs = first->inputs,
+        .num_inputs = first->num_inputs,
+        .slots = first->slots,
     };
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
     LIANA_TRY(liana__keras_check_class(r->model->context, layer, request.type, where, nearest, &r->error));
-    LIANA_TRY(read_dtype(r, config, request.type == &liana__layer_input_layer, where));
-    size_t source = inputs && num_inputs ? inputs[0] : liana__model_last_node(r->model);
+    const bool is_input = request.type == &liana__layer_input_layer || request.type->texts;
+    LIANA_TRY(read_dtype(r, config, is_input, where));
+    size_t source = first->inputs && first->num_inputs ? first->inputs[0] : liana__model_last_node(r->model);
     int rank = r->model->num_nodes ? r->model->nodes[source].shape.rank : 0;
     liana__value *options;
     LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
                                        r->keras3, &r->arena, &options, &r->error));
     find_variance(r, layer, request.type, options);
+    find_mask(r, layer, request.type, options);
+    for (size_t i = 0; first->options && i < first->options->count; i++) {
+        liana__value_set(&r->arena, options, first->options->keys[i], first->options->items[i]);
+    }
     const liana__value *trainable = liana__value_get(config, "trainable");
     request.frozen = trainable && trainable->kind == LIANA__VALUE_BOOL && !trainable->boolean;
-    request.inference = inference || says_inference(layer);
+    request.inference = first->inference || says_inference(layer);
     request.options = options;
     request.where = where;
     return liana__model_add(r->model, &request).id ? LIANA_OK : r->model->error.status;
@@ -267,7 +296,9 @@ static liana_status read_sequential(reader *r, const liana__value *config)
     if (!layers) LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
     LIANA_TRY(read_dtype(r, config, false, "the model"));
     for (size_t i = 0; i < layers->count; i++) {
-        const liana__value *layer = layers->items[i], *inner = liana__value_get(layer, "config");
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        const liana__value *inner = liana__value_get(layer, "config");
         const char *class_name = text_of(layer, "class_name");
         bool is_input = class_name && strcmp(class_name, "InputLayer") == 0;
         if (liana__keras_is_model_class(class_name)) {
@@ -275,7 +306,7 @@ static liana_status read_sequential(reader *r, const liana__value *config)
             continue;
         }
         if (!is_input && !r->model->num_nodes && inner) LIANA_TRY(add_input(r, config, layer));
-        LIANA_TRY(add_layer(r, layer, NULL, 0, false));
+        LIANA_TRY(add_layer(r, layer, &(layer_call){.inputs = NULL}));
     }
     return LIANA_OK;
 }
@@ -319,8 +350,9 @@ static size_t find_result(const reader *r, const liana__keras_reference *wanted,
     const char *name = own_name(r, wanted->name);
     int layer = liana__model_find_layer(model, name), nested = liana__model_find_nested(model, name);
     for (size_t i = 0; layer >= 0 && i < model->num_nodes; i++) {
-        bool same = model->nodes[i].layer == (size_t)layer && model->nodes[i].number == (size_t)wanted->number;
-        if (same && wanted->output == 0) return i;
+        const liana__layer_node *node = &model->nodes[i];
+        bool same = node->layer == (size_t)layer && node->number == (size_t)wanted->number;
+        if (same && wanted->output == (int64_t)node->output) return i;
     }
     const int64_t number = nested >= 0 ? call_number(r, wanted, of_model) : 0;
     for (size_t i = 0; nested >= 0 && i < model->num_uses; i++) {
@@ -350,7 +382,7 @@ static liana_status read_training(reader *r, const liana__value *call, const cha
 static void open_entry(const liana__value *layer, entry *own)
 {
     const liana__value *nodes = liana__value_get(layer, "inbound_nodes");
-    *own = (entry){.layer = layer, .num_calls = 1, .is_mask_op = liana__keras_is_operation(layer)};
+    *own = (entry){.layer = layer, .num_calls = 1, .is_operation = liana__keras_is_operation(layer)};
     if (!nodes || nodes->kind != LIANA__VALUE_LIST || nodes->count == 0) return;
     if (liana__keras_is_reference(nodes->items[0])) {
         own->calls = nodes; /* one call without a list of its own */
@@ -396,12 +428,16 @@ static void count_calls(const reader *r, const liana__value *config, const entry
     count_from(r, &found);
 }
 
-static liana_status call_again(reader *r, const entry *own, const size_t *nodes, size_t count)
+static liana_status call_again(reader *r, const entry *own, const layer_call *again)
 {
     int layer = liana__model_find_layer(r->model, layer_name(own->layer) ? layer_name(own->layer) : "");
     if (layer < 0) return refuse(r, own->layer, NULL, "a layer that is called several times needs a name");
-    return liana__model_reuse(r->model, place_of(own->layer), (size_t)layer, nodes, count).id ? LIANA_OK
-                                                                                              : r->model->error.status;
+    const liana__layer_request request = {.here = place_of(own->layer),
+                                          .inputs = again->inputs,
+                                          .num_inputs = again->num_inputs,
+                                          .slots = again->slots,
+                                          .options = again->options};
+    return liana__model_reuse(r->model, (size_t)layer, &request).id ? LIANA_OK : r->model->error.status;
 }
 
 /* All calls of an entry are in the same mode, which liana keeps by layer. */
@@ -419,49 +455,151 @@ static liana_status read_mode(reader *r, entry *own)
                   "some of its calls have training=False and others do not; give the calls layers of their own");
 }
 
-static liana_status add_call(reader *r, entry *own, const size_t *nodes, size_t count)
+static liana_status add_operation(reader *r, entry *own, const layer_call *next);
+
+static liana_status add_call(reader *r, entry *own, layer_call *next)
 {
+    if (own->is_operation) return add_operation(r, own, next);
     LIANA_TRY(read_mode(r, own));
+    next->inference = own->inference;
     if (liana__keras_is_model_class(text_of(own->layer, "class_name"))) {
-        if (!own->inner) LIANA_TRY(read_inner(r, own->layer, count ? nodes[0] : LIANA__NONE, &own->inner));
-        return nest(r, own->layer, own->inner, nodes, count, own->inference);
+        const size_t given = next->num_inputs ? next->inputs[0] : LIANA__NONE;
+        if (!own->inner) LIANA_TRY(read_inner(r, own->layer, given, &own->inner));
+        return nest(r, own->layer, own->inner, next->inputs, next->num_inputs, own->inference);
     }
-    return own->num_added ? call_again(r, own, nodes, count) : add_layer(r, own->layer, nodes, count, own->inference);
+    return own->num_added ? call_again(r, own, next) : add_layer(r, own->layer, next);
+}
+
+static bool is_passed_over(const entry *own)
+{
+    return own->is_operation && !own->is_needed;
+}
+
+/* Whether a reference means an operation that is passed over. */
+static bool is_mask_op(const reader *r, const char *wanted)
+{
+    for (size_t i = 0; i < r->num_entries; i++) {
+        const char *name = file_name(r->entries[i].layer);
+        if (is_passed_over(&r->entries[i]) && name && strcmp(name, wanted) == 0) return true;
+    }
+    return false;
+}
+
+/* The next call of an entry. Of a layer with arguments each input has its slot; a mask that Keras has computed from an
+ * earlier layer's is not among them. */
+static liana_status next_call(reader *r, const entry *own, liana__keras_references *found, layer_call *next)
+{
+    const char *class_name = text_of(own->layer, "class_name");
+    const liana_layer_type *type = class_name ? liana__keras_find_layer(r->model->context, class_name, NULL) : NULL;
+    if (!type || !type->arguments || !own->calls) {
+        references_of_call(own, own->num_added, found);
+        return found->too_many ? refuse(r, own->calls, layer_name(own->layer), "too many inputs") : LIANA_OK;
+    }
+    liana__keras_call read;
+    const bool bare = liana__keras_is_reference(own->calls->items[0]);
+    const liana__value *from = bare ? own->calls : own->calls->items[own->num_added];
+    LIANA_TRY(liana__keras_read_call(type, from, layer_name(own->layer), &r->arena, &read, &r->error));
+    next->options = read.options;
+    found->count = 0;
+    for (size_t slot = 0; slot < LIANA_MAX_LAYER_INPUTS; slot++) {
+        if (!(read.slots >> slot & 1)) continue;
+        const char *name = liana__argument_of_slot(type, slot);
+        const bool is_found_mask = liana__argument_is_mask(name) && strcmp(name, "attention_mask") != 0;
+        if (is_found_mask && is_mask_op(r, read.inputs[slot].name)) continue;
+        found->items[found->count++] = read.inputs[slot];
+        next->slots |= (uint32_t)1 << slot;
+    }
+    return LIANA_OK;
+}
+
+/* ---- operations ---- */
+
+/* Operations that the references name are needed, and those that they need. */
+static bool mark(const liana__keras_references *found, entry *entries, size_t count)
+{
+    bool is_new = false;
+    for (size_t i = 0; i < found->count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            const char *name = entries[k].is_operation && !entries[k].is_needed ? file_name(entries[k].layer) : NULL;
+            if (!name || strcmp(name, found->items[i].name) != 0) continue;
+            entries[k].is_needed = is_new = true;
+        }
+    }
+    return is_new;
+}
+
+/* Operations whose results reach an output or a layer, other than as a mask. */
+static liana_status mark_operations(reader *r, const liana__value *config, entry *entries, size_t count)
+{
+    liana__keras_references found = {.count = 0};
+    bool has_any = false, is_new = true;
+    for (size_t i = 0; i < count; i++) has_any = has_any || entries[i].is_operation;
+    if (!has_any) return LIANA_OK;
+    liana__keras_collect(liana__value_get(config, "output_layers"), &found);
+    (void)mark(&found, entries, count);
+    while (is_new) {
+        is_new = false;
+        for (size_t i = 0; i < count; i++) {
+            entry own = entries[i];
+            for (own.num_added = 0; !is_passed_over(&own) && own.num_added < own.num_calls; own.num_added++) {
+                layer_call ignored = {.inputs = NULL};
+                found.count = 0;
+                LIANA_TRY(next_call(r, &own, &found, &ignored));
+                is_new = mark(&found, entries, count) || is_new;
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
+/* Calls of one operation have one text. */
+static liana_status add_operation(reader *r, entry *own, const layer_call *next)
+{
+    const char *text, *name = layer_name(own->layer);
+    char where[160];
+    const bool bare = own->calls && liana__keras_is_reference(own->calls->items[0]);
+    const liana__value *call = !own->calls ? NULL : bare ? own->calls : own->calls->items[own->num_added];
+    LIANA_TRY(liana__operation_from_keras(own->layer, call, &r->arena, &text, &r->error));
+    if (own->num_added && strcmp(own->function, text) == 0) return call_again(r, own, next);
+    if (own->num_added) return refuse(r, own->layer, name, "its calls have different constants");
+    own->function = text;
+    liana__value *options = liana__value_map(&r->arena);
+    if (!options) return liana__fail_memory(&r->error, "a layer's options");
+    liana__value_set(&r->arena, options, "function", liana__value_string(&r->arena, text));
+    if (r->arena.failed) return liana__fail_memory(&r->error, "a layer's options");
+    snprintf(where, sizeof where, "layer '%.100s'", name ? name : "?");
+    const liana__layer_request request = {.here = place_of(own->layer),
+                                          .type = &liana__layer_operation,
+                                          .name = name,
+                                          .inputs = next->inputs,
+                                          .num_inputs = next->num_inputs,
+                                          .options = options,
+                                          .where = where};
+    return liana__model_add(r->model, &request).id ? LIANA_OK : r->model->error.status;
 }
 
 /* Adds the next calls of an entry, as long as all their inputs are there. */
 static liana_status try_entry(reader *r, entry *own)
 {
-    while (own->num_added < own->num_calls && !own->is_mask_op) {
-        liana__keras_references found;
-        references_of_call(own, own->num_added, &found);
-        if (found.too_many) return refuse(r, own->calls, layer_name(own->layer), "too many inputs");
+    while (own->num_added < own->num_calls && !is_passed_over(own)) {
+        liana__keras_references found = {.count = 0};
         size_t nodes[LIANA_MAX_LAYER_INPUTS];
+        layer_call next = {.inputs = nodes};
+        LIANA_TRY(next_call(r, own, &found, &next));
         for (size_t i = 0; i < found.count; i++) {
             nodes[i] = find_result(r, &found.items[i], false);
             if (nodes[i] == LIANA__NONE) return LIANA_OK;
         }
-        LIANA_TRY(add_call(r, own, nodes, found.count));
+        next.num_inputs = found.count;
+        LIANA_TRY(add_call(r, own, &next));
         own->num_added++;
     }
     return LIANA_OK;
 }
 
-/* Why an entry could not be added: an input that is an op, or that is not there. */
-static liana_status fail_entry(reader *r, const entry *entries, size_t count, const entry *stuck)
+/* An entry could not be added: an input is not there. */
+static liana_status fail_entry(reader *r, const entry *stuck)
 {
-    liana__keras_references found;
-    references_of_call(stuck, stuck->num_added, &found);
-    for (size_t i = 0; i < found.count; i++) {
-        for (size_t k = 0; k < count; k++) {
-            const char *name = file_name(entries[k].layer), *class_name = text_of(entries[k].layer, "class_name");
-            if (!entries[k].is_mask_op || !name || strcmp(name, found.items[i].name) != 0) continue;
-            char message[160];
-            snprintf(message, sizeof message, "liana has no layer for the operation '%.60s' (keras.ops)",
-                     class_name ? class_name : "?");
-            return refuse(r, entries[k].layer, name, message);
-        }
-    }
     return liana__fail_at(&r->error, &stuck->layer->place, layer_name(stuck->layer),
                           "its inputs are not in the file, or depend on itself");
 }
@@ -474,11 +612,11 @@ static liana_status add_in_order(reader *r, entry *entries, size_t count)
         size_t before = r->model->num_nodes;
         for (size_t i = 0; i < count; i++) {
             LIANA_TRY(try_entry(r, &entries[i]));
-            bool left = entries[i].num_added < entries[i].num_calls && !entries[i].is_mask_op;
+            bool left = entries[i].num_added < entries[i].num_calls && !is_passed_over(&entries[i]);
             if (left && !stuck) stuck = &entries[i];
         }
         if (!stuck) return LIANA_OK;
-        if (r->model->num_nodes == before) return fail_entry(r, entries, count, stuck);
+        if (r->model->num_nodes == before) return fail_entry(r, stuck);
     }
 }
 
@@ -548,7 +686,7 @@ static liana_status choose_outputs(reader *r, const liana__value *config)
                               "'%.60s' (call %lld, output %lld) is not there", found.items[i].name,
                               (long long)found.items[i].number, (long long)found.items[i].output);
     }
-    if (found.count == 1 && !names[0] && nodes[0] + 1 == r->model->num_nodes) return LIANA_OK;
+    if (found.count == 1 && !names[0] && nodes[0] == liana__model_last_node(r->model)) return LIANA_OK;
     return liana__model_set_outputs(r->model, place_of(outputs), nodes, names, found.count);
 }
 
@@ -560,23 +698,29 @@ static liana_status read_functional(reader *r, const liana__value *config)
     LIANA__SCOPED_MEMORY entry *entries = calloc(layers->count + 1, sizeof *entries);
     if (!entries) return liana__fail_memory(&r->error, "a model");
     r->models = r->renamed = NULL;
+    r->entries = entries;
+    r->num_entries = layers->count;
     for (size_t i = 0; i < layers->count; i++) {
-        open_entry(layers->items[i], &entries[i]);
-        if (text_of(layers->items[i], LIANA__KERAS_NAME)) {
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        open_entry(layer, &entries[i]);
+        if (text_of(layer, LIANA__KERAS_NAME)) {
             entries[i].next_renamed = r->renamed;
             r->renamed = &entries[i];
         }
         r->is_new = r->is_new || entries[i].is_new;
-        if (!liana__keras_is_model_class(text_of(layers->items[i], "class_name"))) continue;
+        if (!liana__keras_is_model_class(text_of(layer, "class_name"))) continue;
         entries[i].next_model = r->models;
         r->models = &entries[i];
     }
     count_calls(r, config, entries, layers->count);
-    liana_status status = add_in_order(r, entries, layers->count);
+    liana_status status = mark_operations(r, config, entries, layers->count);
+    if (status == LIANA_OK) status = add_in_order(r, entries, layers->count);
     for (size_t i = 0; i < layers->count; i++) liana_model_destroy(entries[i].inner);
     if (status == LIANA_OK) status = order_inputs(r, config);
     if (status == LIANA_OK) status = choose_outputs(r, config);
-    r->models = r->renamed = NULL;
+    r->models = r->renamed = r->entries = NULL;
+    r->num_entries = 0;
     return status;
 }
 

@@ -1,8 +1,14 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
-#include "layers/keras/keras_file.h"
+#include "layers/keras/keras_activation.h"
+#include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
+#include "layers/operation/operation.h"
+
+#include <liana/layers/operation.h>
+
+#include <liana/layers/normalization.h>
 
 #include <string.h>
 
@@ -117,12 +123,13 @@ static liana__value *write_text(const writer *w, const char *key, const char *te
     return write_object(w, own ? NULL : kind->module, class_name, own ? class_name : NULL, map->items[1]);
 }
 
-/* No activation becomes "linear". The hard_sigmoid of Keras 2 has another name in liana. */
-static const char *activation_name(const writer *w, const liana__value *item)
+/* No activation becomes "linear". One that the form has no word for was refused (keras_form.c), or stays as it is. */
+static liana__value *write_activation(const writer *w, liana__value *item)
 {
-    if (item->kind != LIANA__VALUE_STRING) return "linear";
-    bool old = w->form != LIANA__KERAS3 && strcmp(item->string, LIANA__HARD_SIGMOID_KERAS2) == 0;
-    return old ? "hard_sigmoid" : item->string;
+    const char *why;
+    if (item->kind != LIANA__VALUE_STRING) return liana__value_string(w->arena, "linear");
+    liana__value *made = liana__activation_to_keras(w->model->context, w->arena, item->string, w->form, &why);
+    return made ? made : item;
 }
 
 /* Options that the tables keep as text become objects. */
@@ -130,8 +137,8 @@ static void write_texts(const writer *w, liana__value *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         liana__value *item = config->items[i];
-        if (strcmp(config->keys[i], "activation") == 0) {
-            set_text(w, config, config->keys[i], activation_name(w, item));
+        if (strcmp(config->keys[i], "activation") == 0 || strcmp(config->keys[i], "recurrent_activation") == 0) {
+            liana__value_set(w->arena, config, config->keys[i], write_activation(w, item));
             continue;
         }
         liana__value *made = item->kind == LIANA__VALUE_STRING ? write_text(w, config->keys[i], item->string) : NULL;
@@ -160,6 +167,38 @@ static void rename_input_shape(const writer *w, liana__value *config)
     liana__value_remove(config, "ragged");
 }
 
+static liana__value *layer_config(const writer *w, const liana__layer *layer, const char *name);
+
+/* {class_name, config} of a layer. */
+static liana__value *layer_object(const writer *w, const liana__layer *layer, const char *name)
+{
+    const char *class_name = layer->type->part.name;
+    const bool own = liana__keras_is_own(&liana__layer_kind, class_name);
+    return write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL,
+                        layer_config(w, layer, name));
+}
+
+/* The layers that a layer holds take the places of their options. */
+static void write_held(const writer *w, const liana__layer *layer, liana__value *config)
+{
+    const liana_held_layer *held;
+    const liana_option *row;
+    for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, &row)) != NULL;) {
+        const liana__layer inner = {.type = held->type,
+                                    .options = (void *)(uintptr_t)held->options,
+                                    .trainable = !held->frozen};
+        liana__value *object = layer_object(w, &inner, held->name);
+        liana__value *list = (liana__value *)(uintptr_t)liana__value_get(config, row->name);
+        const bool is_list = row->kind == LIANA_OPTION_LAYERS;
+        if (is_list && held == ((const liana_held_layers *)((const char *)layer->options + row->offset))->items) {
+            list = liana__value_list(w->arena);
+            liana__value_set(w->arena, config, row->name, list);
+        }
+        if (is_list && list) liana__value_add(w->arena, list, object);
+        if (!is_list) liana__value_set(w->arena, config, row->name, object);
+    }
+}
+
 static liana__value *layer_config(const writer *w, const liana__layer *layer, const char *name)
 {
     liana__value *config = liana__value_map(w->arena);
@@ -169,10 +208,13 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     liana__value_set(w->arena, config, "trainable", liana__value_bool(w->arena, layer->trainable));
     liana__value_set(w->arena, config, "dtype", write_dtype(w));
     for (size_t i = 0; i < options->count; i++) {
+        if (liana__argument_is_option(layer->type, options->keys[i])) continue;
         liana__value_set(w->arena, config, options->keys[i], options->items[i]); /* an InputLayer has its own dtype */
     }
     if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
+    write_held(w, layer, config);
+    liana__value_remove(config, LIANA__MASK_WITH_STATES);
     if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
     if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
@@ -192,13 +234,51 @@ static liana__value *write_tensor(const writer *w, const liana__scope_result *re
         liana__value_add(w->arena, shape, liana__value_int(w->arena, node->shape.dims[i]));
     }
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
-    const char *dtype = node->dtype == LIANA_S32 ? "int32" : mixed ? "bfloat16" : "float32";
+    const bool is_bool = node->dtype == LIANA_BOOL;
+    const char *dtype = node->dtype == LIANA_S32 ? "int32" : is_bool ? "bool" : mixed ? "bfloat16" : "float32";
     liana__value_set(w->arena, config, "shape", shape);
     set_text(w, config, "dtype", dtype);
     liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));
     set_text(w, map, "class_name", "__keras_tensor__");
     liana__value_set(w->arena, map, "config", config);
     return map;
+}
+
+/* {"args": [tensor], "kwargs": {...}} of a layer with arguments; before Keras 3 [[name, 0, 0, {...}]]. */
+static liana__value *write_arguments(const writer *w, liana__scope_item item, size_t number,
+                                     const liana__scope_result *inputs)
+{
+    const liana_layer_type *type = w->model->layers[item.index].type;
+    const liana__layer_node *node = liana__scope_result_node(w->model, &(liana__scope_result){item, number, 0});
+    const bool is_new = w->form == LIANA__KERAS3;
+    liana__value *tensors[LIANA_MAX_LAYER_INPUTS] = {NULL}, *first, *named = liana__value_map(w->arena);
+    for (size_t slot = 0, i = 0; slot < LIANA_MAX_LAYER_INPUTS; slot++) {
+        if (!(node->slots >> slot & 1)) continue;
+        tensors[slot] = is_new ? write_tensor(w, &inputs[i++]) : write_reference(w, &inputs[i++], false);
+    }
+    if (!named) return NULL;
+    liana__keras_write_call(type, node->options, tensors, w->arena, &first, named);
+    if (!first) return NULL;
+    liana__value *call = is_new ? liana__value_map(w->arena) : liana__value_list(w->arena);
+    if (!call) return NULL;
+    if (is_new) {
+        liana__value *arguments = liana__value_list(w->arena);
+        if (!arguments) return NULL;
+        liana__value_add(w->arena, arguments, first);
+        liana__value_set(w->arena, call, "args", arguments);
+        liana__value_set(w->arena, call, "kwargs", named);
+        return call;
+    }
+    if (liana__scope_item_infers(w->model, item)) {
+        liana__value_set(w->arena, named, "training", liana__value_bool(w->arena, false));
+    }
+    const bool is_list = !liana__keras_is_reference(first);
+    for (size_t i = 0; i < (is_list ? first->count : 1); i++) {
+        liana__value *tensor = is_list ? first->items[i] : first;
+        liana__value_add(w->arena, tensor, i ? liana__value_map(w->arena) : named);
+        liana__value_add(w->arena, call, tensor);
+    }
+    return call;
 }
 
 /* {"args": [tensor], "kwargs": {}}; a layer of several inputs is called on a list of them. */
@@ -228,6 +308,24 @@ static liana__value *write_old_call(const writer *w, const liana__scope_result *
     return call;
 }
 
+static const char *operation_text(const writer *w, size_t index)
+{
+    return ((const liana_operation_options *)w->model->layers[index].options)->function;
+}
+
+/* The call of an operation has its constants between the tensors. */
+static liana__value *write_operation_call(const writer *w, size_t index, const liana__scope_result *inputs,
+                                          size_t count)
+{
+    liana__operation operation;
+    liana__value *tensors[LIANA_MAX_LAYER_INPUTS], *call = liana__value_map(w->arena);
+    if (!call || liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    for (size_t i = 0; i < count; i++) tensors[i] = write_tensor(w, &inputs[i]);
+    liana__value_set(w->arena, call, "args", liana__operation_args(w->arena, &operation, tensors, count));
+    liana__value_set(w->arena, call, "kwargs", liana__value_map(w->arena));
+    return call;
+}
+
 /* For each call, its inputs. */
 static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_item item)
 {
@@ -238,7 +336,16 @@ static liana__value *inbound_nodes(const writer *w, size_t scope, liana__scope_i
         liana__scope_result inputs[LIANA_MAX_LAYER_INPUTS];
         size_t count = liana__scope_inputs(w->model, scope, item, call, inputs);
         if (!count) continue;
-        bool joins = item.is_nested ? count > 1 : w->model->layers[item.index].type->max_inputs > 1;
+        const liana_layer_type *type = item.is_nested ? NULL : w->model->layers[item.index].type;
+        bool joins = type ? type->max_inputs > 1 : count > 1;
+        if (type == &liana__layer_operation) {
+            liana__value_add(w->arena, nodes, write_operation_call(w, item.index, inputs, count));
+            continue;
+        }
+        if (type && type->arguments) {
+            liana__value_add(w->arena, nodes, write_arguments(w, item, call, inputs));
+            continue;
+        }
         liana__value_add(w->arena, nodes,
                          w->form == LIANA__KERAS3 ? write_call(w, inputs, count, joins)
                                                   : write_old_call(w, inputs, count, infers));
@@ -258,13 +365,25 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
                : write_object(w, "keras", "Sequential", NULL, config);
 }
 
+static liana__value *write_operation(const writer *w, size_t index, const char *name)
+{
+    liana__operation operation;
+    if (liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
+    liana__value *config = liana__operation_config(w->arena, &operation);
+    if (config) set_text(w, config, "name", name);
+    return write_object(w, liana__operation_module(w->arena, &operation), operation.row->class_name,
+                        operation.row->class_name, config);
+}
+
 static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
     const liana__layer *layer = &w->model->layers[index];
-    const char *class_name = layer->type->part.name;
-    bool own = liana__keras_is_own(&liana__layer_kind, class_name);
-    liana__value *map =
-        write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL, layer_config(w, layer, name));
+    if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
+    liana__value *map = layer_object(w, layer, name);
+    const liana_option *row = liana__fields_find(&layer->type->part.options, LIANA__MASK_WITH_STATES);
+    if (map && row && w->form == LIANA__KERAS3 && *(const bool *)((const char *)layer->options + row->offset)) {
+        liana__value_set(w->arena, map, LIANA__KERAS_MASK, liana__value_bool(w->arena, true));
+    }
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));

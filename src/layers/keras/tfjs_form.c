@@ -22,6 +22,14 @@ static const struct {
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
     {&liana__layer_global_max_pooling1d, "keepdims", 0},
     {&liana__layer_relu, "threshold", 0},
+    {&liana__layer_flatten, "data_format", 0},
+};
+
+/* Layers that it does not have, and one whose mask it would need. */
+static const liana_layer_type *const missing[] = {
+    &liana__layer_identity,           &liana__layer_masking,           &liana__layer_subtract,
+    &liana__layer_spatial_dropout2d,  &liana__layer_spatial_dropout3d, &liana__layer_attention,
+    &liana__layer_additive_attention, &liana__layer_einsum_dense,      &liana__layer_reversible_embedding,
 };
 
 static bool is_plain(const liana__value *value, double plain)
@@ -30,6 +38,7 @@ static bool is_plain(const liana__value *value, double plain)
     if (value->kind == LIANA__VALUE_BOOL) return value->boolean == (plain != 0);
     if (value->kind == LIANA__VALUE_INT) return (double)value->integer == plain;
     if (value->kind == LIANA__VALUE_FLOAT) return value->number == plain;
+    if (value->kind == LIANA__VALUE_STRING) return strcmp(value->string, "channels_last") == 0;
     for (size_t i = 0; value->kind == LIANA__VALUE_LIST && i < value->count; i++) {
         if (!is_plain(value->items[i], plain)) return false;
     }
@@ -85,25 +94,62 @@ static liana__tfjs_fault find_option(const liana__layer *layer)
     return (liana__tfjs_fault){"max_value with ", "negative_slope", "TensorFlow.js has no layer with both"};
 }
 
-static bool is_last_axis(const liana_model *model, size_t layer)
+/* Classes that it does not have. */
+static bool is_unknown(const liana_layer_type *type)
 {
-    const liana_softmax_options *chosen = model->layers[layer].options;
-    return chosen->axis == -1 || chosen->axis == first_node(model, layer)->shape.rank - 1;
+    static const liana_layer_type *const types[] = {
+        &liana__layer_rms_normalization,
+        &liana__layer_group_normalization,
+        &liana__layer_unit_normalization,
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (type == types[i]) return true;
+    }
+    return false;
+}
+
+/* Whether the axis of a layer for which it takes the last one alone is that. */
+static bool has_last_axis(const liana_model *model, size_t index)
+{
+    const liana__layer *layer = &model->layers[index];
+    const int rank = first_node(model, index)->shape.rank;
+    const int64_t *axis = NULL;
+    if (layer->type == &liana__layer_softmax) axis = ((const liana_softmax_options *)layer->options)->axis;
+    if (layer->type == &liana__layer_normalization) axis = ((const liana_normalization_options *)layer->options)->axis;
+    return !axis || (!axis[1] && (axis[0] == -1 || axis[0] == rank - 1));
+}
+
+/* The numbers of an option in place of the weights that its stand-in has. */
+static const char *find_normalization(const liana__layer *layer)
+{
+    const liana_normalization_options *chosen = layer->options;
+    if (layer->type != &liana__layer_normalization) return NULL;
+    return chosen->invert ? "invert" : chosen->mean.count ? "mean" : NULL;
 }
 
 liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
 {
     const liana__layer *layer = &model->layers[index];
-    const char *activation = liana__layer_option_text(layer, "activation");
-    if (activation && strcmp(activation, "exponential") == 0) {
-        return (liana__tfjs_fault){"the activation ", activation, "TensorFlow.js does not have it"};
+    if (is_unknown(layer->type)) {
+        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js does not have it"};
+    }
+    /* Its names of such weights are others. */
+    if (layer->num_weights && model->weights[layer->first_weight].place) {
+        return (liana__tfjs_fault){"its class ", layer->type->part.name,
+                                   "liana does not write layers within layers for TensorFlow.js"};
+    }
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        if (layer->type != missing[i]) continue;
+        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js has no such layer"};
     }
     if (layer->type == &liana__layer_category_encoding) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js computes it otherwise"};
     }
-    if (layer->type == &liana__layer_softmax && !is_last_axis(model, index)) {
+    if (!has_last_axis(model, index)) {
         return (liana__tfjs_fault){"the option ", "axis", "TensorFlow.js takes the last one"};
     }
+    const char *option = find_normalization(layer);
+    if (option) return (liana__tfjs_fault){"the option ", option, "TensorFlow.js's layer does not have it"};
     if (layer->type == &liana__layer_global_average_pooling1d && reads_mask(model, index)) {
         return (liana__tfjs_fault){"the mask of its input", "", "TensorFlow.js takes the mean of all steps"};
     }
@@ -219,6 +265,10 @@ void liana__tfjs_rewrite(liana__arena *arena, const liana_model *model, size_t i
     if (!config) return;
     rewrite_parts(arena, config);
     if (type == &liana__layer_relu) rewrite_relu(arena, map, config);
+    if (type == &liana__layer_leaky_relu) {
+        liana__value_set(arena, config, "alpha", liana__value_copy(arena, liana__value_get(config, "negative_slope")));
+        liana__value_remove(config, "negative_slope");
+    }
     if (type == &liana__layer_normalization) rewrite_normalization(arena, map, config);
     if (type == &liana__layer_reshape) rewrite_reshape(arena, &first_node(model, index)->shape, config);
     /* No layer that follows reads a mask: liana__tfjs_find_fault. */

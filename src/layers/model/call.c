@@ -95,20 +95,6 @@ static liana_tensor add_weight(const building *own, size_t index)
                                    weight->shape);
 }
 
-/* A moving average that calls of one layer follow one after the other follows the mean of their statistics, the later
- * ones weighted more: a' = m (m a + (1-m) s) + (1-m) t = m^2 a + (1-m^2) (m s + t) / (1+m). */
-static void join_updates(liana_location here, liana__model_update *update, const liana__model_update *later)
-{
-    double m = later->momentum, before = update->momentum,
-           share = 1 - before * m > 0 ? (1 - m) / (1 - before * m) : 0.5;
-    liana_tensor first = update->statistic, second = later->statistic;
-    liana_dtype dtype = liana_tensor_dtype(first);
-    first = liana_op_multiply_at(here, first, liana_graph_scalar_at(here, first.graph, dtype, 1 - share));
-    second = liana_op_multiply_at(here, second, liana_graph_scalar_at(here, first.graph, dtype, share));
-    update->statistic = liana_op_add_at(here, first, second);
-    update->momentum = before * m;
-}
-
 static void keep_updates(building *own, const liana__layer *layer, const liana_layer_call *call)
 {
     liana__model_results *results = &own->results;
@@ -123,7 +109,8 @@ static void keep_updates(building *own, const liana__layer *layer, const liana_l
         size_t place = 0;
         while (place < results->num_updates && results->updates[place].weight != update.weight) place++;
         if (place < results->num_updates) {
-            join_updates(call->here, &results->updates[place], &update);
+            liana__model_update *joined = &results->updates[place];
+            liana__join_averages(call->here, &joined->statistic, &joined->momentum, update.statistic, update.momentum);
         } else {
             results->updates[results->num_updates++] = update;
         }
@@ -139,34 +126,44 @@ static void keep_penalty(building *own, const liana__layer *layer, liana_tensor 
     *total = total->id ? liana_op_add_at(layer->where, *total, penalties) : penalties;
 }
 
-/* Calls a layer on tensors; `weights` are its own. */
-static liana__model_result call_layer(building *own, size_t index, size_t number, const liana_tensor *inputs,
-                                      const liana_tensor *masks, size_t num_inputs, const liana_tensor *weights)
+/* Calls the layer of a node on tensors; `weights` are its own. Returns the number of results. */
+static size_t call_layer(building *own, const liana__layer_node *node, const liana_tensor *inputs,
+                         const liana_tensor *masks, size_t num_inputs, const liana_tensor *weights,
+                         liana__model_result *results)
 {
-    const liana__layer *layer = &own->model->layers[index];
+    const liana__layer *layer = &own->model->layers[node->layer];
     const liana__model_mode *mode = own->mode;
     liana_layer_call call = {
         .here = layer->where,
-        .options = layer->options,
+        .options = node->options,
         .inputs = inputs,
         .masks = masks,
         .num_inputs = num_inputs,
         .dtype = own->dtype,
         .weights = weights,
-        .training = mode->training && !liana__layer_infers(own->model, index),
+        .training = mode->training && !liana__layer_infers(own->model, node->layer),
         .trainable = layer->trainable,
         .positions = mode->positions,
         .present = mode->present,
         .shards = mode->leaves,
         .seed = mode->seed,
-        .salt = liana__layer_salt(index, number),
+        .salt = liana__layer_salt(node->layer, node->number),
         .declared = own->model->weights + layer->first_weight,
         .num_weights = layer->num_weights,
     };
     liana_tensor value = liana__layer_invoke(layer->type, &call);
     keep_updates(own, layer, &call);
-    if (layer->activity_regularizer.type) keep_penalty(own, layer, value);
-    return (liana__model_result){value, call.logits, call.logits_kind, call.mask};
+    results[0] = (liana__model_result){value, call.logits, call.logits_kind, call.mask};
+    for (size_t i = 0; i < call.num_more; i++) results[i + 1] = (liana__model_result){.value = call.more[i]};
+    const size_t num_regularized = call.num_activities ? call.num_activities : call.num_more + 1;
+    for (size_t i = 0; i < num_regularized && layer->activity_regularizer.type; i++) {
+        keep_penalty(own, layer, call.num_activities ? call.activities[i] : results[i].value);
+    }
+    if (call.penalties.id) {
+        liana_tensor *total = &own->results.penalties;
+        *total = total->id ? liana_op_add_at(layer->where, *total, call.penalties) : call.penalties;
+    }
+    return call.num_more + 1;
 }
 
 /* An InputLayer of a nested model: ids are converted to floats, and floats to ids. */
@@ -182,17 +179,19 @@ static void call_node(building *own, size_t index)
 {
     const liana__layer_node *node = &own->model->nodes[index];
     const liana__layer *layer = &own->model->layers[node->layer];
-    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS], masks[LIANA_MAX_LAYER_INPUTS];
-    for (size_t i = 0; i < node->num_inputs; i++) {
-        inputs[i] = own->nodes[node->inputs[i]].value;
-        masks[i] = own->nodes[node->inputs[i]].mask;
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {{0}}, masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        const size_t input = liana__node_input_at(node, i);
+        if (input == LIANA__NONE) continue;
+        inputs[i] = own->nodes[input].value;
+        masks[i] = own->nodes[input].mask;
     }
     if (!layer->type->call) {
-        /* Those of this model have their values. */
-        if (node->num_inputs) own->nodes[index] = enter_nested(own, node, inputs[0], masks[0]);
-    } else {
-        own->nodes[index] = call_layer(own, node->layer, node->number, inputs, masks, node->num_inputs,
-                                       own->results.weights + layer->first_weight);
+        /* Those of this model, and layers that the host computes, have their values. */
+        if (node->num_inputs && !layer->type->texts) own->nodes[index] = enter_nested(own, node, inputs[0], masks[0]);
+    } else if (!node->output) {
+        call_layer(own, node, inputs, masks, liana__layer_num_slots(layer->type, node->num_inputs),
+                   own->results.weights + layer->first_weight, &own->nodes[index]);
     }
     own->results.nodes[index] = own->nodes[index].value;
 }
@@ -204,7 +203,9 @@ static void build(building *own, const liana_tensor *inputs)
     for (size_t i = 0; i < model->num_weights; i++) results->weights[i] = add_weight(own, i);
     for (size_t i = 0; i < model->num_inputs; i++) {
         liana_tensor none = {0};
-        own->nodes[model->inputs[i]] =
+        const liana__layer_node *node = &model->nodes[model->inputs[i]];
+        const size_t place = node->is_text ? node->reader : model->inputs[i];
+        own->nodes[place] =
             (liana__model_result){.value = inputs[i], .mask = own->mode->masks ? own->mode->masks[i] : none};
     }
     for (size_t i = 0; i < model->num_nodes; i++) call_node(own, i);
@@ -255,11 +256,12 @@ liana_tensor liana__model_average(const liana__model_results *results, size_t fi
 
 static bool check_layer(const building *own, size_t index, const liana_tensor *inputs, size_t num_inputs)
 {
-    const liana__layer *layer = &own->model->layers[index];
+    const liana__layer *layer = &own->model->layers[own->model->nodes[index].layer];
     liana_location here = own->mode->here.file ? own->mode->here : layer->where;
-    liana_shape shapes[LIANA_MAX_LAYER_INPUTS];
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
     liana__error error = {0};
     for (size_t i = 0; i < num_inputs; i++) {
+        if (layer->type->arguments && !inputs[i].id) continue;
         shapes[i] = liana_tensor_shape(inputs[i]);
         if (inputs[i].graph != own->graph || inputs[i].id == 0 || shapes[i].rank == 0) {
             liana__graph_fail(own->graph, here, LIANA_INVALID_ARGUMENT,
@@ -277,28 +279,33 @@ static bool check_layer(const building *own, size_t index, const liana_tensor *i
     return false;
 }
 
-liana__model_results liana__model_call_layer(const liana_model *model, size_t index, size_t number,
-                                             const liana_tensor *inputs, size_t num_inputs,
-                                             const liana__model_mode *mode)
+liana__model_results liana__model_call_layer(const liana_model *model, size_t index, const liana_tensor *inputs,
+                                             size_t num_inputs, const liana__model_mode *mode)
 {
+    const liana__layer_node *node = &model->nodes[index];
     building own = {.model = model, .mode = mode, .graph = inputs[0].graph, .dtype = mode->dtype};
     own.results.outputs = no_results;
     if (!own.graph || own.graph->status != LIANA_OK) return own.results;
     if (!check_layer(&own, index, inputs, num_inputs) || !allocate_results(&own, 1)) return own.results;
+    liana_tensor given[LIANA_MAX_LAYER_INPUTS] = {{0}}, masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
     for (size_t i = num_inputs; i-- > 0;) {
-        liana_dtype dtype = liana_tensor_dtype(inputs[i]);
+        given[i] = inputs[i];
+        if (mode->masks) masks[i] = mode->masks[i];
+        liana_dtype dtype = inputs[i].id ? liana_tensor_dtype(inputs[i]) : LIANA_S32;
         if (liana__dtype_is_float(dtype)) own.dtype = dtype;
     }
-    const liana__layer *layer = &model->layers[index];
+    const liana__layer *layer = &model->layers[node->layer];
     for (size_t i = 0; i < layer->num_weights; i++) {
         own.results.weights[i] = add_weight(&own, layer->first_weight + i);
     }
-    liana__model_result *output = liana__arena_allocate(&own.graph->arena, sizeof *output);
+    liana__model_result *output =
+        liana__arena_allocate(&own.graph->arena, (LIANA_MAX_MORE_RESULTS + 1) * sizeof *output);
     if (!output) {
         liana__graph_fail(own.graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
         return own.results;
     }
-    *output = call_layer(&own, index, number, inputs, mode->masks, num_inputs, own.results.weights);
+    own.results.num_outputs = call_layer(&own, node, given, masks, liana__layer_num_slots(layer->type, num_inputs),
+                                         own.results.weights, output);
     own.results.outputs = output;
     return own.results;
 }

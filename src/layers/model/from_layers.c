@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const other_keys[] = {"name", "inputs", "trainable", "training", NULL};
+/* Keys of every layer. Those of inputs by name follow them. */
+static const char *const common_keys[] = {"name", "inputs", "trainable", "training"};
+enum { NUM_COMMON_KEYS = sizeof common_keys / sizeof *common_keys };
 
 enum { DOTTED_KEY = 256 };
 
@@ -47,7 +49,8 @@ typedef struct reading {
 /* Nodes that an entry reads. */
 typedef struct joints {
     size_t nodes[LIANA_MAX_LAYER_INPUTS];
-    size_t count; /* 0: the node that was added last */
+    size_t count;   /* 0: the node that was added last */
+    uint32_t slots; /* 0: the first ones */
 } joints;
 
 static liana_status find_named(const reading *own, const liana__value *value, const char *where, size_t *index)
@@ -62,12 +65,14 @@ static liana_status find_named(const reading *own, const liana__value *value, co
     return liana__fail_at(own->error, &value->place, where, "there is no layer '%.60s' before this one", value->string);
 }
 
-static liana_status read_inputs(const reading *own, const liana__value *value, const char *where, joints *inputs)
+/* Those of one key. */
+static liana_status read_names(const reading *own, const liana__value *value, const char *where, const char *key,
+                               joints *inputs)
 {
     char name[DOTTED_KEY];
-    inputs->count = 0;
+    inputs->count = inputs->slots = 0;
     if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
-    snprintf(name, sizeof name, "%.220s.inputs", where);
+    snprintf(name, sizeof name, "%.180s.%.40s", where, key);
     inputs->count = value->kind == LIANA__VALUE_LIST ? value->count : 1;
     if (inputs->count == 0 || inputs->count > LIANA_MAX_LAYER_INPUTS) {
         return liana__fail_at(own->error, &value->place, name, "found %zu names, expected 1 to %d", inputs->count,
@@ -78,6 +83,72 @@ static liana_status read_inputs(const reading *own, const liana__value *value, c
         LIANA_TRY(find_named(own, item, name, &inputs->nodes[i]));
     }
     return LIANA_OK;
+}
+
+static liana_status read_inputs(const reading *own, const liana__value *value, const char *where, joints *inputs)
+{
+    return read_names(own, value, where, "inputs", inputs);
+}
+
+/* Adds the inputs that an argument names. Nodes stand in the order of their slots. */
+static liana_status add_argument(const reading *own, const entry *at, const liana_layer_type *type, const char *name,
+                                 size_t *at_slots)
+{
+    const liana__value *value = liana__value_get(at->map, name);
+    size_t first = 0, count = liana__argument_slots(type, name, &first);
+    joints named;
+    if (!count || liana__fields_find(&type->part.options, name)) return LIANA_OK;
+    LIANA_TRY(read_names(own, value, at->where, name, &named));
+    if (named.count > count) {
+        return liana__fail_at(own->error, &value->place, at->where, "%s: found %zu names, expected at most %zu", name,
+                              named.count, count);
+    }
+    for (size_t i = 0; i < named.count; i++) {
+        if (at_slots[first + i] != LIANA__NONE) {
+            return liana__fail_at(own->error, &value->place, at->where,
+                                  "%s: this input stands in the list 'inputs' already, as number %zu", name, first + i);
+        }
+        at_slots[first + i] = named.nodes[i];
+    }
+    return LIANA_OK;
+}
+
+/* The inputs of a call: the list 'inputs' fills the first arguments, and others are given by their names. */
+static liana_status read_arguments(const reading *own, const entry *at, const liana_layer_type *type, joints *inputs)
+{
+    size_t at_slots[LIANA_MAX_LAYER_INPUTS];
+    LIANA_TRY(read_inputs(own, liana__value_get(at->map, "inputs"), at->where, inputs));
+    if (!type->arguments) return LIANA_OK;
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++)
+        at_slots[i] = i < inputs->count ? inputs->nodes[i] : LIANA__NONE;
+    bool is_named = false;
+    const char *name;
+    for (size_t i = 0; (name = liana__argument_at(type, i)) != NULL; i++) {
+        LIANA_TRY(add_argument(own, at, type, name, at_slots));
+    }
+    for (size_t i = inputs->count; i < LIANA_MAX_LAYER_INPUTS; i++) is_named = is_named || at_slots[i] != LIANA__NONE;
+    if (!is_named) return LIANA_OK;
+    if (at_slots[0] == LIANA__NONE) at_slots[0] = liana__model_last_node(own->model);
+    inputs->count = 0;
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        if (at_slots[i] == LIANA__NONE) continue;
+        inputs->nodes[inputs->count++] = at_slots[i];
+        inputs->slots |= (uint32_t)1 << i;
+    }
+    return LIANA_OK;
+}
+
+/* Keys that are no options: the common ones and those of inputs. `keys` has room for them, and ends with NULL. */
+enum { MOST_KEYS = NUM_COMMON_KEYS + LIANA_MAX_LAYER_INPUTS + 1 };
+static void list_other_keys(const liana_layer_type *type, const char *keys[MOST_KEYS])
+{
+    size_t count = NUM_COMMON_KEYS;
+    memcpy(keys, common_keys, sizeof common_keys);
+    for (size_t slot = 0; slot < LIANA_MAX_LAYER_INPUTS; slot++) {
+        const char *name = liana__argument_of_slot(type, slot);
+        if (name) keys[count++] = name;
+    }
+    keys[count] = NULL;
 }
 
 /* ---- a model within the model ---- */
@@ -203,17 +274,34 @@ static liana_status call_again(reading *own, const entry *at, const char *name, 
     if (!model->layers[layer].type->call) {
         return liana__fail_at(own->error, at->place, at->where, "layer '%.60s' is an input, which is not called", name);
     }
-    liana_layer made = liana__model_reuse(model, at->here, (size_t)layer, inputs->nodes, inputs->count);
+    liana_layer made = liana__model_reuse(model, (size_t)layer,
+                                          &(liana__layer_request){.here = at->here,
+                                                                  .where = at->where,
+                                                                  .inputs = inputs->nodes,
+                                                                  .num_inputs = inputs->count,
+                                                                  .slots = inputs->slots,
+                                                                  .options = at->map});
     return made.id ? LIANA_OK : model->error.status;
+}
+
+/* The type of the layer that is called again; NULL: it is a nested model, or not there. */
+static const liana_layer_type *reused_type(const reading *own, const entry *at)
+{
+    const liana__value *name = liana__value_get(at->map, "layer");
+    const bool is_name = name && name->kind == LIANA__VALUE_STRING;
+    const int layer = is_name ? liana__model_find_layer(own->model, name->string) : -1;
+    return layer < 0 ? NULL : own->model->layers[layer].type;
 }
 
 static liana_status add_reuse(reading *own, const entry *at)
 {
     reuse_options options;
     joints inputs;
-    LIANA_TRY(liana__fields_read(&reuse_table, at->map, at->where, NULL, own->arena, &options, own->error));
-    LIANA_TRY(read_inputs(own, options.inputs, at->where, &inputs));
-    if (!inputs.count && own->model->num_nodes) inputs = (joints){{liana__model_last_node(own->model)}, 1};
+    const liana_layer_type *type = reused_type(own, at);
+    LIANA_TRY(liana__fields_read(&reuse_table, at->map, at->where, type ? type->arguments : NULL, own->arena, &options,
+                                 own->error));
+    LIANA_TRY(type ? read_arguments(own, at, type, &inputs) : read_inputs(own, options.inputs, at->where, &inputs));
+    if (!inputs.count && own->model->num_nodes) inputs = (joints){{liana__model_last_node(own->model)}, 1, 0};
     LIANA_TRY(call_again(own, at, options.layer, &inputs));
     if (!options.name) return LIANA_OK;
     liana_status status =
@@ -228,24 +316,14 @@ static liana_status add_reuse(reading *own, const entry *at)
 
 /* ---- a layer ---- */
 
-/* The options of every layer, read with their own table. */
-static liana_status read_common(const reading *own, const entry *at, liana__layer_common_options *common)
-{
-    liana__value *picked = liana__value_map(own->arena);
-    if (!picked) return liana__fail_memory(own->error, "a layer's options");
-    for (size_t i = 0; at->map && i < at->map->count; i++) {
-        if (!liana__fields_find(&liana__layer_common, at->map->keys[i])) continue;
-        liana__value_append(own->arena, picked, at->map->keys[i], &at->map->key_places[i], at->map->items[i]);
-    }
-    return liana__fields_read(&liana__layer_common, picked, at->where, NULL, own->arena, common, own->error);
-}
-
 static liana_status add_layer(reading *own, const entry *at, const liana_layer_type *type)
 {
     liana__layer_common_options common;
     joints inputs;
-    LIANA_TRY(read_common(own, at, &common));
-    LIANA_TRY(read_inputs(own, liana__value_get(at->map, "inputs"), at->where, &inputs));
+    const char *other_keys[MOST_KEYS];
+    list_other_keys(type, other_keys);
+    LIANA_TRY(liana__layer_read_common(at->map, at->where, own->arena, &common, own->error));
+    LIANA_TRY(read_arguments(own, at, type, &inputs));
     liana_layer made =
         liana__model_add(own->model, &(liana__layer_request){.here = at->here,
                                                              .where = at->where,
@@ -255,6 +333,7 @@ static liana_status add_layer(reading *own, const entry *at, const liana_layer_t
                                                              .inference = !common.training,
                                                              .inputs = inputs.count ? inputs.nodes : NULL,
                                                              .num_inputs = inputs.count,
+                                                             .slots = inputs.slots,
                                                              .options = at->map,
                                                              .other_keys = other_keys});
     return made.id ? LIANA_OK : own->model->error.status;

@@ -9,6 +9,8 @@
 void liana__snake_case(const char *class_name, char *snake, size_t size)
 {
     size_t length = 0;
+    /* Keras calls the layer so, but Python's class, by which it makes names, otherwise. */
+    if (strcmp(class_name, "GroupQueryAttention") == 0) class_name = "GroupedQueryAttention";
     for (size_t i = 0; class_name[i] && length + 2 < size; i++) {
         unsigned char letter = (unsigned char)class_name[i], next = (unsigned char)class_name[i + 1];
         bool begins = i > 0 && isupper(letter) && (islower(next) || islower((unsigned char)class_name[i - 1]));

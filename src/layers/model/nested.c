@@ -107,23 +107,31 @@ static size_t copy_inputs(const copying *own, size_t node, size_t *inputs)
     return 1;
 }
 
-static void copy_layer(const copying *own, const liana__layer *from, const size_t *inputs, size_t num_inputs)
+/* A further call of its layer, or the first of a new layer. */
+static void copy_call(const copying *own, const liana__layer_node *call, const size_t *inputs, size_t num_inputs)
 {
     LIANA__SCOPED(liana__arena) scratch = {0};
-    const liana__value *options = liana__fields_write(&from->type->part.options, &scratch, from->options);
+    const liana__layer *from = &own->inner->layers[call->layer];
+    const liana__value *options = liana__fields_write(&from->type->part.options, &scratch, call->options);
     const char *name = liana__arena_format(&scratch, "%s/%s", own->name, from->name);
     if (!options || !name || scratch.failed) {
         liana__model_fail(own->model, from->where, LIANA_OUT_OF_MEMORY, "out of memory for a model");
         return;
     }
-    liana__model_add(own->model, &(liana__layer_request){.here = from->where,
-                                                         .type = from->type,
-                                                         .name = name,
-                                                         .frozen = own->frozen || !from->trainable,
-                                                         .inference = from->inference,
-                                                         .inputs = inputs,
-                                                         .num_inputs = num_inputs,
-                                                         .options = options});
+    liana__layer_request request = {.here = call->where,
+                                    .type = from->type,
+                                    .name = name,
+                                    .frozen = own->frozen || !from->trainable,
+                                    .inference = from->inference,
+                                    .inputs = inputs,
+                                    .num_inputs = num_inputs,
+                                    .slots = call->slots,
+                                    .options = options};
+    if (own->is_new && call->number == 0) {
+        liana__model_add(own->model, &request);
+    } else {
+        liana__model_reuse(own->model, own->first_layer + call->layer, &request);
+    }
 }
 
 static void copy_nodes(const copying *own)
@@ -132,14 +140,11 @@ static void copy_nodes(const copying *own)
     for (size_t i = 0; i < own->inner->num_nodes && model->error.status == LIANA_OK; i++) {
         const liana__layer_node *from = &own->inner->nodes[i];
         const liana__layer *layer = &own->inner->layers[from->layer];
+        if (from->output) continue; /* its call adds it */
         size_t inputs[LIANA_MAX_LAYER_INPUTS], num_inputs = copy_inputs(own, i, inputs);
         model->building_use = moved(from->within, own->first_use, own->use);
         model->building_nested = moved(layer->within, own->first_nested, own->nested);
-        if (own->is_new && from->number == 0) {
-            copy_layer(own, layer, inputs, num_inputs);
-        } else {
-            liana__model_reuse(model, from->where, own->first_layer + from->layer, inputs, num_inputs);
-        }
+        copy_call(own, from, inputs, num_inputs);
     }
     model->building_use = model->building_nested = LIANA__NONE;
 }

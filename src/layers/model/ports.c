@@ -23,7 +23,7 @@ static int64_t count_ids(const liana_model *model, size_t node)
         const liana__layer_node *user = &model->nodes[i];
         const liana__layer *layer = &model->layers[user->layer];
         if (user->num_inputs != 1 || user->inputs[0] != node) continue;
-        int64_t count = layer->type->num_ids           ? layer->type->num_ids(layer->options)
+        int64_t count = layer->type->num_ids           ? layer->type->num_ids(user->options)
                         : layer->type->max_inputs == 0 ? count_ids(model, i) /* of a nested model */
                                                        : 0;
         if (count && (!least || count < least)) least = count;
@@ -34,11 +34,20 @@ static int64_t count_ids(const liana_model *model, size_t node)
 liana__model_port liana__model_input(const liana_model *model, size_t index)
 {
     if (index >= model->num_inputs) return (liana__model_port){0};
-    const liana__layer_node *node = &model->nodes[model->inputs[index]];
-    return (liana__model_port){.name = model->layers[node->layer].name,
-                               .dtype = node->dtype,
-                               .shape = node->shape,
-                               .num_ids = count_ids(model, model->inputs[index])};
+    const liana__layer_node *node = &model->nodes[model->inputs[index]], *result = node;
+    liana__model_port port = {.name = model->layers[node->layer].name};
+    if (node->is_text && node->reader != LIANA__NONE) {
+        result = &model->nodes[node->reader];
+        port.texts = model->layers[result->layer].type->texts;
+        port.text_state = result->text_state;
+        port.text_fingerprint = result->text_fingerprint;
+        port.texts_shape.rank = node->shape.rank - 1;
+        for (int i = 0; i < port.texts_shape.rank; i++) port.texts_shape.dims[i] = node->shape.dims[i + 1];
+    }
+    port.dtype = result->dtype;
+    port.shape = result->shape;
+    port.num_ids = port.texts ? 0 : count_ids(model, model->inputs[index]);
+    return port;
 }
 
 liana_shape liana__model_input_shape(const liana_model *model)
@@ -171,10 +180,20 @@ static size_t find_whole(const liana_model *model, const char *name)
     if (call < model->num_calls) return model->calls[call].node;
     int layer = liana__model_find_layer(model, name);
     for (size_t i = model->num_nodes; layer >= 0 && i-- > 0;) {
-        bool is_call = model->nodes[i].layer == (size_t)layer && model->nodes[i].within == LIANA__NONE;
+        const liana__layer_node *node = &model->nodes[i];
+        bool is_call = node->layer == (size_t)layer && node->within == LIANA__NONE && node->output == 0;
         if (is_call && !has_own_name(model, i)) return i;
     }
     return last_of_nested(model, name);
+}
+
+/* Another result of a layer's call, by its number. */
+static size_t find_result(const liana_model *model, size_t call, const char *number)
+{
+    char *end;
+    const unsigned long result = strtoul(number, &end, 10);
+    const bool is_number = *number >= '0' && *number <= '9' && !*end;
+    return is_number && result < model->nodes[call].num_outputs ? call + result : LIANA__NONE;
 }
 
 size_t liana__model_find_node(const liana_model *model, const char *name)
@@ -186,6 +205,9 @@ size_t liana__model_find_node(const liana_model *model, const char *name)
         snprintf(owner, sizeof owner, "%.*s", (int)(slash - name), name);
         size_t node = find_whole(model, owner),
                use = node == LIANA__NONE ? node : liana__model_outermost_use(model, node);
+        const size_t result =
+            node != LIANA__NONE && use == LIANA__NONE ? find_result(model, node, slash + 1) : LIANA__NONE;
+        if (result != LIANA__NONE) return result;
         const liana__nested *nested = use == LIANA__NONE ? NULL : &model->nested[model->uses[use].nested];
         for (size_t i = 0; nested && i < nested->num_outputs; i++) {
             if (strcmp(nested->output_names[i], slash + 1) == 0)
@@ -275,14 +297,15 @@ static liana_status check_uses(const liana_model *model, liana__error *error)
     return LIANA_OK;
 }
 
-/* Some outputs of a nested model may stay unused: the user cannot remove the layers that lead only to them. */
+/* Some outputs of a nested model or of a layer may stay unused: the user cannot remove what leads only to them. */
 static liana_status check_nodes(const liana_model *model, bool *used, liana__error *error)
 {
     for (size_t i = 0; i < liana__model_num_outputs(model); i++) used[liana__model_output_node(model, i)] = true;
     for (size_t i = model->num_nodes; i-- > 0;) {
         const liana__layer_node *node = &model->nodes[i];
-        bool is_nested = node->within != LIANA__NONE;
-        if (!used[i] && !is_nested) return fail_unused(model, i, error);
+        bool is_part = node->within != LIANA__NONE || node->output;
+        if (!used[i] && is_part) continue;
+        if (!used[i]) return fail_unused(model, i, error);
         for (size_t k = 0; k < node->num_inputs; k++) used[node->inputs[k]] = true;
     }
     return check_uses(model, error);

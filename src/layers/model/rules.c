@@ -73,9 +73,10 @@ static const char *weight_option(const liana__layer *layer, const liana__weight 
                                  size_t size)
 {
     static const char suffix[] = "_kernel";
-    size_t length = strlen(weight->short_name);
-    if (liana__ends_with(weight->short_name, suffix)) length -= strlen(suffix);
-    snprintf(name, size, "%.*s%s", (int)length, weight->short_name, end);
+    const char *slash = strrchr(weight->short_name, '/'), *own = slash ? slash + 1 : weight->short_name;
+    size_t length = strlen(own);
+    if (liana__ends_with(own, suffix)) length -= strlen(suffix);
+    snprintf(name, size, "%.*s%s", (int)length, own, end);
     return liana__layer_option_text(layer, name);
 }
 
@@ -114,23 +115,43 @@ static liana_status read_constraint(liana_model *model, liana__weight *weight, c
                               liana__shape_print(&weight->shape).text);
 }
 
-liana_status liana__read_weight_rules(liana_model *model, const liana__layer *layer, liana__weight *weight,
-                                      liana__error *error)
+liana_status liana__read_weight_rules(liana_layer_build *build, liana__weight *weight)
 {
     char option[128];
+    const liana__layer *whole = &build->model->layers[build->layer];
+    const liana__layer held = {.type = build->held ? build->held->type : NULL,
+                               .options = (void *)(uintptr_t)build->options};
+    const liana__layer *layer = build->held ? &held : whole;
     const char *text = weight_option(layer, weight, regularizer_end, option, sizeof option);
-    if (text) LIANA_TRY(read_regularizer(model, weight, option, text, error));
+    if (!text) text = build->regularizer;
+    if (text) LIANA_TRY(read_regularizer(build->model, weight, option, text, build->error));
     text = weight_option(layer, weight, constraint_end, option, sizeof option);
-    return text ? read_constraint(model, weight, option, text, error) : LIANA_OK;
+    if (!text) text = build->constraint;
+    return text ? read_constraint(build->model, weight, option, text, build->error) : LIANA_OK;
 }
 
 /* ---- questions ---- */
+
+/* Whether a layer that it holds, and calls as a layer, has a penalty. */
+static bool holds_penalty(const liana__layer *layer)
+{
+    const liana_held_layer *held;
+    bool found = false;
+    for (size_t next = 0; layer->type == &liana__layer_bidirectional &&
+                          (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
+        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+        found = found || liana__layer_option_text(&inner, activity_option);
+    }
+    return found;
+}
 
 bool liana__model_is_regularized(const liana_model *model)
 {
     bool found = false;
     for (size_t i = 0; i < model->num_weights; i++) found |= model->weights[i].regularizer.type != NULL;
-    for (size_t i = 0; i < model->num_layers; i++) found |= model->layers[i].activity_regularizer.type != NULL;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        found |= model->layers[i].activity_regularizer.type != NULL || holds_penalty(&model->layers[i]);
+    }
     return found;
 }
 

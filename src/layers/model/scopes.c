@@ -41,7 +41,7 @@ static liana__scope_result result_of(const liana_model *model, size_t use, size_
 {
     const liana__layer_node *own = &model->nodes[node];
     size_t within = own->within;
-    if (within == use) return (liana__scope_result){{false, own->layer}, own->number, 0};
+    if (within == use) return (liana__scope_result){{false, own->layer}, own->number, own->output};
     while (model->uses[within].within != use) within = model->uses[within].within;
     const liana__nested_use *inner = &model->uses[within];
     const liana__nested *nested = &model->nested[inner->nested];
@@ -57,7 +57,8 @@ size_t liana__scope_num_calls(const liana_model *model, size_t scope, liana__sco
         count += model->uses[i].nested == item.index && model->uses[i].within == use;
     }
     for (size_t i = 0; !item.is_nested && i < model->num_nodes; i++) {
-        count += model->nodes[i].layer == item.index && model->nodes[i].within == use;
+        const liana__layer_node *node = &model->nodes[i];
+        count += node->layer == item.index && node->within == use && node->output == 0;
     }
     return count;
 }
@@ -81,7 +82,7 @@ static const liana__nested_use *find_use(const liana_model *model, size_t nested
 const liana__layer_node *liana__scope_result_node(const liana_model *model, const liana__scope_result *result)
 {
     const size_t index = result->item.index;
-    if (!result->item.is_nested) return find_node(model, index, result->number);
+    if (!result->item.is_nested) return find_node(model, index, result->number) + result->output;
     return &model->nodes[find_use(model, index, result->number)->first_node +
                          model->nested[index].outputs[result->output]];
 }
@@ -149,8 +150,9 @@ bool liana__scope_is_sequential(const liana_model *model, size_t scope)
     liana__scope_item item, before = {.index = LIANA__NONE};
     for (size_t next = 0, position = 0; liana__scope_next(model, scope, &next, &item); position++) {
         size_t count = liana__scope_num_calls(model, scope, item);
-        /* That is said of calls, which it does not list. */
+        /* These are said of calls, which it does not list. */
         if (count != 1 || liana__scope_item_infers(model, item)) return false;
+        if (!item.is_nested && liana__layer_calls_have_options(model->layers[item.index].type)) return false;
         size_t num_inputs = liana__scope_inputs(model, scope, item, 0, results);
         if (num_inputs != (position > 0)) return false;
         if (position && (!same_item(results[0].item, before) || results[0].output != 0)) return false;

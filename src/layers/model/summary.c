@@ -67,7 +67,10 @@ static void fill_layer(const liana_model *model, size_t index, cells *row)
     while (model->nodes[node].layer != index) node++;
     snprintf(row->text[0][0], sizeof row->text[0][0], "%s (%s%s)", layer->name, layer->type->part.name,
              mode_of(layer->inference));
-    print_shape(&model->nodes[node].shape, row->text[1][0], sizeof row->text[1][0]);
+    row->num_lines = (int)model->nodes[node].num_outputs;
+    for (size_t i = 0; i < model->nodes[node].num_outputs; i++) {
+        print_shape(&model->nodes[node + i].shape, row->text[1][i], sizeof row->text[1][i]);
+    }
     snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
              (long long)count_parameters(model, layer->first_weight, layer->num_weights));
 }

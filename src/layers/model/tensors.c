@@ -13,9 +13,17 @@ static liana_port open_batch(liana__model_port port)
     return (liana_port){port.name, port.dtype, port.shape};
 }
 
+/* An input of texts is asked for as it is fed. */
 liana_port liana_model_input(const liana_model *model, size_t index)
 {
-    return model ? open_batch(liana__model_input(model, index)) : (liana_port){0};
+    if (!model) return (liana_port){0};
+    liana__model_port port = liana__model_input(model, index);
+    if (port.texts) {
+        port.dtype = (liana_dtype)LIANA_STRING;
+        port.shape = (liana_shape){.rank = port.texts_shape.rank + 1};
+        for (int i = 1; i < port.shape.rank; i++) port.shape.dims[i] = port.texts_shape.dims[i - 1];
+    }
+    return open_batch(port);
 }
 
 liana_port liana_model_output(const liana_model *model, size_t index)
@@ -85,11 +93,15 @@ static liana_call_effects find_effects(liana_location here, const liana__model_r
 {
     liana_variable_update *updates = liana__arena_allocate(&graph->arena, (results->num_updates + 1) * sizeof *updates);
     liana_tensor *masks = liana__arena_allocate(&graph->arena, (results->num_outputs + 1) * sizeof *masks);
-    if (!updates || !masks) {
+    liana_tensor *values = liana__arena_allocate(&graph->arena, (results->num_outputs + 1) * sizeof *values);
+    if (!updates || !masks || !values) {
         liana__graph_fail(graph, here, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
         return (liana_call_effects){0};
     }
-    for (size_t i = 0; i < results->num_outputs; i++) masks[i] = results->outputs[i].mask;
+    for (size_t i = 0; i < results->num_outputs; i++) {
+        masks[i] = results->outputs[i].mask;
+        values[i] = results->outputs[i].value;
+    }
     for (size_t i = 0; i < results->num_updates; i++) {
         updates[i] = (liana_variable_update){
             .variable = results->weights[results->updates[i].weight - first],
@@ -101,7 +113,12 @@ static liana_call_effects find_effects(liana_location here, const liana__model_r
             updates[i].about = results->weights[results->updates[i].about - first];
         }
     }
-    return (liana_call_effects){updates, results->num_updates, masks, results->penalties};
+    return (liana_call_effects){.updates = updates,
+                                .num_updates = results->num_updates,
+                                .masks = masks,
+                                .penalties = results->penalties,
+                                .results = values,
+                                .num_results = results->num_outputs};
 }
 
 /* The optimizers of the graph apply the constraints of layers, as Keras's do. */
@@ -181,9 +198,9 @@ liana_tensor liana_layer_call_at(liana_location here, liana_layer layer, const l
     if (wrong) return liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "layer call: %s", wrong);
     liana__model_mode internal = internal_mode(here, mode);
     if (!check_mode(here, graph, &internal, num_inputs)) return invalid;
-    const liana__layer_node *node = &layer.model->nodes[layer.id - 1];
-    liana__model_results results =
-        liana__model_call_layer(layer.model, node->layer, node->number, inputs, num_inputs, &internal);
+    const size_t index = layer.id - 1 - layer.model->nodes[layer.id - 1].output;
+    const liana__layer_node *node = &layer.model->nodes[index];
+    liana__model_results results = liana__model_call_layer(layer.model, index, inputs, num_inputs, &internal);
     if (graph->status != LIANA_OK) return invalid;
     const liana__layer *called = &layer.model->layers[node->layer];
     tell_constraints(here, layer.model, &results, called->first_weight, called->num_weights);

@@ -1,6 +1,7 @@
 /* Element-wise ops with two inputs, broadcast as in numpy: a family whose members differ by one row. */
 #include "ops/elementwise/binary.h"
 
+#include "ops/elementwise/gelu.h"
 #include "ops/gradients.h"
 #include "stablehlo/lowering.h"
 
@@ -109,6 +110,16 @@ static void power_gradient(liana__gradient *g)
     }
 }
 
+/* Of the angle of the point (b, a): b / (a^2 + b^2) and -a / (a^2 + b^2). */
+static void atan2_gradient(liana__gradient *g)
+{
+    liana_tensor a = g->inputs[0], b = g->inputs[1];
+    liana_tensor square = liana_op_add(liana_op_square(a), liana_op_square(b));
+    liana_tensor part = liana_op_divide(g->output_gradient, square);
+    if (g->wanted[0]) g->input_gradients[0] = liana_op_multiply(part, b);
+    if (g->wanted[1]) g->input_gradients[1] = liana_op_negate(liana_op_multiply(part, a));
+}
+
 /* Linear in dy; constant in y except at the kinks. */
 static void gate_gradient(liana__gradient *g)
 {
@@ -128,6 +139,17 @@ static void swish_gradient_gradient(liana__gradient *g)
     liana_tensor bend = liana_op_add(two, liana_op_multiply(x, liana_op_subtract(rest, s)));
     liana_tensor second = liana_op_multiply(liana_op_multiply(s, rest), bend);
     g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), second);
+}
+
+/* Linear in dy, as swish_gradient. */
+static void gelu_gradient_gradient(liana__gradient *g)
+{
+    liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
+    const liana__op *op = g->node->op;
+    if (g->wanted[1]) g->input_gradients[1] = liana__build2(LIANA_HERE, op, x, v, NULL);
+    if (!g->wanted[0]) return;
+    liana_tensor bend = op == &liana__op_gelu_gradient ? liana__gelu_bend(x) : liana__gelu_tanh_bend(x);
+    g->input_gradients[0] = liana_op_multiply(liana_op_multiply(v, dy), bend);
 }
 
 /* ---- ops that are not one op of StableHLO ---- */
@@ -211,24 +233,25 @@ typedef struct binary_row {
 #define BY(function) .compose = function
 
 /* name, value, gradient, accepted dtypes, gives bool, in mixed precision, as StableHLO, doc */
-#define BINARY_ROWS(X)                                                                                              \
-    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("add"), "a + b")                     \
-    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("subtract"), "a - b") \
-    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("multiply"), "a * b") \
-    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, BY(lower_divide), "a / b")          \
-    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("maximum"),                      \
-      "The maximum; NaN if either is NaN.")                                                                         \
-    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("minimum"),                      \
-      "The minimum; NaN if either is NaN.")                                                                         \
-    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("power"), "a^b")                             \
-    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("EQ"), "a == b")                                \
-    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("NE"), "a != b")                        \
-    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LT"), "a < b")                               \
-    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                  \
-    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                         \
-    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")            \
-    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                      \
-    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                          \
+#define BINARY_ROWS(X)                                                                                               \
+    X(add, add_value, add_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("add"), "a + b")                      \
+    X(subtract, subtract_value, subtract_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("subtract"), "a - b")  \
+    X(multiply, multiply_value, multiply_gradient, NUMBERS, false, LIANA__FOLLOWS, ARITHMETIC("multiply"), "a * b")  \
+    X(divide, divide_value, divide_gradient, NUMBERS, false, LIANA__STAYS_WIDE, BY(lower_divide), "a / b")           \
+    X(maximum, maximum_value, maximum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("maximum"),                       \
+      "The maximum; NaN if either is NaN.")                                                                          \
+    X(minimum, minimum_value, minimum_gradient, NUMBERS, false, LIANA__FOLLOWS, AS("minimum"),                       \
+      "The minimum; NaN if either is NaN.")                                                                          \
+    X(atan2, atan2, atan2_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("atan2"), "The angle of the point (b, a).") \
+    X(power, pow, power_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("power"), "a^b")                              \
+    X(equal, equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("EQ"), "a == b")                                 \
+    X(not_equal, not_equal_value, NULL, ANY, true, LIANA__FOLLOWS, COMPARES("NE"), "a != b")                         \
+    X(less, less_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LT"), "a < b")                                \
+    X(less_equal, less_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("LE"), "a <= b")                   \
+    X(greater, greater_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GT"), "a > b")                          \
+    X(greater_equal, greater_equal_value, NULL, NUMBERS, true, LIANA__FOLLOWS, COMPARES("GE"), "a >= b")             \
+    X(logical_and, logical_and_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("and"), "a and b")                       \
+    X(logical_or, logical_or_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("or"), "a or b")                           \
     X(logical_xor, logical_xor_value, NULL, BOOLS, true, LIANA__FOLLOWS, AS("xor"), "a exclusive-or b")
 #define GATE_ROWS(X)                                                                                                \
     X(relu_gradient, relu_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu_gradient),    \
@@ -236,7 +259,11 @@ typedef struct binary_row {
     X(relu6_gradient, relu6_gradient_value, gate_gradient, FLOATS, false, LIANA__FOLLOWS, BY(lower_relu6_gradient), \
       "dy where 0 < y < 6")                                                                                         \
     X(swish_gradient, swish_gradient_value, swish_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                 \
-      BY(lower_swish_gradient), "dy times the derivative of swish at x")
+      BY(lower_swish_gradient), "dy times the derivative of swish at x")                                            \
+    X(gelu_gradient, liana__gelu_gradient, gelu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,                   \
+      BY(liana__lower_gelu_gradient), "dy times the derivative of gelu at x")                                       \
+    X(gelu_tanh_gradient, liana__gelu_tanh_gradient, gelu_gradient_gradient, FLOATS, false, LIANA__FOLLOWS,         \
+      BY(liana__lower_gelu_tanh_gradient), "dy times the derivative of gelu_tanh at x")
 
 static const binary_row *row_of(const liana__op *op)
 {

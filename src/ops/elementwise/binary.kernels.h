@@ -1,7 +1,7 @@
 /* binary.kernels.h - element-wise ops of f32 or bf16 with two inputs, for one instruction set. */
 #include "kernels/strided_walk.h"
-#include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
+#include "kernels/vector_erf.h"
 #include "kernels/vector_kernels.h"
 #include "ops/elementwise/binary.h"
 
@@ -89,16 +89,18 @@ LIANA__INLINE void combine_plane(liana_dtype dtype, const plane *p,
 }
 
 /* The ops with a vector form, vector_<name>, and the form for results that are rounded to bf16. */
-#define VECTOR_ROWS(X)                       \
-    X(add, vector_add)                       \
-    X(subtract, vector_subtract)             \
-    X(multiply, vector_multiply)             \
-    X(divide, vector_divide)                 \
-    X(maximum, vector_maximum)               \
-    X(minimum, vector_minimum)               \
-    X(relu_gradient, vector_relu_gradient)   \
-    X(relu6_gradient, vector_relu6_gradient) \
-    X(swish_gradient, vector_swish_gradient_bf16)
+#define VECTOR_ROWS(X)                            \
+    X(add, vector_add)                            \
+    X(subtract, vector_subtract)                  \
+    X(multiply, vector_multiply)                  \
+    X(divide, vector_divide)                      \
+    X(maximum, vector_maximum)                    \
+    X(minimum, vector_minimum)                    \
+    X(relu_gradient, vector_relu_gradient)        \
+    X(relu6_gradient, vector_relu6_gradient)      \
+    X(swish_gradient, vector_swish_gradient_bf16) \
+    X(gelu_gradient, vector_gelu_gradient)        \
+    X(gelu_tanh_gradient, vector_gelu_tanh_gradient)
 
 #define VECTOR_PLANE(name, bf16_form)                   \
     static void combine_##name(const plane *p)          \

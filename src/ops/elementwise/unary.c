@@ -1,6 +1,7 @@
 /* Element-wise ops with one input: a family whose members differ by one row. */
 #include "ops/elementwise/unary.h"
 
+#include "ops/elementwise/gelu.h"
 #include "ops/gradients.h"
 #include "stablehlo/lowering.h"
 
@@ -41,7 +42,11 @@ static liana_tensor of_gate(const liana__op *gate, liana_tensor at, liana_tensor
 #define UNARY_GRADIENTS(X)                                                                                        \
     X(abs, liana_op_multiply(dy, liana_op_sign(x)))                                                               \
     X(cos, liana_op_negate(liana_op_multiply(dy, liana_op_sin(x))))                                               \
+    X(erf, liana__erf_gradient(x, dy))                                                                            \
     X(exp, liana_op_multiply(dy, y))                                                                              \
+    X(expm1, liana_op_multiply(dy, liana_op_add(y, constant_like(y, 1))))                                         \
+    X(gelu, of_gate(&liana__op_gelu_gradient, x, dy))                                                             \
+    X(gelu_tanh, of_gate(&liana__op_gelu_tanh_gradient, x, dy))                                                   \
     X(log, liana_op_divide(dy, x))                                                                                \
     X(log1p, liana_op_divide(dy, liana_op_add(x, constant_like(x, 1))))                                           \
     X(logistic, liana_op_multiply(dy, liana_op_multiply(y, liana_op_subtract(constant_like(x, 1), y))))           \
@@ -129,8 +134,14 @@ typedef struct unary_row {
     X(abs, fabs, abs_gradient, NUMBERS, false, LIANA__FOLLOWS, BY(lower_abs), "|x|")                                \
     X(ceil, ceil, NULL, FLOATS, false, LIANA__FOLLOWS, AS("ceil"), "The smallest whole number >= x.")               \
     X(cos, cos, cos_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("cosine"), "Cosine.")                            \
+    X(erf, erf, erf_gradient, FLOATS, false, LIANA__FOLLOWS, BY(liana__lower_erf), "The error function.")           \
     X(exp, exp, exp_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential"), "e^x")                           \
+    X(expm1, expm1, expm1_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("exponential_minus_one"), "e^x - 1")       \
     X(floor, floor, NULL, FLOATS, false, LIANA__FOLLOWS, AS("floor"), "The largest whole number <= x.")             \
+    X(gelu, liana__gelu, gelu_gradient, FLOATS, false, LIANA__FOLLOWS, BY(liana__lower_gelu),                       \
+      "x (1 + erf(x / sqrt(2))) / 2")                                                                               \
+    X(gelu_tanh, liana__gelu_tanh, gelu_tanh_gradient, FLOATS, false, LIANA__FOLLOWS, BY(liana__lower_gelu_tanh),   \
+      "gelu with tanh in place of erf.")                                                                            \
     X(is_finite, is_finite_value, NULL, FLOATS, true, LIANA__FOLLOWS, BY(liana__hlo_is_finite),                     \
       "Neither infinite nor NaN.")                                                                                  \
     X(log, log, log_gradient, FLOATS, false, LIANA__STAYS_WIDE, AS("log"), "Natural logarithm.")                    \

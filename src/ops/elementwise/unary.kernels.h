@@ -1,6 +1,6 @@
 /* unary.kernels.h - element-wise ops of f32 or bf16 with one input, for one instruction set. */
-#include "kernels/vector_activations.h"
 #include "kernels/vector_dtype.h"
+#include "kernels/vector_erf.h"
 #include "kernels/vector_kernels.h"
 #include "ops/elementwise/unary.h"
 
@@ -37,22 +37,26 @@ LIANA__INLINE void map(liana_dtype dtype, void *dst, const void *src, int64_t co
 }
 
 /* The ops with a vector form, vector_<name>, and the form for results that are rounded to bf16. */
-#define VECTOR_ROWS(X)           \
-    X(abs, vector_abs)           \
-    X(ceil, vector_ceil)         \
-    X(exp, vector_exp)           \
-    X(floor, vector_floor)       \
-    X(log, vector_log)           \
-    X(logistic, vector_logistic) \
-    X(negate, vector_negate)     \
-    X(relu, vector_relu)         \
-    X(relu6, vector_relu6)       \
-    X(round, vector_round)       \
-    X(rsqrt, vector_rsqrt)       \
-    X(sign, vector_sign)         \
-    X(sqrt, vector_sqrt)         \
-    X(square, vector_square)     \
-    X(swish, vector_swish_bf16)  \
+#define VECTOR_ROWS(X)                  \
+    X(abs, vector_abs)                  \
+    X(ceil, vector_ceil)                \
+    X(erf, vector_erf)                  \
+    X(exp, vector_exp)                  \
+    X(expm1, vector_expm1)              \
+    X(floor, vector_floor)              \
+    X(gelu, vector_gelu)                \
+    X(gelu_tanh, vector_gelu_tanh_bf16) \
+    X(log, vector_log)                  \
+    X(logistic, vector_logistic)        \
+    X(negate, vector_negate)            \
+    X(relu, vector_relu)                \
+    X(relu6, vector_relu6)              \
+    X(round, vector_round)              \
+    X(rsqrt, vector_rsqrt)              \
+    X(sign, vector_sign)                \
+    X(sqrt, vector_sqrt)                \
+    X(square, vector_square)            \
+    X(swish, vector_swish_bf16)         \
     X(tanh, vector_tanh)
 
 #define VECTOR_MAP(name, bf16_form)                                                      \

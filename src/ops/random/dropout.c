@@ -1,7 +1,7 @@
 /* dropout: zeroes elements at random, as a pure function of the run's seed and each example's position. */
 #include "ops/random/dropout.h"
 
-#include "stablehlo/lowering.h"
+#include "ops/random/philox.h"
 
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__dropout_attributes, rate, FLOAT, .doc = "The share of elements that become 0."),
@@ -36,65 +36,13 @@ static void dropout_gradient(liana__gradient *g)
         liana__build2(LIANA_HERE, &liana__op_dropout, g->output_gradient, g->inputs[1], g->node->attributes);
 }
 
-/* ---- StableHLO: Philox (base/random.h) on tensors of 32-bit words, one for each block of four elements ---- */
-
-static liana__hlo high_word(liana__lowering *l, liana__hlo wide)
-{
-    liana__hlo distance = liana__hlo_fill(l, LIANA_U64, wide.shape, 32);
-    return liana__hlo_convert(l, liana__hlo_binary(l, "shift_right_logical", wide, distance), LIANA_U32);
-}
-
-/* Of u64, the lower half. */
-static liana__hlo low_word(liana__lowering *l, liana__hlo wide)
-{
-    return liana__hlo_convert(l, wide, LIANA_U32);
-}
-
-static liana__hlo xor_key(liana__lowering *l, liana__hlo a, liana__hlo b, uint32_t key)
-{
-    return liana__hlo_binary_with(l, "xor", liana__hlo_binary(l, "xor", a, b), key);
-}
-
-static void lower_philox(liana__lowering *l, liana__philox_key key, liana__hlo c[4])
-{
-    for (int round = 0; round < 10; round++) {
-        liana__hlo wide0 = liana__hlo_convert(l, c[0], LIANA_U64), wide2 = liana__hlo_convert(l, c[2], LIANA_U64);
-        liana__hlo product0 = liana__hlo_binary_with(l, "multiply", wide0, 0xD2511F53u);
-        liana__hlo product1 = liana__hlo_binary_with(l, "multiply", wide2, 0xCD9E8D57u);
-        c[0] = xor_key(l, high_word(l, product1), c[1], key.words[0]);
-        c[2] = xor_key(l, high_word(l, product0), c[3], key.words[1]);
-        c[1] = low_word(l, product1);
-        c[3] = low_word(l, product0);
-        key.words[0] += 0x9E3779B9u;
-        key.words[1] += 0xBB67AE85u;
-    }
-}
-
-/* The words of all elements: u32 [examples, elements of an example]. */
-static liana__hlo lower_words(liana__lowering *l, const liana__dropout_attributes *options, liana__hlo positions,
-                              int64_t elements)
-{
-    const int64_t examples = positions.shape.dims[0], blocks = (elements + 3) / 4;
-    static const int64_t first_axis = 0, start[] = {0, 0}, ones[] = {1, 1};
-    liana_shape shape = liana_shape_of(examples, blocks), column = liana_shape_of(examples, blocks, 1);
-    liana__hlo block = liana__hlo_iota(l, LIANA_U64, shape, 1);
-    liana__hlo position = liana__hlo_broadcast_axes(l, positions, shape, &first_axis);
-    liana__hlo words[] = {low_word(l, block), high_word(l, block), low_word(l, position), high_word(l, position)};
-    lower_philox(l, liana__dropout_key(options), words);
-    for (int i = 0; i < 4; i++) words[i] = liana__hlo_reshape(l, words[i], column);
-    liana__hlo all =
-        liana__hlo_reshape(l, liana__hlo_concatenate(l, words, 4, 2), liana_shape_of(examples, 4 * blocks));
-    return liana__hlo_slice(l, all, start, (int64_t[]){examples, elements}, ones);
-}
-
 static liana_status lower_dropout(liana__lowering *l, const liana__node *node)
 {
     const liana__dropout_attributes *options = node->attributes;
     const int64_t elements = liana_shape_size(&node->shape) / node->shape.dims[0];
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
-    liana__hlo words = lower_words(l, options, liana__hlo_input(l, node, 1), elements);
-    liana__hlo eight = liana__hlo_fill(l, LIANA_U32, words.shape, 8);
-    liana__hlo numbers = liana__hlo_binary(l, "shift_right_logical", words, eight);
+    liana__hlo words = liana__hlo_random_words(l, liana__dropout_key(options), liana__hlo_input(l, node, 1), elements);
+    liana__hlo numbers = liana__hlo_upper_bits(l, words);
     liana__hlo is_kept = liana__hlo_compare_with(l, "GE", numbers, liana__dropout_threshold(options->rate));
     liana__hlo scaled = liana__hlo_binary_with(l, "multiply", x, liana__dropout_scale(options->rate, node->dtype));
     liana__hlo zero = liana__hlo_fill(l, x.dtype, LIANA_SCALAR, 0);
@@ -111,12 +59,8 @@ static liana_status run_reference(const liana__call *call)
     double scale = liana__dropout_scale(options->rate, node->dtype);
     int64_t length = liana_shape_size(&node->shape) / node->shape.dims[0];
     for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
-        uint64_t position = positions[i / length], element = (uint64_t)(i % length), block = element / 4;
-        uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)position,
-                               (uint32_t)(position >> 32)};
-        uint32_t words[4];
-        liana__philox(key, counter, words);
-        bool kept = liana__uniform_float(words[element % 4]) >= options->rate;
+        const uint32_t word = liana__random_word(key, positions[i / length], (uint64_t)(i % length));
+        bool kept = liana__uniform_float(word) >= options->rate;
         liana__store(call->dst, node->dtype, i, kept ? liana__load(call->src[0], node->dtype, i) * scale : 0);
     }
     return LIANA_OK;

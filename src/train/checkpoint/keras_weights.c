@@ -14,23 +14,45 @@ static const char *own_name(const char *name, const liana_model *model, size_t w
                                                                                                    : name;
 }
 
-static bool describe_layer(const liana_model *model, const liana__layer *layer, float *const *values,
+/* The weights of a layer that are kept at a place of it. */
+static bool describe_place(const liana_model *model, const liana__layer *layer, const char *place, float *const *values,
                            liana__arena *arena, liana__keras3_layer *out)
 {
-    out->name = own_name(layer->name, model, layer->within);
-    out->num_weights = layer->num_weights;
     if (!layer->num_weights) return true;
     liana__hdf5_data *weights = liana__arena_allocate(arena, layer->num_weights * sizeof *weights);
     const void **arrays = liana__arena_allocate(arena, layer->num_weights * sizeof *arrays);
     if (!weights || !arrays) return false;
-    for (size_t i = 0; i < layer->num_weights; i++) {
-        const liana_shape *shape = &model->weights[layer->first_weight + i].shape;
-        weights[i] = (liana__hdf5_data){.dtype = "float32", .rank = shape->rank};
-        memcpy(weights[i].shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
-        arrays[i] = values[layer->first_weight + i];
+    for (size_t i = layer->first_weight; i < layer->first_weight + layer->num_weights; i++) {
+        if (!liana__weight_is_at(&model->weights[i], place)) continue;
+        const liana_shape *shape = &model->weights[i].shape;
+        weights[out->num_weights] = (liana__hdf5_data){.dtype = "float32", .rank = shape->rank};
+        memcpy(weights[out->num_weights].shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
+        arrays[out->num_weights++] = values[i];
     }
     out->weights = weights;
     out->values = arrays;
+    return true;
+}
+
+/* Adds the layer, and each place of it, to the list. */
+static bool describe_layer(const liana_model *model, const liana__layer *layer, float *const *values, const char *path,
+                           liana__arena *arena, liana__keras3_layer *list, size_t *count)
+{
+    liana__keras3_layer *own = &list[(*count)++];
+    *own = (liana__keras3_layer){.path = path, .name = own_name(layer->name, model, layer->within)};
+    if (!describe_place(model, layer, NULL, values, arena, own)) return false;
+    const liana__weight *weights = model->weights + layer->first_weight;
+    for (size_t i = 0; i < layer->num_weights; i++) {
+        const char *place = weights[i].place;
+        size_t first = 0;
+        while (!liana__weight_is_at(&weights[first], place)) first++;
+        if (!place || first < i) continue;
+        const char *slash = strrchr(place, '/');
+        liana__keras3_layer *part = &list[(*count)++];
+        *part = (liana__keras3_layer){.path = liana__arena_format(arena, "%s/%s", path, place),
+                                      .name = slash ? slash + 1 : place};
+        if (!part->path || !describe_place(model, layer, place, values, arena, part)) return false;
+    }
     return true;
 }
 
@@ -79,20 +101,20 @@ liana_status liana__keras_weights_make(const liana_model *model, float *const *v
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char **paths;
-    size_t count = model->num_layers + model->num_nested;
+    const size_t most = model->num_layers + model->num_nested + model->num_weights + 1;
+    size_t count = 0;
     LIANA_TRY(liana__keras_paths(model, &arena, &paths, error));
-    liana__keras3_layer *layers = liana__arena_allocate(&arena, (count + 1) * sizeof *layers);
+    liana__keras3_layer *layers = liana__arena_allocate(&arena, most * sizeof *layers);
     if (!layers) return liana__fail_memory(error, path);
-    for (size_t i = 0; i < count; i++) {
-        layers[i] = (liana__keras3_layer){.path = paths[i]};
-        if (i < model->num_layers) {
-            if (!describe_layer(model, &model->layers[i], values, &arena, &layers[i])) {
-                return liana__fail_memory(error, path);
-            }
-        } else {
-            const liana__nested *nested = &model->nested[i - model->num_layers];
-            layers[i].name = own_name(nested->name, model, nested->within);
+    for (size_t i = 0; i < model->num_layers; i++) {
+        if (!describe_layer(model, &model->layers[i], values, paths[i], &arena, layers, &count)) {
+            return liana__fail_memory(error, path);
         }
+    }
+    for (size_t i = 0; i < model->num_nested; i++) {
+        const liana__nested *nested = &model->nested[i];
+        layers[count++] = (liana__keras3_layer){.path = paths[model->num_layers + i],
+                                                .name = own_name(nested->name, model, nested->within)};
     }
     if (optimizer) layers[count++] = *optimizer;
     return liana__keras3_weights_make(path, liana__model_name(model), layers, count, weights, error);

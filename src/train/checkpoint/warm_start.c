@@ -178,7 +178,11 @@ static bool find_weight(const warm_run *own, size_t index)
     const liana__weight *weight = &own->model->weights[index];
     const liana__layer *layer = &own->model->layers[weight->layer];
     pairing *pair = &own->pairs[index];
-    const char *slash = strrchr(pair->wanted, '/');
+    /* The name of a held layer's weight has more than one '/' behind the layer's. */
+    const size_t length = strlen(pair->wanted), own_length = strlen(weight->short_name);
+    const bool is_own = liana__ends_with(pair->wanted, weight->short_name) && length > own_length &&
+                        pair->wanted[length - own_length - 1] == '/';
+    const char *slash = is_own ? pair->wanted + length - own_length - 1 : strrchr(pair->wanted, '/');
     if (!slash) return true;
     const char *name = liana__arena_format(own->arena, "%.*s", (int)(slash - pair->wanted), pair->wanted);
     if (!name) return false;
@@ -186,7 +190,7 @@ static bool find_weight(const warm_run *own, size_t index)
     if (!pair->layer) return true;
     bool by_order = !own->source->by_name && pair->layer->num_weights == layer->num_weights &&
                     strcmp(slash + 1, weight->short_name) == 0;
-    if (by_order) pair->weight = &pair->layer->weights[index - layer->first_weight];
+    if (by_order) pair->weight = liana__source_weight_at(pair->layer, weight, index - layer->first_weight);
     for (size_t i = 0; !pair->weight && i < pair->layer->num_weights; i++) {
         const liana__source_weight *one = &pair->layer->weights[i];
         if (same_short_name(one->short_name, slash + 1)) pair->weight = one;

@@ -142,7 +142,26 @@ static size_t measure_model_name(liana__arena *arena, const liana__hdf5_layer *l
     return nested ? common : SIZE_MAX;
 }
 
-static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
+/* The length of the name of the model's layer to which a held layer's name belongs ("bidirectional/forward_lstm"), or
+ * its own. `within` is the nested model's, or NULL. 0: there is no such layer that holds others. */
+static size_t measure_layer(const liana_model *model, const char *within, const char *name)
+{
+    size_t found = 0;
+    for (size_t i = 0; model && i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        if (!layer->num_weights || !model->weights[layer->first_weight + layer->num_weights - 1].place) continue;
+        const char *own = layer->name;
+        const size_t outer = within ? strlen(within) : 0;
+        if (outer && (strncmp(own, within, outer) != 0 || own[outer] != '/')) continue;
+        if (outer) own += outer + 1;
+        const size_t length = strlen(own);
+        const bool is_same = strncmp(name, own, length) == 0 && (name[length] == '/' || !name[length]);
+        if (is_same && length > found) found = length;
+    }
+    return found;
+}
+
+static liana_status list_hdf5(liana__weight_source *source, const liana_model *model, liana__error *error)
 {
     const liana__hdf5_contents *contents = liana__hdf5_get_contents(source->hdf5);
     if (contents->backend && strcmp(contents->backend, "theano") == 0) {
@@ -154,13 +173,18 @@ static liana_status list_hdf5(liana__weight_source *source, liana__error *error)
     LIANA_TRY(make_room(source, contents->num_layers + contents->num_weights, error));
     for (size_t i = 0; i < contents->num_layers; i++) {
         const liana__hdf5_layer *layer = &contents->layers[i];
-        size_t model_name = measure_model_name(&source->arena, layer);
+        const bool is_layer = measure_layer(model, NULL, layer->name) == strlen(layer->name);
+        size_t model_name = is_layer ? SIZE_MAX : measure_model_name(&source->arena, layer);
         for (size_t k = 0; k < layer->num_weights; k++) {
             const liana__hdf5_weight *entry = &layer->weights[k];
             const char *owner = owner_of(&source->arena, entry->name);
             liana__source_layer wanted = {.name = layer->name, .owner = owner};
             if (model_name < SIZE_MAX && owner) {
-                wanted = (liana__source_layer){.name = owner + model_name, .model = layer->name};
+                const size_t length = measure_layer(model, layer->name, owner + model_name);
+                const char *name = length ? liana__arena_format(&source->arena, "%.*s", (int)length, owner + model_name)
+                                          : owner + model_name;
+                if (!name) return liana__fail_memory(error, source->path);
+                wanted = (liana__source_layer){.name = name, .model = layer->name};
             }
             liana__source_weight weight = {.short_name = short_name_of(entry->name),
                                            .rank = entry->data.rank,
@@ -221,13 +245,25 @@ static liana_status list_keras3(liana__weight_source *source, liana__error *erro
     return LIANA_OK;
 }
 
+const liana__source_weight *liana__source_weight_at(const liana__source_layer *layer, const liana__weight *weight,
+                                                    size_t index)
+{
+    char place[256];
+    liana__format(place, sizeof place, "%s/%zu", weight->place ? weight->place : "", weight->number);
+    for (size_t i = 0; layer->path && weight->place && i < layer->num_weights; i++) {
+        if (strcmp(layer->weights[i].short_name, place) == 0) return &layer->weights[i];
+    }
+    return &layer->weights[index];
+}
+
 /* Whether a layer of the file has the shapes of the model's. */
 static bool fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
 {
     bool same = from && from->num_weights == layer->num_weights;
     for (size_t i = 0; same && i < layer->num_weights; i++) {
-        const liana_shape *shape = &model->weights[layer->first_weight + i].shape;
-        const liana__source_weight *weight = &from->weights[i];
+        const liana__weight *own = &model->weights[layer->first_weight + i];
+        const liana_shape *shape = &own->shape;
+        const liana__source_weight *weight = liana__source_weight_at(from, own, i);
         same = weight->rank == shape->rank &&
                memcmp(weight->shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0;
     }
@@ -286,14 +322,15 @@ static liana_status take_places(liana__weight_source *source, const liana_model 
 
 /* ---- safetensors ---- */
 
-static liana_status list_safetensors(liana__weight_source *source, liana__error *error)
+static liana_status list_safetensors(liana__weight_source *source, const liana_model *model, liana__error *error)
 {
     const liana__safetensors_contents *contents = &source->safetensors.contents;
     LIANA_TRY(make_room(source, contents->num_tensors, error));
     for (size_t i = 0; i < contents->num_tensors; i++) {
         const liana__safetensors_tensor *tensor = &contents->tensors[i];
-        const char *slash = strrchr(tensor->name, '/');
-        if (!slash) continue;
+        const size_t known = measure_layer(model, NULL, tensor->name);
+        const char *slash = known ? tensor->name + known : strrchr(tensor->name, '/');
+        if (!slash || !*slash) continue;
         const char *layer = liana__arena_format(&source->arena, "%.*s", (int)(slash - tensor->name), tensor->name);
         liana__source_weight weight = {.short_name = slash + 1,
                                        .rank = tensor->rank,
@@ -419,20 +456,21 @@ static liana_status open_keras(const char *path, const liana_model *model, size_
 {
     LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
     if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) {
-        LIANA_TRY(list_hdf5(source, error));
+        LIANA_TRY(list_hdf5(source, model, error));
         return model ? meet_package(source, model, error) : LIANA_OK;
     }
     LIANA_TRY(list_keras3(source, error));
     return model ? take_places(source, model, num_required, error) : LIANA_OK;
 }
 
-static liana_status open_safetensors(const char *path, liana__weight_source *source, liana__error *error)
+static liana_status open_safetensors(const char *path, const liana_model *model, liana__weight_source *source,
+                                     liana__error *error)
 {
     LIANA_TRY(liana__safetensors_open(path, &source->safetensors, error));
     source->is_safetensors = true;
     source->by_name = true;
     const bool has_modules = liana__torch_has_names(&source->safetensors.contents);
-    return (has_modules ? list_modules : list_safetensors)(source, error);
+    return has_modules ? list_modules(source, error) : list_safetensors(source, model, error);
 }
 
 static liana_status open_any(const char *path, const liana_model *model, size_t num_required,
@@ -451,7 +489,7 @@ static liana_status open_any(const char *path, const liana_model *model, size_t 
     const char *looks = is_safetensors ? NULL : liana__sniff(head, size);
     LIANA_TRY(liana__refuse_pickle(looks, path, error));
     if (is_keras) return open_keras(path, model, num_required, source, error);
-    if (is_safetensors) return open_safetensors(path, source, error);
+    if (is_safetensors) return open_safetensors(path, model, source, error);
     return liana__fail(
         error, LIANA_INVALID_DATA,
         "%s: expected weights as Keras HDF5, .keras, safetensors or a TensorFlow checkpoint (.index)%s%s", path,

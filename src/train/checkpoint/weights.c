@@ -70,7 +70,7 @@ static liana__shape_text print_source_shape(const liana__source_weight *weight)
 static const liana__source_weight *match_weight(const liana__weight_source *source, const liana__source_layer *layer,
                                                 const liana__weight *weight, size_t index)
 {
-    if (!source->by_name) return &layer->weights[index];
+    if (!source->by_name) return liana__source_weight_at(layer, weight, index);
     for (size_t i = 0; i < layer->num_weights; i++) {
         if (strcmp(layer->weights[i].short_name, weight->short_name) == 0) return &layer->weights[i];
     }

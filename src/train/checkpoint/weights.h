@@ -52,6 +52,11 @@ typedef struct liana__weight_source {
     liana__arena arena;
 } liana__weight_source;
 
+/* A weight of a file's layer by the order of the model's layer; in the layout of Keras 3 by its place in a held layer,
+ * whose group need not stand where its weights do. */
+const liana__source_weight *liana__source_weight_at(const liana__source_layer *layer, const liana__weight *weight,
+                                                    size_t index);
+
 /* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
  * TensorFlow checkpoint. `path` must outlive the source.
  *

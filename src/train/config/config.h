@@ -27,6 +27,19 @@ typedef struct liana__interleave_config {
 
 /* A source of examples: one of `paths`, `images`, `concatenate`, `sample_from` and `interleave.sources`, or none (no
  * such data). The other members choose examples of it, in their order below. */
+typedef struct liana__window_config {
+    int64_t size; /* 0: no windows */
+    int64_t shift;
+    int64_t stride;
+    liana__strings targets; /* components with one value for a window */
+    int64_t target_offset;
+} liana__window_config;
+
+typedef struct liana__resample_config {
+    const liana__value *target_dist; /* a list of numbers, or NULL: none are left out */
+    const liana__value *initial_dist;
+} liana__resample_config;
+
 typedef struct liana__source_config {
     liana__strings paths; /* TFRecord files, patterns of them, or folders of class folders */
     const char *images;   /* a pair of IDX files (MNIST); labels NULL: looked for in the folder of the images */
@@ -40,9 +53,14 @@ typedef struct liana__source_config {
     double weight;      /* in sample_from */
     const char *filter; /* names of functions that a program has registered, or NULL */
     const char *map;
+    const char *take_while;
+    bool unique;
+    liana__resample_config rejection_resample;
+    liana__window_config window;
     liana__shard_config shard;
     int64_t skip;
-    int64_t take; /* 0: all */
+    int64_t take;         /* 0: all */
+    const char *snapshot; /* a folder for the elements; NULL: none */
 } liana__source_config;
 
 typedef struct liana__features_config {
@@ -114,6 +132,9 @@ typedef struct liana__data_config {
     const liana__value *columns;       /* as it is written; NULL: none */
     liana__columns components;         /* the same, read; once the training data are open, completed from them */
     int header;                        /* liana__header, of tables */
+    const char *field_delim;           /* of tables: one byte; NULL: a comma, or a tab for NAME.tsv */
+    bool use_quote_delim;              /* of tables: cells may be in quotes */
+    const char *na_value;              /* of tables: another text of a missing value; NULL: none */
     const liana__value *inputs;        /* as they are written; NULL: components are called as inputs and outputs are */
     const liana__value *targets;       /* ... */
     liana__component_map model_inputs; /* the same, read */
@@ -246,7 +267,8 @@ liana_status liana__config_files(const liana__source_config *source, liana__aren
 liana__source_options liana__config_source_options(const liana__config *config, const liana__source_config *where);
 
 /* Keeps the facts found for the columns of the training data (a source's `columns`): the configuration then names
- * dtypes and vocabularies, for other data and for later. Errors: OUT_OF_MEMORY. */
+ * dtypes and vocabularies, for other data and for later. In model.layers, {vocabulary: COMPONENT} becomes the number of
+ * names of a category. Errors: INVALID_CONFIG (no such category), OUT_OF_MEMORY. */
 liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
                                         liana__error *error) LIANA_MUST_USE;
 /* The component for an input or output of that name: that of the map, else the one of the same name. `only`: the model

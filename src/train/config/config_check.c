@@ -129,6 +129,10 @@ static liana_status check_data(const liana__config *config, liana__error *error)
                       (long long)data->num_classes, names);
     }
     LIANA_TRY(check_class_names(config, error));
+    if (data->field_delim && (strlen(data->field_delim) != 1 || strchr("\"\r\n", *data->field_delim))) {
+        return refuse(config, error, "data.field_delim",
+                      "found '%.20s', expected one character, and no quote or line end", data->field_delim);
+    }
     if (data->max_bad && data->on_bad_record != LIANA__ON_BAD_RECORD_SKIP) {
         return refuse(config, error, "data.max_bad", "it needs data.on_bad_record: skip");
     }
@@ -246,6 +250,9 @@ liana__source_options liana__config_source_options(const liana__config *config, 
                                    .labels = where->labels,
                                    .columns = config->data.components.count ? &config->data.components : NULL,
                                    .header = (liana__header)config->data.header,
+                                   .field_delim = config->data.field_delim ? *config->data.field_delim : 0,
+                                   .plain_quotes = !config->data.use_quote_delim,
+                                   .na_value = config->data.na_value,
                                    .take = (uint64_t)config->data.take,
                                    .skip_damage = config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP,
                                    .any_first_record = config->data.quarantine != NULL};

@@ -5,13 +5,36 @@
 
 /* ---- columns ---- */
 
+/* The size of a category in place of each {vocabulary: COMPONENT} in a tree of layers. Changes the tree. */
+static liana_status fill_sizes(const liana__config *config, liana__value *value, liana__error *error)
+{
+    const liana__value *name =
+        value->kind == LIANA__VALUE_MAP && value->count == 1 ? liana__value_get(value, "vocabulary") : NULL;
+    if (!name || name->kind != LIANA__VALUE_STRING) {
+        for (size_t i = 0; i < value->count; i++) LIANA_TRY(fill_sizes(config, value->items[i], error));
+        return LIANA_OK;
+    }
+    const liana__column *column = liana__columns_get(&config->data.components, name->string);
+    if (!column || !column->category) {
+        return liana__fail_at(error, &value->place, "model.layers",
+                              "found 'vocabulary: %.100s', expected a component of data.columns with 'category: true'",
+                              name->string);
+    }
+    if (!column->vocabulary.count) return LIANA_OK; /* the data will have it */
+    const int64_t count = (int64_t)column->vocabulary.count;
+    *value = (liana__value){.kind = LIANA__VALUE_INT, .place = value->place, .integer = count, .number = (double)count};
+    return LIANA_OK;
+}
+
 liana_status liana__config_keep_columns(liana__config *config, const liana__columns *found, liana__arena *arena,
                                         liana__error *error)
 {
     if (!found) return LIANA_OK;
     LIANA_TRY(liana__columns_copy(found, arena, &config->data.components, error));
     config->data.columns = liana__columns_write(&config->data.components, arena);
-    return config->data.columns ? LIANA_OK : liana__fail_memory(error, "the columns");
+    if (!config->data.columns) return liana__fail_memory(error, "the columns");
+    liana__value *layers = (liana__value *)(uintptr_t)config->model.layers;
+    return layers ? fill_sizes(config, layers, error) : LIANA_OK;
 }
 
 /* ---- inputs and targets ---- */

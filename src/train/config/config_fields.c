@@ -36,6 +36,32 @@ static const liana__fields interleave_fields =
     LIANA__FIELD_TABLE("interleave", liana__interleave_config, interleave_items);
 #undef ROW
 
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__window_config, member, kind, __VA_ARGS__)
+static const liana__field window_items[] = {
+    ROW(size, INT, .maximum = 1 << 20, .doc = "number of examples of a window (0: no windows)"),
+    ROW(shift, INT, .default_text = "1", .minimum = 1, .maximum = INT32_MAX,
+        .doc = "number of examples from the first one of a window to that of the next"),
+    ROW(stride, INT, .default_text = "1", .minimum = 1, .maximum = 1 << 20,
+        .doc = "number of examples from one of a window to the next in it"),
+    ROW(targets, STRINGS,
+        .doc =
+            "components that have one value for a window, that of an example, while the others have a value for each "
+            "example of it"),
+    ROW(target_offset, INT, .maximum = (1 << 20) - 1,
+        .doc = "which example has the targets, counted from the window's first one (0)"),
+};
+static const liana__fields window_fields = LIANA__FIELD_TABLE("window", liana__window_config, window_items);
+#undef ROW
+
+#define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__resample_config, member, kind, __VA_ARGS__)
+static const liana__field resample_items[] = {
+    ROW(target_dist, VALUE, .doc = "how often each class shall come: a list of shares (null: all examples stay)"),
+    ROW(initial_dist, VALUE, .doc = "how often it comes in the files (null: counted as the examples are read)"),
+};
+static const liana__fields resample_fields =
+    LIANA__FIELD_TABLE("rejection_resample", liana__resample_config, resample_items);
+#undef ROW
+
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__source_config, member, kind, __VA_ARGS__)
 static const liana__field source_items[] = {
     ROW(paths, PATHS, .is_name = liana__data_set_is_meant,
@@ -44,7 +70,8 @@ static const liana__field source_items[] = {
     ROW(images, PATH, .doc = "the IDX file of the images (MNIST)"),
     ROW(labels, PATH, .doc = "the IDX file of their labels (null: it is looked for in the folder of the images)"),
     ROW(kind, STRING,
-        .doc = "format of the files: tfrecord, idx, cifar, csv (a list of images), table, webdataset or folder (null: "
+        .doc = "format of the files: tfrecord, idx, cifar, csv (a list of images), table, webdataset, folder or text "
+               "(null: "
                "detected)"),
     ROW(concatenate, VALUE,
         .doc = "a list of sources that are read one after the other; each is a path, a list of paths or a mapping like "
@@ -59,10 +86,20 @@ static const liana__field source_items[] = {
         .doc = "in sample_from: how often this source is drawn, relative to the others"),
     ROW(filter, STRING, .doc = "a function of the program that chooses the examples to keep (liana_stage_type)"),
     ROW(map, STRING, .doc = "a function of the program that changes examples (liana_stage_type)"),
+    ROW(take_while, STRING,
+        .doc =
+            "a function of the program: the examples before the first one that it does not choose (liana_stage_type)"),
+    ROW(unique, BOOL, .default_text = "false", .doc = "leave out examples that are equal to one before"),
+    ROW(rejection_resample, SECTION, .section = &resample_fields,
+        .doc = "leave out examples by chance, so that classes come as often as is wanted"),
+    ROW(window, SECTION, .section = &window_fields,
+        .doc = "windows of consecutive examples, such as rows of a table, each as one example"),
     ROW(shard, SECTION, .section = &shard_fields,
         .doc = "use only every count-th example, beginning with example `index`"),
     ROW(skip, INT, .maximum = INFINITY, .doc = "number of examples to leave out at the beginning"),
     ROW(take, INT, .maximum = INFINITY, .doc = "number of examples to use after `skip` (0: all)"),
+    ROW(snapshot, PATH,
+        .doc = "a folder in which the examples are kept as these stages make them, also for later runs (null: none)"),
 };
 static const liana__fields source_fields = LIANA__FIELD_TABLE("source", liana__source_config, source_items);
 #undef ROW
@@ -151,6 +188,11 @@ static const liana__field data_items[] = {
     ROW(header, ENUM, .default_text = "auto", .names = headers,
         .doc = "whether the first line of a table names its columns (auto: if no cell of it is a number; no: they are "
                "called 0, 1, ...)"),
+    ROW(field_delim, STRING,
+        .doc = "the character between the cells of a table (null: a tab for NAME.tsv, else a comma)"),
+    ROW(use_quote_delim, BOOL, .default_text = "true",
+        .doc = "cells of a table may be in double quotes; false: a quote is a character like others"),
+    ROW(na_value, STRING, .doc = "one more text of a cell that stands for a missing value (null: none)"),
     ROW(inputs, VALUE,
         .doc = "which component is which input of the model: {input: component}, or the component if there is one "
                "input (null: the component of the same name)"),

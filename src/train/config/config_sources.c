@@ -36,8 +36,9 @@ bool liana__config_has_source(const liana__source_config *source)
 bool liana__config_combines(const liana__source_config *source)
 {
     return source->concatenate || source->sample_from || source->interleave.sources ||
-           source->interleave.cycle_length || source->filter || source->map || source->shard.count || source->skip ||
-           source->take;
+           source->interleave.cycle_length || source->filter || source->map || source->take_while || source->unique ||
+           source->rejection_resample.target_dist || source->window.size || source->shard.count || source->skip ||
+           source->take || source->snapshot;
 }
 
 static liana_status check_source(const liana__source_config *source, const char *where, const liana__place *place,

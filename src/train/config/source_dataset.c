@@ -2,6 +2,7 @@
 #include "train/config/source_dataset.h"
 
 #include "base/scoped.h"
+#include "base/value_read.h"
 #include "data/source/class_list.h"
 #include "data/source/source_open.h"
 #include "formats/yaml.h"
@@ -89,27 +90,98 @@ static liana_status fail_function(const char *key, const char *use, const char *
                        name);
 }
 
-static liana_status choose(const liana__source_request *request, const liana__source_config *where, const char *key,
-                           liana_dataset **dataset, liana__error *error)
+static liana_status find_function(const liana__source_request *request, const char *key, const char *use,
+                                  const char *name, const liana_stage_type **stage, liana__error *error)
 {
-    const liana_stage_type *filter = find_stage(request, where->filter), *map = find_stage(request, where->map);
-    if (where->filter && !(filter && filter->keep)) return fail_function(key, "filter", where->filter, error);
-    if (where->map && !(map && map->map)) return fail_function(key, "map", where->map, error);
-    liana_dataset *made = *dataset;
-    *dataset = NULL;
+    *stage = find_stage(request, name);
+    const bool fits = *stage && (strcmp(use, "map") == 0 ? (*stage)->map != NULL : (*stage)->keep != NULL);
+    return !name || fits ? LIANA_OK : fail_function(key, use, name, error);
+}
+
+/* A list of shares; *count must be that of the others, if there are others. */
+static liana_status read_shares(const liana__value *list, const char *key, const char *use, liana__arena *arena,
+                                double **shares, size_t *count, liana__error *error)
+{
+    char found[128];
+    const bool fits = list->kind == LIANA__VALUE_LIST && list->count && (!*count || list->count == *count);
+    if (fits) *shares = liana__arena_allocate(arena, list->count * sizeof **shares);
+    if (fits && !*shares) return liana__fail_memory(error, key);
+    for (size_t i = 0; fits && i < list->count; i++) {
+        if (!liana__value_is_number(list->items[i])) {
+            return liana__fail(error, LIANA_INVALID_CONFIG,
+                               "%s.rejection_resample.%s[%zu]: found %s, expected a number", key, use, i,
+                               liana__value_describe(list->items[i], found, sizeof found));
+        }
+        (*shares)[i] = list->items[i]->number;
+    }
+    if (!fits) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "%s.rejection_resample.%s: found %s, expected a list with a number for each class", key, use,
+                           liana__value_describe(list, found, sizeof found));
+    }
+    *count = list->count;
+    return LIANA_OK;
+}
+
+static liana_status resample(const liana__source_request *request, const liana__resample_config *config,
+                             const char *key, liana_dataset **made, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    double *target = NULL, *initial = NULL;
+    size_t count = 0;
+    if (!config->target_dist) return LIANA_OK;
+    LIANA_TRY(read_shares(config->target_dist, key, "target_dist", &arena, &target, &count, error));
+    if (config->initial_dist) {
+        LIANA_TRY(read_shares(config->initial_dist, key, "initial_dist", &arena, &initial, &count, error));
+    }
+    const liana_rejection_resample_options options = {.target_dist = target,
+                                                      .num_classes = count,
+                                                      .initial_dist = initial,
+                                                      .seed = request->seed};
+    *made = liana_dataset_rejection_resample(*made, &options);
+    return LIANA_OK;
+}
+
+/* Stages in their order; a maker that fails leaves NULL, which the next ones hand on. */
+static liana_status add_stages(const liana__source_request *request, const liana__source_config *where, const char *key,
+                               liana_dataset **dataset, liana__error *error)
+{
+    const liana_stage_type *filter, *take_while, *map;
+    LIANA_TRY(find_function(request, key, "filter", where->filter, &filter, error));
+    LIANA_TRY(find_function(request, key, "take_while", where->take_while, &take_while, error));
+    LIANA_TRY(find_function(request, key, "map", where->map, &map, error));
     if (filter) {
         const liana_filter_options options = {where->filter, filter->keep, filter->user};
-        made = liana_dataset_filter(made, &options);
+        *dataset = liana_dataset_filter(*dataset, &options);
     }
+    if (take_while) {
+        const liana_filter_options options = {where->take_while, take_while->keep, take_while->user};
+        *dataset = liana_dataset_take_while(*dataset, &options);
+    }
+    if (where->unique) *dataset = liana_dataset_unique(*dataset);
+    LIANA_TRY(resample(request, &where->rejection_resample, key, dataset, error));
     if (map) {
         const liana_map_options options = {.name = where->map, .function = map->map, .user = map->user};
-        made = liana_dataset_map(made, &options);
+        *dataset = liana_dataset_map(*dataset, &options);
     }
-    if (where->shard.count) made = liana_dataset_shard(made, where->shard.count, where->shard.index);
-    if (where->skip) made = liana_dataset_skip(made, where->skip);
-    if (where->take) made = liana_dataset_take(made, where->take);
-    *dataset = made;
-    return hand_on(request, made, error);
+    if (where->window.size) {
+        const liana__window_config *window = &where->window;
+        const liana_window_options options = {.size = window->size,
+                                              .shift = window->shift,
+                                              .stride = window->stride,
+                                              .drop_remainder = true,
+                                              .targets = (const char *const *)window->targets.items,
+                                              .num_targets = window->targets.count,
+                                              .target_offset = window->target_offset};
+        *dataset = liana_dataset_window(*dataset, &options);
+    }
+    if (where->shard.count) *dataset = liana_dataset_shard(*dataset, where->shard.count, where->shard.index);
+    if (where->skip) *dataset = liana_dataset_skip(*dataset, where->skip);
+    if (where->take) *dataset = liana_dataset_take(*dataset, where->take);
+    if (where->snapshot) {
+        *dataset = liana_dataset_snapshot(*dataset, &(liana_cache_options){.path = where->snapshot});
+    }
+    return hand_on(request, *dataset, error);
 }
 
 liana_status liana__source_dataset(const liana__source_request *request, const liana__source_config *where,
@@ -121,7 +193,7 @@ liana_status liana__source_dataset(const liana__source_request *request, const l
                                                     : where->interleave.sources;
     liana_status status =
         list ? open_list(request, where, list, key, dataset, error) : open_files(request, where, dataset, error);
-    if (status == LIANA_OK) status = choose(request, where, key, dataset, error);
+    if (status == LIANA_OK) status = add_stages(request, where, key, dataset, error);
     if (status != LIANA_OK) liana_dataset_close(*dataset);
     if (status != LIANA_OK) *dataset = NULL;
     return status;
@@ -156,6 +228,9 @@ static liana_status open_source(void *user, const liana__source_config *where, l
                                     .columns = own->columns,
                                     .columns_optional = options->unlabelled,
                                     .header = (liana__header)options->header,
+                                    .field_delim = options->field_delim,
+                                    .plain_quotes = options->plain_quotes,
+                                    .na_value = options->na_value,
                                     .class_names = own->class_names,
                                     .labels_are_names = own->labels_are_names && !options->unlabelled,
                                     .take = (uint64_t)options->take,

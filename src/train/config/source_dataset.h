@@ -17,7 +17,8 @@ typedef struct liana__source_request {
     uint64_t seed;
 } liana__source_request;
 
-/* Makes the dataset, with filter, map, shard, skip and take, in this order. Errors: those of opening, INVALID_CONFIG (a
+/* Makes the dataset, with filter, take_while, unique, rejection_resample, map, window, shard, skip, take and snapshot,
+ * in this order. Errors: those of opening, INVALID_CONFIG (a
  * function that is not registered), those of the stages. */
 liana_status liana__source_dataset(const liana__source_request *request, const liana__source_config *where,
                                    const char *key, liana_dataset **dataset, liana__error *error) LIANA_MUST_USE;

@@ -2,7 +2,7 @@
 #include "train/estimator/function_model.h"
 
 #include "ir/device_scope.h"
-#include "passes/autodiff.h"
+#include "ops/autodiff.h"
 #include "train/estimator/model_fn_internal.h"
 #include "train/objective/step_graphs.h"
 

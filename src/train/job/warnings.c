@@ -6,6 +6,8 @@
 #include "layers/model.h"
 #include "train/job/fit.h"
 
+#include <liana/layers/normalization.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,10 @@
 
 #include "base/scoped.h"
 #include "ir/shape.h"
+#include "layers/normalization/axes.h"
 
 #include <liana/dataset.h>
+#include <liana/layers/preprocessing.h>
 #include <liana/train.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +16,9 @@ liana_status liana__moments_create(int64_t channels, liana__moments *moments, li
 {
     *moments = (liana__moments){.channels = channels,
                                 .mean = calloc((size_t)channels, sizeof *moments->mean),
-                                .squares = calloc((size_t)channels, sizeof *moments->squares)};
-    if (moments->mean && moments->squares) return LIANA_OK;
+                                .squares = calloc((size_t)channels, sizeof *moments->squares),
+                                .counts = calloc((size_t)channels, sizeof *moments->counts)};
+    if (moments->mean && moments->squares && moments->counts) return LIANA_OK;
     liana__moments_free(moments);
     return liana__fail_memory(error, "mean and variance");
 }
@@ -24,48 +27,99 @@ void liana__moments_free(liana__moments *moments)
 {
     free(moments->mean);
     free(moments->squares);
+    free(moments->counts);
     *moments = (liana__moments){0};
 }
 
-/* Welford 1962: stays accurate when the mean is far larger than the deviation. */
-liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
-                                liana__error *error)
-{
-    if (num_values % moments->channels != 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %lld values, expected a multiple of %lld channels",
-                           (long long)num_values, (long long)moments->channels);
-    }
-    for (int64_t i = 0; i < num_values; i++) {
-        int64_t channel = i % moments->channels;
-        double value = liana__load(values, dtype, i);
-        if (!isfinite(value)) {
-            return liana__fail(error, LIANA_INVALID_DATA, "value %lld is %s, expected finite numbers", (long long)i,
-                               isnan(value) ? "NaN" : "an infinity");
-        }
-        if (channel == 0) moments->count++;
-        double distance = value - moments->mean[channel];
-        moments->mean[channel] += distance / (double)moments->count;
-        moments->squares[channel] += distance * (value - moments->mean[channel]);
-    }
-    return LIANA_OK;
-}
-
-/* The number of channels of a Normalization. */
-static liana_status count_channels(const liana_model *model, size_t layer, int64_t *channels, liana__error *error)
+static liana_status check_layer(const liana_model *model, size_t layer, liana__error *error)
 {
     const liana__layer *own = &model->layers[layer];
     if (own->type != &liana__layer_normalization) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "layer '%s' (%s) has nothing to adapt, a Normalization has",
                            own->name, own->type->part.name);
     }
-    *channels = model->weights[own->first_weight].shape.dims[0];
+    if (own->num_weights) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "layer '%s' (Normalization) has its mean and variance as options; leave them out to adapt it",
+                       own->name);
+}
+
+/* The first call of the layer: all have inputs of one shape along its axes. */
+static const liana_shape *input_of(const liana_model *model, size_t layer)
+{
+    size_t node = 0;
+    while (model->nodes[node].layer != layer) node++;
+    return &model->nodes[model->nodes[node].inputs[0]].shape;
+}
+
+liana_status liana__moments_of_layer(const liana_model *model, size_t layer, liana__moments *moments,
+                                     liana__error *error)
+{
+    *moments = (liana__moments){0};
+    LIANA_TRY(check_layer(model, layer, error));
+    const liana__layer *own = &model->layers[layer];
+    const liana_normalization_options *chosen = own->options;
+    const liana_shape *x = input_of(model, layer);
+    LIANA_TRY(liana__moments_create(liana_shape_size(&model->weights[own->first_weight].shape), moments, error));
+    bool kept[LIANA_MAX_RANK] = {false};
+    const liana_ints axis = liana__given_axes(chosen->axis);
+    for (int64_t i = 0; i < axis.count; i++) kept[liana__axis_of(axis.values[i], x->rank)] = true;
+    int64_t stride = 1;
+    moments->example = (liana_shape){.rank = x->rank - 1};
+    for (int i = x->rank - 1; i > 0; i--) {
+        moments->example.dims[i - 1] = x->dims[i];
+        moments->strides[i - 1] = kept[i] ? stride : 0;
+        if (kept[i]) stride *= x->dims[i];
+    }
+    return LIANA_OK;
+}
+
+/* The channel of value `index` of an array. */
+static int64_t channel_of(const liana__moments *moments, int64_t index)
+{
+    const liana_shape *example = &moments->example;
+    if (example->rank == 0) return index % moments->channels;
+    int64_t channel = 0;
+    for (int i = example->rank - 1; i >= 0; i--) {
+        channel += index % example->dims[i] * moments->strides[i];
+        index /= example->dims[i];
+    }
+    return channel;
+}
+
+/* Welford 1962: stays accurate when the mean is far larger than the deviation. */
+liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
+                                liana__error *error)
+{
+    const bool has_examples = moments->example.rank > 0;
+    const int64_t size = has_examples ? liana_shape_size(&moments->example) : moments->channels;
+    if (num_values % size != 0) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT, "found %lld values, expected a multiple of %lld%s",
+                           (long long)num_values, (long long)size,
+                           has_examples ? ", those of an example" : " channels");
+    }
+    for (int64_t i = 0; i < num_values; i++) {
+        const int64_t channel = channel_of(moments, i);
+        double value = liana__load(values, dtype, i);
+        if (!isfinite(value)) {
+            return liana__fail(error, LIANA_INVALID_DATA,
+                               "value %lld is %s, expected finite numbers; leave the example out, or give it another "
+                               "number",
+                               (long long)i, isnan(value) ? "NaN" : "an infinity");
+        }
+        moments->counts[channel]++;
+        double distance = value - moments->mean[channel];
+        moments->mean[channel] += distance / (double)moments->counts[channel];
+        moments->squares[channel] += distance * (value - moments->mean[channel]);
+    }
+    moments->count = moments->counts[0];
     return LIANA_OK;
 }
 
 liana_status liana__model_adapt(liana_model *model, size_t layer, const liana__moments *moments, liana__error *error)
 {
-    int64_t channels = 0;
-    LIANA_TRY(count_channels(model, layer, &channels, error));
+    LIANA_TRY(check_layer(model, layer, error));
+    const int64_t channels = liana_shape_size(&model->weights[model->layers[layer].first_weight].shape);
     if (moments->count == 0 || moments->channels != channels) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "layer '%s' (Normalization): found %lld values of %lld channels, expected at least one of "
@@ -113,7 +167,24 @@ static liana_status choose_component(const liana_model *model, size_t node, cons
                        model->layers[model->nodes[node].layer].name, layer->name);
 }
 
-static liana_status check_component(const liana_dataset *dataset, const char *name, int64_t channels,
+/* Elements are examples, or batches of them. Where the last axis alone is the channels, other axes may have any size. */
+static bool shape_fits(liana__moments *moments, const liana_shape *shape)
+{
+    const liana_shape *example = &moments->example;
+    const int rest = shape->rank - example->rank;
+    bool fits = rest >= 0;
+    for (int i = 0; fits && i < example->rank; i++) fits = shape->dims[rest + i] == example->dims[i];
+    const int last = example->rank - 1;
+    const bool by_last = moments->strides[last] == 1 && moments->channels == example->dims[last];
+    const int64_t size = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    if (!fits && by_last && (size == moments->channels || moments->channels == 1)) {
+        moments->example.rank = 0;
+        fits = true;
+    }
+    return fits;
+}
+
+static liana_status check_component(const liana_dataset *dataset, const char *name, liana__moments *moments,
                                     liana__error *error)
 {
     const liana_dataset_facts facts = liana_dataset_info(dataset);
@@ -124,16 +195,14 @@ static liana_status check_component(const liana_dataset *dataset, const char *na
         return liana__fail(error, LIANA_NOT_FOUND, "the dataset has no component '%.60s'", name);
     }
     const liana_shape *shape = &components[index].shape;
-    int64_t last = shape->rank ? shape->dims[shape->rank - 1] : 1;
-    bool right = components[index].dtype != LIANA_STRING && (last == channels || channels == 1);
-    if (!right) {
+    if (components[index].dtype == LIANA_STRING || !shape_fits(moments, shape)) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the component '%s' has the shape %s of %s, expected numbers with a last axis of %lld", name,
+                           "the component '%s' has the shape %s of %s, expected numbers of the shape %s", name,
                            liana__shape_print(shape).text,
                            components[index].dtype == LIANA_STRING
                                ? "strings"
                                : liana_dtype_name((liana_dtype)components[index].dtype),
-                           (long long)channels);
+                           liana__shape_print(&moments->example).text);
     }
     if (facts.num_examples != LIANA_INFINITE) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "the dataset does not end; take a part of it");
@@ -173,12 +242,10 @@ static liana_status adapt_layer(liana_layer layer, const liana_dataset *dataset,
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "adapt: this is not a layer of the model");
     }
     size_t index = model->nodes[layer.id - 1].layer;
-    int64_t channels = 0;
-    LIANA_TRY(count_channels(model, index, &channels, error));
-    LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
-    LIANA_TRY(check_component(dataset, component, channels, error));
     LIANA__SCOPED(liana__moments) moments = {0};
-    LIANA_TRY(liana__moments_create(channels, &moments, error));
+    LIANA_TRY(liana__moments_of_layer(model, index, &moments, error));
+    LIANA_TRY(choose_component(model, layer.id - 1, &component, error));
+    LIANA_TRY(check_component(dataset, component, &moments, error));
     LIANA_TRY(add_dataset(model->context, &moments, dataset, component));
     return liana__model_adapt(model, index, &moments, error);
 }

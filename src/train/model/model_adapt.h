@@ -4,19 +4,27 @@
 
 #include "layers/model.h"
 
-/* Mean and variance of each channel over values that come one array after the other. */
+/* Mean and variance of each channel over values that come one array after the other. A channel is a position along the
+ * last axis, or along those of the layer. */
 typedef struct liana__moments {
     int64_t channels;
-    int64_t count;   /* values of each channel so far */
-    double *mean;    /* [channels] */
-    double *squares; /* [channels]: the sum of squared distances from the mean */
+    liana_shape example;             /* rank 0: the last axis is the channels */
+    int64_t strides[LIANA_MAX_RANK]; /* of its axes among the channels; 0: not one of them */
+    int64_t count;                   /* values of each channel so far */
+    int64_t *counts;                 /* [channels] */
+    double *mean;                    /* [channels] */
+    double *squares;                 /* [channels]: the sum of squared distances from the mean */
 } liana__moments;
 
 liana_status liana__moments_create(int64_t channels, liana__moments *moments, liana__error *error) LIANA_MUST_USE;
+/* Those of the values that a Normalization reads. Errors: INVALID_ARGUMENT for another layer, and for one whose mean is
+ * an option. */
+liana_status liana__moments_of_layer(const liana_model *model, size_t layer, liana__moments *moments,
+                                     liana__error *error) LIANA_MUST_USE;
 void liana__moments_free(liana__moments *moments);
-/* Adds an array of numbers whose last axis is the channels. The sums do not depend on how values are cut into arrays.
+/* Adds an array of numbers: whole examples, or any whose last axis is the channels. The sums do not depend on how values are cut into arrays.
  * Errors: INVALID_DATA for a value that is not finite (the message says which), INVALID_ARGUMENT if `num_values` is not
- * a multiple of the channels. */
+ * a multiple of an example or of the channels. */
 liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
                                 liana__error *error) LIANA_MUST_USE;
 

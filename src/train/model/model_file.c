@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "formats/sniff.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "train/model/keras_assets.h"
 #include "train/model/keras_compile.h"
 #include "train/model/model_objective.h"
 
@@ -49,6 +50,7 @@ static liana_status read_whole(liana__model_file *file, liana__arena *arena, lia
     }
     LIANA_TRY(parse(contents->model_config, part, arena, file, &file->architecture, error));
     LIANA_TRY(check_architecture(file, part, error));
+    if (contents->is_archive) LIANA_TRY(liana__keras_read_assets(file->path, file->architecture, arena, error));
     if (contents->keras_version && !liana__value_get(file->architecture, "keras_version")) {
         liana__value *version = liana__value_string(arena, contents->keras_version);
         liana__value_set(arena, file->architecture, "keras_version", version);

@@ -20,6 +20,7 @@ typedef struct arrays_batch {
     liana__component_name names[LIANA_MAX_COMPONENTS];
     liana__data_match match; /* names are the arrays' */
     uint64_t *positions;
+    liana__arena arena; /* rows that are made of texts */
 } arrays_batch;
 
 /* ---- the arrays ---- */
@@ -40,12 +41,12 @@ static liana_status list_components(const liana_array *arrays, size_t count, lia
             return liana__fail(error, LIANA_INVALID_ARGUMENT, "array %zu ('%.60s') has no %s", i, name,
                                *name ? "data: they are NULL" : "name");
         }
-        bool known = array->dtype >= 0 && array->dtype < LIANA_NUM_DTYPES;
+        bool known = array->dtype >= 0 && array->dtype <= LIANA_STRING;
         if (!known || array->shape.rank < 1 || array->shape.rank > LIANA_MAX_RANK || array->shape.dims[0] < 1 ||
             array->shape.dims[0] != arrays[0].shape.dims[0]) {
             return liana__fail(
                 error, LIANA_INVALID_ARGUMENT,
-                "the array '%.60s' is %s, expected [batch, ...] of numbers, with the same batch as '%.60s'", name,
+                "the array '%.60s' is %s, expected [batch, ...], with the same batch as '%.60s'", name,
                 liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
         }
         components[i] = (liana_component){name, array->dtype, {.rank = array->shape.rank - 1}};
@@ -111,6 +112,33 @@ static void add(arrays_batch *made, liana__component_name name, const liana_arra
     liana__batch_add(&made->batch, kept->text, (liana_dtype)array->dtype, &shape, array->data);
 }
 
+/* The rows of an input that the model has as texts. */
+static liana_status take_texts(const liana_model *model, size_t index, const liana_array *array, arrays_batch *made,
+                               liana__error *error)
+{
+    const liana__model_port port = liana__model_input(model, index);
+    const liana__row_of_texts how = liana__port_texts(&port);
+    const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
+    const size_t size = liana__byte_size(port.dtype, &port.shape);
+    const size_t given = array->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)array->dtype);
+    if (!liana__dtype_has_texts(array->dtype) || each != how.count) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the array '%.60s' is %s, expected %lld text%s for each example (string, or whole numbers)",
+                           array->name, liana__array_show(array).text, (long long)how.count, how.count == 1 ? "" : "s");
+    }
+    uint8_t *rows = liana__arena_allocate(&made->arena, (size_t)count * size);
+    if (!rows) return liana__fail_memory(error, "a batch");
+    for (int64_t i = 0; i < count; i++) {
+        const uint8_t *values = (const uint8_t *)array->data + (size_t)(i * each) * given;
+        if (liana__row_from_texts(&how, array->dtype, values, rows + (size_t)i * size, size, error) == LIANA_OK) continue;
+        return liana__fail_within(error, "example %lld of '%.60s'", (long long)i, array->name);
+    }
+    liana_array numbers = {.name = array->name, .dtype = (int)port.dtype, .shape = port.shape, .data = rows};
+    numbers.shape.dims[0] = count;
+    add(made, liana__input_component(model, index), &numbers);
+    return LIANA_OK;
+}
+
 static liana_status take_inputs(const liana_model *model, const liana_array *arrays, size_t count, arrays_batch *made,
                                 liana__error *error)
 {
@@ -119,6 +147,10 @@ static liana_status take_inputs(const liana_model *model, const liana_array *arr
     for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
         const liana_array *array = find_array(arrays, count, made->match.inputs[i].name);
         liana__model_port port = liana__model_input(model, i);
+        if (port.texts) {
+            LIANA_TRY(take_texts(model, i, array, made, error));
+            continue;
+        }
         LIANA_TRY(check_array(array, inputs[i].dtype, port.shape, error));
         if (port.num_ids && port.dtype == LIANA_S32) LIANA_TRY(check_range(array, port.num_ids, "id", error));
         add(made, liana__input_component(model, i), array);
@@ -174,6 +206,7 @@ static liana_status check_all_used(const liana__data_match *match, const liana_a
 static void arrays_batch_free(arrays_batch *made)
 {
     free(made->positions);
+    liana__arena_free(&made->arena);
 }
 
 /* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:

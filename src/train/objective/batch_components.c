@@ -4,6 +4,7 @@
 #include "base/named.h"
 #include "base/scoped.h"
 #include "ir/shape.h"
+#include "layers/preprocessing/texts.h"
 
 #include <string.h>
 
@@ -113,10 +114,11 @@ static liana_status find_inputs(search *own)
         own->match->inputs[i] = *use(own, found);
         bool is_image = strcmp(found->name, "image") == 0 && port.shape.rank == 4;
         own->match->has_image |= is_image;
-        if (found->dtype == LIANA_STRING && !is_image) {
+        if (found->dtype == LIANA_STRING && !is_image && !port.texts) {
             return liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                               "the component '%s' holds strings, which a model cannot read; give its values numbers",
-                               found->name);
+                               "the component '%s' holds strings, which the input '%s' does not read; give its values numbers, "
+                               "or the model an input of dtype string with a StringLookup, TextVectorization or Hashing",
+                               found->name, port.name);
         }
     }
     return LIANA_OK;
@@ -235,6 +237,15 @@ static liana_status check_target(const liana__wanted_component *component, const
                                error);
 }
 
+liana__row_of_texts liana__port_texts(const liana__model_port *port)
+{
+    if (!port->texts) return (liana__row_of_texts){0};
+    return (liana__row_of_texts){.run = port->texts->run,
+                                 .state = port->text_state,
+                                 .count = liana_shape_size(&port->texts_shape),
+                                 .fingerprint = port->text_fingerprint};
+}
+
 static liana_status add_target(const liana__trainer *trainer, const liana__data_match *match, size_t index,
                                liana__batch_plan *plan, liana__error *error)
 {
@@ -276,7 +287,8 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
                       (liana__wanted_component){.maker = image ? LIANA__MAKE_IMAGE : LIANA__MAKE_VALUES,
                                                 .from = match->inputs[i].name,
                                                 .dtype = port.dtype,
-                                                .shape = example_shape(port.shape)},
+                                                .shape = example_shape(port.shape),
+                                                .texts = liana__port_texts(&port)},
                       error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {

@@ -3,7 +3,7 @@
 
 #include "ir/device_scope.h"
 #include "models/preprocessing.h"
-#include "passes/autodiff.h"
+#include "ops/autodiff.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,8 @@
 #include "layers/model_place.h"
 #include "train/objective/step_graphs.h"
 
+#include <liana/layers/normalization.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +112,18 @@ static const liana__step_sums *sums_of(const liana__trainer *trainer)
     return trainer->options.function ? trainer->options.function->sums : &trainer->sums;
 }
 
+/* A BatchNormalization that is trained with the statistics of the whole batch. */
+static const char *find_whole_batch(const liana_model *model)
+{
+    for (size_t i = 0; model && i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        const liana_batch_normalization_options *chosen = layer->options;
+        const bool is_norm = layer->type == &liana__layer_batch_normalization;
+        if (is_norm && chosen->synchronized && layer->trainable) return layer->name;
+    }
+    return NULL;
+}
+
 static void make_shard_builder(liana__trainer *trainer)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -120,6 +134,7 @@ static void make_shard_builder(liana__trainer *trainer)
         .builds = {options->optimizer != NULL, true, trainer->scales != NULL},
         .gives_rows = !function || function->gives_rows,
         .side_by_side = liana__shards_stand_side_by_side(options),
+        .whole_batch = function ? NULL : find_whole_batch(options->model),
         .sums = sums_of(trainer),
         .num_sums = objective->num_sums,
         .num_losses = objective->num_outputs,

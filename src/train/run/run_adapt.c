@@ -334,7 +334,7 @@ static liana_status adapt(liana__run *run, size_t index, const liana__run_option
         return LIANA_OK;
     }
     liana__moments moments;
-    LIANA_TRY(liana__moments_create(run->model->weights[layer->first_weight].shape.dims[0], &moments, error));
+    LIANA_TRY(liana__moments_of_layer(run->model, index, &moments, error));
     liana_status status = find_moments(run, index, &moments, &from, error);
     if (status == LIANA_OK) status = liana__model_adapt(run->model, index, &moments, error);
     if (status == LIANA_OK) status = write_layer(run, layer, error);
@@ -351,7 +351,8 @@ liana_status liana__run_adapt(liana__run *run, const liana__run_options *options
 {
     if (run->config->model.weights) return LIANA_OK;
     for (size_t i = 0; i < run->model->num_layers; i++) {
-        if (run->model->layers[i].type != &liana__layer_normalization) continue;
+        const liana__layer *layer = &run->model->layers[i];
+        if (layer->type != &liana__layer_normalization || !layer->num_weights) continue;
         LIANA_TRY(adapt(run, i, options, error));
     }
     return LIANA_OK;

@@ -92,6 +92,9 @@ liana_status liana__run_read_model(liana__run *run, liana__error *error);
 liana_status liana__run_read_state(liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Builds the model, unless it is read, and finds the scale of its images. */
 liana_status liana__run_build_model(liana__run *run, liana__error *error);
+/* Of a run that goes on: its BatchNormalizations keep the variance that they had, as its model.json says, also where an
+ * older liana had another default. Errors: OUT_OF_MEMORY. */
+liana_status liana__run_keep_variances(liana__run *run, liana__error *error) LIANA_MUST_USE;
 
 /* run_data.c: the memory for reading, decoding and the cache, in bytes. */
 size_t liana__run_data_memory(const liana__run *run);

@@ -1,6 +1,9 @@
 /* The model of a run. */
 #include "train/run/run_internal.h"
 
+#include "base/file.h"
+#include "base/scoped.h"
+#include "formats/json.h"
 #include "models/origin.h"
 #include "models/preprocessing.h"
 #include "remote/digest.h"
@@ -10,6 +13,7 @@
 #include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
+#include <liana/layers/normalization.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -506,5 +510,35 @@ liana_status liana__run_warm_start(liana__run *run, const liana__run_options *op
         liana__run_note(options, "'%s': %s", liana__path_shown(&run->arena, liana__remote_name(result.file)),
                         result.note);
     }
+    return LIANA_OK;
+}
+
+/* ---- a run that goes on ---- */
+
+static void take_variance(liana_model *model, const liana__layer *from)
+{
+    const liana_batch_normalization_options *old = from->options;
+    if (from->type != &liana__layer_batch_normalization || old->population_variance) return;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        if (layer->type != from->type || strcmp(layer->name, from->name) != 0) continue;
+        ((liana_batch_normalization_options *)layer->options)->population_variance = false;
+    }
+}
+
+liana_status liana__run_keep_variances(liana__run *run, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__error own = {0}; /* a file that is not there or not whole says nothing */
+    liana__value *architecture;
+    liana_model *before = NULL;
+    const char *path = liana__path_join(&arena, run->folder, "model.json");
+    if (!path) return liana__fail_memory(error, "the model");
+    if (!liana__file_exists(path) || liana__json_read(path, &arena, &architecture, &own) != LIANA_OK) return LIANA_OK;
+    if (liana_model_create(run->context, "before", &before) != LIANA_OK) return liana__fail_memory(error, "the model");
+    if (liana__model_from_keras(before, architecture) == LIANA_OK) {
+        for (size_t i = 0; i < before->num_layers; i++) take_variance(run->model, &before->layers[i]);
+    }
+    liana_model_destroy(before);
     return LIANA_OK;
 }

@@ -639,7 +639,7 @@ static void test_records_are_parsed(void **state)
     dataset = liana_dataset_parse_example(liana_dataset_tfrecord(context, liana__test_path("a.tfrec")), &wrong, 1);
     iterator = iterate(context, dataset, NULL);
     check(liana_iterator_next(iterator, &element), LIANA_INVALID_DATA);
-    says("parse_example: the feature 'numbers' has 2 values, expected 3: it is declared as s64 [3]");
+    says("a.tfrec', record 0: the feature 'numbers' has 2 values, expected 3: it is declared as s64 [3]");
     liana_iterator_destroy(iterator);
     liana_dataset_close(dataset);
     const liana_component unknown = feature("numbers", LIANA_U8, LIANA_SCALAR);

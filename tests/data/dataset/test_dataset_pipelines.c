@@ -1,6 +1,6 @@
 /* Random pipelines of dataset stages against a model of each stage in plain arrays: the same elements in the same order
  * from any start, for any number of threads, in another epoch. */
-#include "harness/harness.h"
+#include "harness/stage_models.h"
 
 #include "base/random.h"
 #include "data/dataset/dataset.h"
@@ -9,55 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 600, MAX_VALUES = 16, NUM_PIPELINES = 400, MAX_NODES = 64, MAX_STAGES = 7 };
+enum { NUM_PIPELINES = 600, MAX_NODES = 64, MAX_STAGES = 7 };
 
-/* The results of a stage, as arrays: each element is one value, or the values of a batch. */
-typedef struct item {
-    int64_t values[MAX_VALUES];
-    int count;
-    int valid; /* of a padded batch */
-    uint64_t record;
-} item;
-
-typedef struct list {
-    int count;
-    item items[MAX_ELEMENTS];
-} list;
-
-typedef enum kind {
-    RANGE,
-    SLICES,
-    MAP,
-    FILTER,
-    FLAT_MAP,
-    INTERLEAVE,
-    SHUFFLE,
-    REPEAT,
-    ENDLESS, /* and take */
-    TAKE,
-    SKIP,
-    SHARD,
-    BATCH,
-    UNBATCH,
-    ZIP,
-    CONCATENATE,
-    TURNS, /* interleave_datasets */
-    SAMPLE,
-    ENUMERATE,
-    CACHE,
-    CACHE_FILE,
-    PREFETCH,
-} kind;
-
-typedef struct node {
-    kind kind;
-    int64_t a, b, c;
-    struct node *inputs[2];
-    bool random_access;
-    bool batched;
-    liana_remainder remainder;
-    liana_dataset *dataset;
-} node;
+/* As a range, but one after the other. */
+typedef struct counter {
+    int64_t start, count, step;
+} counter;
 
 typedef struct pipeline {
     liana_context *context;
@@ -65,27 +22,17 @@ typedef struct pipeline {
     uint32_t drawn;
     int num_nodes;
     node nodes[MAX_NODES];
+    counter counters[MAX_NODES]; /* of generators */
 } pipeline;
 
 static uint32_t draw(pipeline *own, uint32_t below)
 {
-    uint32_t counter[4] = {own->drawn++}, words[4];
-    liana__philox(liana__philox_make_key(own->seed, LIANA__STREAM_TEST, 1), counter, words);
+    uint32_t place[4] = {own->drawn++}, words[4];
+    liana__philox(liana__philox_make_key(own->seed, LIANA__STREAM_TEST, 1), place, words);
     return words[0] % below;
 }
 
 /* ---- the functions of the program ---- */
-
-static int64_t mapped(int64_t value, const liana_example_address *address)
-{
-    return 2 * value + (int64_t)(10 * liana_example_uniform(address, 0)) + (int64_t)(address->position % 7) * 100 +
-           (int64_t)(address->record % 5) * 1000 + (int64_t)address->epoch * 10000;
-}
-
-static bool kept(int64_t value, const liana_example_address *address)
-{
-    return (uint64_t)(value + (int64_t)address->position + (int64_t)address->epoch) % 3 != 0;
-}
 
 static int64_t number_of(const liana_element *element, const char *name)
 {
@@ -96,7 +43,7 @@ static liana_status map_value(void *user, const liana_example_address *address, 
                               liana_element *output)
 {
     (void)user;
-    *(int64_t *)liana_element_output(output, "value") = mapped(number_of(input, "value"), address);
+    *(int64_t *)liana_element_output(output, "value") = liana__test_mapped(number_of(input, "value"), address);
     return LIANA_OK;
 }
 
@@ -109,10 +56,49 @@ static liana_status add_two(void *user, const liana_example_address *address, co
     return LIANA_OK;
 }
 
+static int64_t class_of_element(void *user, const liana_example_address *address, const liana_element *element)
+{
+    (void)user;
+    (void)address;
+    return liana__test_class_of(number_of(element, "value"));
+}
+
+static bool goes_on_at(void *user, const liana_example_address *address, const liana_element *element)
+{
+    (void)user;
+    return liana__test_goes_on(number_of(element, "value"), address);
+}
+
+static liana_status add_up(void *user, const liana_example_address *address, liana_element *state,
+                           const liana_element *input, liana_element *output)
+{
+    (void)user;
+    (void)address;
+    int64_t *sum = liana_element_output(state, "value"), value = number_of(input, "value");
+    if (output) *(int64_t *)liana_element_output(output, "value") = 2 * *sum + value;
+    *sum = (3 * *sum + value) % BELOW;
+    return LIANA_OK;
+}
+
+static liana_dataset *batch_window(void *user, int64_t key, liana_dataset *elements)
+{
+    (void)user;
+    return liana_dataset_batch(elements, &(liana_batch_options){.batch_size = 1 + key});
+}
+
+static liana_status next_number(void *user, void *state, const liana_example_address *address, liana_element *element)
+{
+    (void)state;
+    const counter *own = user;
+    if ((int64_t)address->position >= own->count) return LIANA_END_OF_DATA;
+    *(int64_t *)liana_element_output(element, "value") = own->start + (int64_t)address->position * own->step;
+    return LIANA_OK;
+}
+
 static bool keep_value(void *user, const liana_example_address *address, const liana_element *element)
 {
     (void)user;
-    return kept(number_of(element, "value"), address);
+    return liana__test_kept(number_of(element, "value"), address);
 }
 
 static liana_dataset *expand(void *user, liana_context *context, const liana_example_address *address,
@@ -126,227 +112,6 @@ static liana_dataset *expand(void *user, liana_context *context, const liana_exa
 
 static const liana_component value_component = {.name = "value", .dtype = LIANA_S64};
 
-/* ---- the model ---- */
-
-static void evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out);
-
-static list *evaluate_input(const node *own, int input, uint64_t seed, uint64_t epoch)
-{
-    list *made = calloc(1, sizeof *made);
-    evaluate(own->inputs[input], seed, epoch, made);
-    return made;
-}
-
-static void append(list *out, const item *one)
-{
-    assert_compare(out->count, <, MAX_ELEMENTS);
-    out->items[out->count++] = *one;
-}
-
-static void append_value(list *out, int64_t value, uint64_t record)
-{
-    append(out, &(item){.values = {value}, .count = 1, .valid = 1, .record = record});
-}
-
-/* Element by element: each in turn from the sub-lists of at most `cycle` items of the input. */
-static void interleave_lists(const list *in, int cycle, int block, list *out)
-{
-    struct {
-        bool open;
-        int64_t next, end;
-        uint64_t record;
-    } places[8] = {0};
-    int fed = 0, open = 0, at = 0, given = 0;
-    while (fed < in->count || open > 0) {
-        if (!places[at].open) {
-            if (fed == in->count) {
-                at = (at + 1) % cycle;
-                given = 0;
-                continue;
-            }
-            int64_t value = in->items[fed].values[0];
-            places[at].open = true;
-            places[at].next = value;
-            places[at].end = value + (int64_t)((uint64_t)value % 4);
-            places[at].record = in->items[fed++].record;
-            open++;
-        }
-        if (places[at].next == places[at].end) {
-            places[at].open = false;
-            open--;
-            at = (at + 1) % cycle;
-            given = 0;
-            continue;
-        }
-        append_value(out, places[at].next++, places[at].record);
-        if (++given == block) {
-            /* An element of the block's size is followed by the next place, whether this one has more or not. */
-            at = (at + 1) % cycle;
-            given = 0;
-        }
-    }
-}
-
-static void shuffle_list(const node *own, const list *in, uint64_t epoch, list *out)
-{
-    uint64_t seed = (uint64_t)own->a, count = (uint64_t)in->count;
-    if (own->c) epoch = 0;
-    if (own->inputs[0]->random_access) {
-        for (uint64_t i = 0; i < count; i++) append(out, &in->items[liana__permute(seed, epoch, i, count)]);
-        return;
-    }
-    list *buffer = calloc(1, sizeof *buffer);
-    int taken = 0;
-    for (uint64_t i = 0;; i++) {
-        while (buffer->count < own->b && taken < in->count) append(buffer, &in->items[taken++]);
-        if (buffer->count == 0) break;
-        int chosen = (int)(liana__draw_for(seed, epoch, i, LIANA__SALT_SHUFFLE) % (uint64_t)buffer->count);
-        append(out, &buffer->items[chosen]);
-        buffer->items[chosen] = buffer->items[--buffer->count];
-    }
-    free(buffer);
-}
-
-static void batch_list(const node *own, const list *in, list *out)
-{
-    for (int start = 0; start < in->count; start += (int)own->a) {
-        item one = {.record = in->items[start].record};
-        while (one.count < own->a && start + one.count < in->count) {
-            one.values[one.count] = in->items[start + one.count].values[0];
-            one.count++;
-        }
-        one.valid = one.count;
-        if (one.count < own->a && own->remainder == LIANA_REMAINDER_DROP) break;
-        if (own->remainder == LIANA_REMAINDER_PAD) one.count = (int)own->a;
-        append(out, &one);
-    }
-}
-
-/* Two lists in turn, `block` items of each; one that has ended is passed over, and another cycle has only one place. */
-static void take_turns(const node *own, const list *const lists[2], list *out)
-{
-    int taken[2] = {0}, block = (int)own->b;
-    bool ended[2] = {false, false};
-    if (own->a == 1) { /* a cycle of 1 */
-        for (int k = 0; k < 2; k++) {
-            for (int i = 0; i < lists[k]->count; i++) append(out, &lists[k]->items[i]);
-        }
-        return;
-    }
-    for (int turn = 0; !ended[0] || !ended[1]; turn = 1 - turn) {
-        for (int i = 0; i < block && !ended[turn]; i++) {
-            ended[turn] = taken[turn] == lists[turn]->count;
-            if (!ended[turn]) append(out, &lists[turn]->items[taken[turn]++]);
-        }
-    }
-}
-
-static void sample_lists(const node *own, const list *const lists[2], uint64_t epoch, list *out)
-{
-    double weights[2] = {(double)own->b, (double)own->c};
-    int taken[2] = {0};
-    bool ended[2] = {false, false};
-    for (;;) {
-        double total = (ended[0] ? 0 : weights[0]) + (ended[1] ? 0 : weights[1]);
-        if (total == 0) return;
-        uint64_t word = liana__draw_for((uint64_t)own->a, epoch, (uint64_t)out->count, LIANA__SALT_SAMPLE);
-        double point = (double)(word >> 11) / 9007199254740992.0 * total;
-        int chosen = ended[0] || (!ended[1] && point >= weights[0]) ? 1 : 0;
-        if (taken[chosen] < lists[chosen]->count) {
-            append(out, &lists[chosen]->items[taken[chosen]++]);
-        } else if (own->remainder) { /* stop when one is empty */
-            return;
-        } else {
-            ended[chosen] = true;
-        }
-    }
-}
-
-static void evaluate_pair(const node *own, uint64_t seed, uint64_t epoch, list *out)
-{
-    list *a = evaluate_input(own, 0, seed, epoch);
-    list *b = evaluate_input(own, 1, liana__seed_of_input(seed, 1), epoch);
-    if (own->kind == ZIP) {
-        for (int i = 0; i < a->count && i < b->count; i++) {
-            append_value(out, a->items[i].values[0] + 3 * b->items[i].values[0], a->items[i].record);
-        }
-    } else if (own->kind == CONCATENATE) {
-        for (int i = 0; i < a->count; i++) append(out, &a->items[i]);
-        for (int i = 0; i < b->count; i++) append(out, &b->items[i]);
-    } else if (own->kind == TURNS) {
-        take_turns(own, (const list *const[]){a, b}, out);
-    } else {
-        sample_lists(own, (const list *const[]){a, b}, epoch, out);
-    }
-    free(a);
-    free(b);
-}
-
-static void evaluate_repeat(const node *own, uint64_t seed, uint64_t epoch, list *out)
-{
-    bool endless = own->kind == ENDLESS;
-    for (uint64_t pass = 0; endless ? out->count < own->a : (int64_t)pass < own->a; pass++) {
-        list *in = evaluate_input(own, 0, seed, endless ? epoch + pass : epoch * (uint64_t)own->a + pass);
-        for (int i = 0; i < in->count && (!endless || out->count < own->a); i++) append(out, &in->items[i]);
-        bool empty = in->count == 0;
-        free(in);
-        if (empty) return;
-    }
-}
-
-static void evaluate_each(const node *own, const list *in, uint64_t seed, uint64_t epoch, list *out)
-{
-    for (int i = 0; i < in->count; i++) {
-        const item *one = &in->items[i];
-        liana_example_address address = {seed, epoch, (uint64_t)i, one->record};
-        switch (own->kind) {
-        case MAP: append_value(out, mapped(one->values[0], &address), one->record); break;
-        case ENUMERATE: append_value(out, one->values[0] + 3 * (own->a + i), one->record); break;
-        case FILTER:
-            if (kept(one->values[0], &address)) append(out, one);
-            break;
-        case TAKE:
-            if (i < own->a) append(out, one);
-            break;
-        case SKIP:
-            if (i >= own->a) append(out, one);
-            break;
-        case SHARD:
-            if (i % own->a == own->b) append(out, one);
-            break;
-        case UNBATCH:
-            for (int k = 0; k < one->count; k++) append_value(out, one->values[k], one->record);
-            break;
-        default: append(out, one);
-        }
-    }
-}
-
-static void evaluate(const node *own, uint64_t seed, uint64_t epoch, list *out)
-{
-    if (own->kind == RANGE || own->kind == SLICES) {
-        for (int64_t i = 0; i < own->b; i++) append_value(out, own->a + i * own->c, (uint64_t)i);
-        return;
-    }
-    if (own->inputs[1]) {
-        evaluate_pair(own, seed, epoch, out);
-        return;
-    }
-    if (own->kind == REPEAT || own->kind == ENDLESS) {
-        evaluate_repeat(own, seed, epoch, out);
-        return;
-    }
-    bool cached = own->kind == CACHE || own->kind == CACHE_FILE;
-    list *in = cached ? evaluate_input(own, 0, 0, 0) : evaluate_input(own, 0, seed, epoch);
-    if (own->kind == FLAT_MAP) interleave_lists(in, 1, 1, out);
-    if (own->kind == INTERLEAVE) interleave_lists(in, (int)own->a, (int)own->b, out);
-    if (own->kind == SHUFFLE) shuffle_list(own, in, epoch, out);
-    if (own->kind == BATCH) batch_list(own, in, out);
-    bool done = own->kind == FLAT_MAP || own->kind == INTERLEAVE || own->kind == SHUFFLE || own->kind == BATCH;
-    if (!done) evaluate_each(own, in, seed, epoch, out);
-    free(in);
-}
-
 /* ---- pipelines ---- */
 
 static node *add_node(pipeline *own, node made)
@@ -359,11 +124,25 @@ static node *add_node(pipeline *own, node made)
 
 static node *make_source(pipeline *own)
 {
-    node made = {.kind = draw(own, 2) ? RANGE : SLICES, .random_access = true};
+    static const kind sources[] = {RANGE, RANGE, RANGE, SLICES, SLICES, SLICES, GENERATOR, RANDOM};
+    node made = {.kind = sources[draw(own, 8)]};
+    made.random_access = made.kind != GENERATOR;
     made.a = draw(own, 20);
     made.b = draw(own, 25);
     made.c = 1 + draw(own, 3);
-    if (made.kind == RANGE) {
+    if (made.kind == GENERATOR) {
+        counter *numbers = &own->counters[own->num_nodes];
+        *numbers = (counter){made.a, made.b, made.c};
+        made.dataset =
+            liana_dataset_from_generator(own->context, &(liana_generator_options){.next = next_number,
+                                                                                  .user = numbers,
+                                                                                  .components = &value_component,
+                                                                                  .num_components = 1});
+    } else if (made.kind == RANDOM) {
+        made.c %= 2;
+        const liana_random_options options = {(uint64_t)made.a, made.c};
+        made.dataset = liana_dataset_take(liana_dataset_random(own->context, &options), made.b);
+    } else if (made.kind == RANGE) {
         made.dataset = liana_dataset_range(own->context, made.a, made.a + made.b * made.c, made.c);
     } else {
         int64_t values[32];
@@ -436,7 +215,7 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
         other = make_source(own);
     }
     node made = {.kind = wanted, .inputs = {input, other}};
-    made.random_access = input->random_access && other->random_access && wanted != SAMPLE;
+    made.random_access = input->random_access && other->random_access && wanted != SAMPLE && wanted != CHOOSE;
     made.a = draw(own, 100);
     made.b = 1 + draw(own, 4);
     made.c = 1 + draw(own, 4);
@@ -449,6 +228,15 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
     } else if (wanted == TURNS) {
         made.a %= 3; /* 0: both */
         made.dataset = liana_dataset_interleave_datasets(both, 2, &(liana_interleave_datasets_options){made.a, made.b});
+    } else if (wanted == CHOOSE) {
+        int64_t choices[NUM_CHOICES];
+        for (int i = 0; i < NUM_CHOICES; i++) choices[i] = liana__test_choice_of(&made, i);
+        const liana_array array = {"choice", LIANA_S64, liana_shape_of(NUM_CHOICES), choices};
+        made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
+        made.dataset =
+            liana_dataset_choose_from_datasets(both, 2, liana_dataset_from_tensor_slices(own->context, &array, 1),
+                                               &(liana_choose_options){.skip_empty_datasets =
+                                                                           made.remainder == LIANA_REMAINDER_KEEP});
     } else {
         made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
         made.dataset = liana_dataset_sample_from_datasets(
@@ -460,21 +248,91 @@ static node *add_pair(pipeline *own, node *input, kind wanted)
     return add_node(own, made);
 }
 
+/* Stages that go through their input from its start. */
+static node *add_replayed(pipeline *own, node *input, kind wanted)
+{
+    node made = {.kind = wanted, .inputs = {input}};
+    liana_dataset *data = input->dataset;
+    made.a = 1 + draw(own, 5);
+    made.b = 1 + draw(own, 3);
+    made.c = 1 + draw(own, 3);
+    made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
+    const liana_array sum = {"value", LIANA_S64, LIANA_SCALAR, &made.a};
+    const liana_state_options state = {.function = add_up, .initial_state = &sum, .num_states = 1};
+    const double wanted_parts[] = {(double)made.b, (double)made.c, 1}, parts[] = {10, 10, 10};
+    const liana_component batch = {.name = "value", .dtype = LIANA_S64, .shape = {1, {LIANA_UNKNOWN_DIM}}};
+    switch (wanted) {
+    case TAKE_WHILE:
+        made.dataset = liana_dataset_take_while(data, &(liana_filter_options){.function = goes_on_at});
+        break;
+    case UNIQUE: made.dataset = liana_dataset_unique(data); break;
+    case SCAN: made.dataset = liana_dataset_scan(data, &state); break;
+    case REDUCE: made.dataset = liana_dataset_reduce(data, &state); break;
+    case RESAMPLE:
+        made.dataset = liana_dataset_rejection_resample(
+            data,
+            &(liana_rejection_resample_options){.class_of = class_of_element,
+                                                .target_dist = wanted_parts,
+                                                .num_classes = 3,
+                                                .initial_dist = made.remainder == LIANA_REMAINDER_KEEP ? NULL : parts,
+                                                .seed = (uint64_t)made.a});
+        break;
+    default:
+        made.batched = true;
+        made.remainder = LIANA_REMAINDER_KEEP;
+        made.dataset = liana_dataset_group_by_window(data, &(liana_group_by_window_options){.key = class_of_element,
+                                                                                            .window_size = made.a,
+                                                                                            .reduce = batch_window,
+                                                                                            .components = &batch,
+                                                                                            .num_components = 1});
+    }
+    return add_node(own, made);
+}
+
+static node *add_window(pipeline *own, node *input)
+{
+    node made = {.kind = WINDOW, .inputs = {input}, .batched = true, .random_access = input->random_access};
+    made.a = 1 + draw(own, 5);
+    made.b = 1 + draw(own, 4);
+    made.c = 1 + draw(own, 3);
+    made.remainder = draw(own, 2) ? LIANA_REMAINDER_DROP : LIANA_REMAINDER_KEEP;
+    const bool drops = made.remainder == LIANA_REMAINDER_DROP;
+    made.dataset = liana_dataset_window(input->dataset, &(liana_window_options){.size = made.a,
+                                                                                .shift = made.b,
+                                                                                .stride = made.c,
+                                                                                .drop_remainder = drops});
+    return add_node(own, made);
+}
+
+static node *add_rebatch(pipeline *own, node *input)
+{
+    node made = {.kind = REBATCH, .inputs = {input}, .batched = true};
+    made.a = 1 + draw(own, 7);
+    made.remainder = (liana_remainder)draw(own, 2);
+    made.random_access = input->random_access && input->remainder == LIANA_REMAINDER_DROP;
+    made.dataset = liana_dataset_rebatch(input->dataset, &(liana_batch_options){made.a, made.remainder});
+    return add_node(own, made);
+}
+
 static node *add_stage(pipeline *own, node *input, bool last)
 {
     static const kind choices[] = {SHUFFLE, REPEAT, ENDLESS, TAKE, SKIP, SHARD, CACHE, CACHE_FILE, PREFETCH};
-    static const kind others[] = {MAP,       MAP, FILTER,      FLAT_MAP, INTERLEAVE, BATCH,
-                                  ENUMERATE, ZIP, CONCATENATE, TURNS,    SAMPLE};
+    static const kind others[] = {MAP,      MAP,         MAP,    FILTER, FLAT_MAP,  INTERLEAVE, BATCH,
+                                  BATCH,    WINDOW,      WINDOW, PADDED, ENUMERATE, ENUMERATE,  ZIP,
+                                  ZIP,      CONCATENATE, TURNS,  SAMPLE, CHOOSE,    TAKE_WHILE, UNIQUE,
+                                  RESAMPLE, SCAN,        REDUCE, GROUP};
+    enum { NUM_OTHERS = sizeof others / sizeof *others };
     node made = {.inputs = {input}, .random_access = input->random_access};
     liana_dataset *data = input->dataset;
     if (input->batched && draw(own, 2) && input->remainder != LIANA_REMAINDER_PAD) {
+        if (draw(own, 4) == 0) return add_rebatch(own, input);
         made.kind = UNBATCH;
         made.random_access = input->random_access && input->remainder == LIANA_REMAINDER_DROP;
         made.dataset = liana_dataset_unbatch(data);
         return add_node(own, made);
     }
     if (input->batched || draw(own, 2)) return add_choice(own, input, choices[draw(own, 9)]);
-    made.kind = others[draw(own, 11)];
+    made.kind = others[draw(own, NUM_OTHERS)];
     made.a = 1 + draw(own, 4);
     made.b = 1 + draw(own, 3);
     liana_interleave_options expanding = {.name = "expand",
@@ -506,6 +364,21 @@ static node *add_stage(pipeline *own, node *input, bool last)
         made.dataset = liana_dataset_batch(data, &(liana_batch_options){made.a, made.remainder});
         break;
     case ENUMERATE: made.dataset = combine(liana_dataset_enumerate(data, made.a), "index"); break;
+    case PADDED: /* of values of one shape it is a batch */
+        made.batched = true;
+        made.remainder = (liana_remainder)draw(own, 2);
+        made.dataset =
+            liana_dataset_padded_batch(data, &(liana_padded_batch_options){.batch_size = made.a,
+                                                                           .drop_remainder =
+                                                                               made.remainder == LIANA_REMAINDER_DROP});
+        break;
+    case WINDOW: return add_window(own, input);
+    case TAKE_WHILE:
+    case UNIQUE:
+    case RESAMPLE:
+    case SCAN:
+    case REDUCE:
+    case GROUP: return add_replayed(own, input, made.kind);
     default: return add_pair(own, input, made.kind);
     }
     return add_node(own, made);
@@ -514,7 +387,7 @@ static node *add_stage(pipeline *own, node *input, bool last)
 static int length_of(const node *own)
 {
     list *all = calloc(1, sizeof *all);
-    evaluate(own, 0, 0, all);
+    liana__test_evaluate_stage(own, 0, 0, all);
     int count = all->count;
     free(all);
     return count;
@@ -605,7 +478,7 @@ static void test_random_pipelines_give_what_a_model_gives(void **state)
         random_access += last->random_access;
         for (uint64_t epoch = 0; epoch < 2; epoch++) {
             expected->count = 0;
-            evaluate(last, 9, epoch, expected);
+            liana__test_evaluate_stage(last, 9, epoch, expected);
             int64_t length = liana_dataset_info(last->dataset).num_examples;
             bool right = length == LIANA_UNKNOWN || length == expected->count || may_repeat_nothing(own);
             if (!right) print_error("pipeline %d: length %d, not %d\n", i, (int)length, expected->count);

@@ -55,18 +55,40 @@ static void touch(const void *bytes, size_t size)
     for (size_t i = 0; i < size; i++) (void)each[i];
 }
 
+static void touch_feature(const liana__feature *feature)
+{
+    touch(feature->name, strlen(feature->name) + 1);
+    if (feature->kind == LIANA__FEATURE_FLOAT) touch(feature->floats, feature->count * sizeof *feature->floats);
+    if (feature->kind == LIANA__FEATURE_INT64) touch(feature->int64s, feature->count * sizeof *feature->int64s);
+    for (size_t j = 0; feature->kind == LIANA__FEATURE_BYTES && j < feature->count; j++) {
+        touch(feature->bytes[j].data, feature->bytes[j].len);
+    }
+}
+
+static void touch_lists(const liana__example *example)
+{
+    liana__error error;
+    for (size_t i = 0; i < liana__example_num_lists(example); i++) {
+        const liana__feature_list list = liana__example_list_at(example, i);
+        for (size_t k = 0; k < list.count; k++) {
+            const liana__feature step = liana__feature_list_step(&list, k);
+            touch_feature(&step);
+        }
+    }
+    liana__feature_list words;
+    const liana_status status = liana__example_sequence(example, "words", LIANA__FEATURE_INT64, &words, &error);
+    if (status == LIANA_OK) demand(strcmp(words.name, "words") == 0, "the list of that name is found");
+    if (status != LIANA_OK) demand(strstr(error.message, name) != NULL, "the message names the file");
+}
+
 static void touch_features(const liana__example *example)
 {
     liana__error error;
     for (size_t i = 0; i < liana__example_num_features(example); i++) {
-        liana__feature feature = liana__example_feature(example, i);
-        touch(feature.name, strlen(feature.name) + 1);
-        if (feature.kind == LIANA__FEATURE_FLOAT) touch(feature.floats, feature.count * sizeof *feature.floats);
-        if (feature.kind == LIANA__FEATURE_INT64) touch(feature.int64s, feature.count * sizeof *feature.int64s);
-        for (size_t j = 0; feature.kind == LIANA__FEATURE_BYTES && j < feature.count; j++) {
-            touch(feature.bytes[j].data, feature.bytes[j].len);
-        }
+        const liana__feature feature = liana__example_feature(example, i);
+        touch_feature(&feature);
     }
+    touch_lists(example);
     int64_t number;
     const uint8_t *bytes;
     size_t size;
@@ -271,10 +293,11 @@ bool liana__try_gzip_index(const uint8_t *bytes, size_t size)
 bool liana__try_csv(const uint8_t *bytes, size_t size)
 {
     bool accepted = false;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         liana__error error;
-        liana__csv csv = {.keep_ragged = i > 1};
-        liana_status status = liana__csv_parse(name, (const char *)bytes, size, ",\t"[i % 2], &csv, &error);
+        liana__csv csv = {.keep_ragged = i == 2 || i == 3, .plain_quotes = i > 3};
+        liana_status status =
+            liana__csv_parse(name, (const char *)bytes, size, i == 5 ? 'e' : ",\t"[i % 2], &csv, &error);
         demand(csv.size <= size, "rows end where the text does");
         if (status != LIANA_OK) demand_message(status, &error);
         for (size_t row = 0; row < csv.num_rows; row++) {
@@ -326,7 +349,7 @@ static bool try_columns(const liana__csv *csv, const liana__columns *columns)
 
 bool liana__try_csv_table(const uint8_t *bytes, size_t size)
 {
-    static const char *const all[] = {"*"};
+    static const char *const all[] = {"*"}, *const one[] = {"1"};
     liana__error error;
     bool accepted = false;
     for (int i = 0; i < 2; i++) {
@@ -338,7 +361,7 @@ bool liana__try_csv_table(const uint8_t *bytes, size_t size)
                 {.name = "b", .from = {1, all}, .length = 3, .padding = -1, .lengths = "n", .dtype = LIANA_S32},
                 {.name = "c", .from = {1, all}, .multi_hot = 5, .dtype = LIANA_U8},
                 {.name = "d", .from = {1, all}, .stacked = true, .category = true, .dtype = LIANA__DTYPE_DETECTED},
-                {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .value_if_missing = "1"},
+                {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .values_if_missing = {1, one}},
             };
             accepted = try_columns(&csv, NULL) || accepted;
             for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {

@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/crc32c.h"
 #include "base/little_endian.h"
+#include "ir/body.h"
 #include "ir/graph_file.h"
 #include "ops/ops.h"
 
@@ -30,9 +31,19 @@ static void open_once(void)
     }
 }
 
-bool liana__graph_is_small(const liana_graph *graph)
+/* How often the bodies of a node run at most: as many steps as an attribute says; a loop without a limit for ever. */
+static double count_runs(const liana_graph *graph, const liana__node *node)
 {
-    enum { MOST = 1 << 20, MOST_NODES = 200 };
+    const liana_tensor tensor = liana__node_tensor(graph, node);
+    liana_attribute steps;
+    if (liana_tensor_find_attribute(tensor, "steps", &steps)) return (double)steps.integer;
+    if (!liana_tensor_find_attribute(tensor, "most_steps", &steps)) return 1;
+    return steps.integer ? (double)steps.integer : 1e300;
+}
+
+/* Of all nodes, in operations and bytes. */
+static double count_work(const liana_graph *graph)
+{
     double work = 0;
     for (size_t id = 1; id < graph->num_nodes; id++) {
         const liana__node *node = graph->nodes[id];
@@ -40,8 +51,17 @@ bool liana__graph_is_small(const liana_graph *graph)
         work += cost.flops + cost.bytes + (double)liana__byte_size(node->dtype, &node->shape);
         /* The inputs that an op reads and its cost does not count. */
         for (uint32_t i = 0; i < node->num_inputs; i++) work += (double)liana_shape_size(&node->inputs[i]->shape);
+        for (size_t i = 0; i < node->op->num_bodies; i++) {
+            work += count_runs(graph, node) * (100 + count_work(liana__node_body(node, i)));
+        }
     }
-    return graph->num_nodes <= MOST_NODES && work <= MOST;
+    return work;
+}
+
+bool liana__graph_is_small(const liana_graph *graph)
+{
+    enum { MOST = 1 << 20, MOST_NODES = 200 };
+    return graph->num_nodes <= MOST_NODES && count_work(graph) <= MOST;
 }
 
 /* Bytes of all kinds: indices out of range, NaNs, zeros. */

@@ -69,6 +69,20 @@ M["emb_float"]=seq((5,),L.Embedding(11,4))
 for om in ("one_hot","multi_hot","count"):
     M["cat_"+om]=seq((1,) if om=="one_hot" else (5,),L.CategoryEncoding(num_tokens=11,output_mode=om),dtype="int32")
 M["add"]=fun(lambda a,b:L.Add()([a,b]),(4,),(4,)); M["mul"]=fun(lambda a,b:L.Multiply()([a,b]),(4,3),(4,3)); M["cat"]=fun(lambda a,b:L.Concatenate()([a,b]),(4,),(3,)); M["cat1"]=fun(lambda a,b:L.Concatenate(axis=1)([a,b]),(4,2),(3,2))
+M["add_ranks"]=fun(lambda a,b:L.Add()([a,b]),(5,4,3),(4,3))
+for op in ("Average","Maximum","Minimum","Multiply"):
+    layer=getattr(L,op)
+    M[op.lower()+"3"]=fun(lambda a,b,c,layer=layer:layer()([a,b,c]),(4,3),(1,3),(4,1))
+    M["emb_"+op.lower()]=fun(lambda a,b,c,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b),L.Dense(3)(c)])),(6,),(6,),(6,2),dtypes=["int32","int32",None])
+    M["emb_all_"+op.lower()]=fun(lambda a,b,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b)])),(6,),(6,),dtypes=["int32","int32"])
+M["subtract"]=fun(lambda a,b:L.Subtract()([a,b]),(4,3),(4,1))
+M["dot1"]=fun(lambda a,b:L.Dot(axes=1)([a,b]),(4,),(4,)); M["dot_norm"]=fun(lambda a,b:L.Dot(axes=-1,normalize=True)([a,b]),(4,6),(6,))
+M["dot_pair"]=fun(lambda a,b:L.Dot(axes=(1,2))([a,b]),(3,5),(6,3)); M["dot_four"]=fun(lambda a,b:L.Dot(axes=(2,1),normalize=True)([a,b]),(2,3,4),(3,5,2))
+M["permute"]=seq((3,4,2),L.Permute((3,1,2))); M["repeat"]=seq((4,),L.RepeatVector(3)); M["identity"]=seq((4,),L.Identity())
+M["masking"]=seq((5,2),L.Masking(),L.GlobalAveragePooling1D()); M["masking2"]=seq((5,2),L.Masking(mask_value=1.5),L.Dense(3),L.GlobalAveragePooling1D())
+M["flatten_first"]=seq(img,L.Flatten(data_format="channels_first"))
+M["noise"]=seq((5,4),L.SpatialDropout1D(.3),L.GaussianDropout(.2,seed=3),L.GaussianNoise(.1),L.AlphaDropout(.1,noise_shape=(None,1,4)),L.Dropout(.2,seed=7))
+M["spatial"]=seq(img,L.SpatialDropout2D(.3),L.Reshape((3,3,8,4)),L.SpatialDropout3D(.4,seed=5))
 M["add_bcast"]=fun(lambda a,b:L.Add()([a,b]),(4,3),(1,3))
 M["regs"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.L1L2(.1,.2),bias_regularizer="l2",activity_regularizer="l1",kernel_constraint=keras.constraints.MaxNorm(3,axis=0),bias_constraint="non_neg",kernel_initializer=keras.initializers.VarianceScaling(2.,"fan_out","untruncated_normal")))
 M["regs2"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.OrthogonalRegularizer(.1),kernel_constraint=keras.constraints.MinMaxNorm(.1,2.)))
@@ -89,6 +103,27 @@ def nested3():
     i=keras.Sequential([L.Dense(4),L.ReLU()],name="inner"); o=keras.Sequential([i,L.Dense(3)],name="outer"); 
     m=keras.Sequential([keras.Input((5,)),o,L.Dense(2)]); return m
 M["nested3"]=nested3()
+steps=(5,3)
+M["lstm"]=seq(steps,L.LSTM(4)); M["lstm_all"]=seq(steps,L.LSTM(4,return_sequences=True,go_backwards=True,use_bias=False,recurrent_activation="hard_sigmoid"))
+M["gru"]=seq(steps,L.GRU(4)); M["gru_before"]=seq(steps,L.GRU(4,reset_after=False,return_sequences=True))
+M["simple_rnn"]=seq(steps,L.SimpleRNN(4,activation="relu",name="own"))
+M["rnn_stack"]=seq(steps,L.RNN([L.LSTMCell(4),L.GRUCell(3),L.LSTMCell(2)] if OLD else L.StackedRNNCells([L.LSTMCell(4),L.GRUCell(3),L.LSTMCell(2)])))
+M["rnn_cell"]=seq(steps,L.RNN(L.SimpleRNNCell(4),return_sequences=True))
+M["bi"]=seq(steps,L.Bidirectional(L.LSTM(4,name="own"),name="both"))
+M["bi_two"]=seq(steps,L.Bidirectional(L.GRU(4,return_sequences=True),backward_layer=L.LSTM(4,go_backwards=True,return_sequences=True),merge_mode="mul"))
+M["time"]=seq(steps,L.TimeDistributed(L.Dense(2)),L.TimeDistributed(L.BatchNormalization()))
+M["time_seq"]=seq((3,6,5,2),L.TimeDistributed(keras.Sequential([keras.Input((6,5,2)),L.Conv2D(3,2,activation="relu"),L.Flatten(),L.Dense(4)])),L.LSTM(3))
+M["emb_bi"]=seq((5,),L.Embedding(11,4,mask_zero=True),L.Bidirectional(L.LSTM(3,return_sequences=True),merge_mode="ave"),L.GRU(2),dtype="int32")
+def states():
+    def f(a,b):
+        _,h,c=L.LSTM(3,return_state=True)(a)
+        return L.LSTM(3)(b,initial_state=[h,c])
+    return fun(f,steps,steps)
+M["states"]=states()
+def nested_rnn():
+    e=keras.Sequential([keras.Input(steps),L.Bidirectional(L.LSTM(2)),L.Dense(3)],name="enc_rnn")
+    return fun(lambda a,b:L.Add()([e(a),e(b)]),steps,steps)
+M["nested_rnn"]=nested_rnn()
 if not OLD:
     def dicts():
         a=keras.Input((3,),name="b_in"); b=keras.Input((3,),name="a_in")
@@ -101,6 +136,37 @@ if OLD:
 else:
     m=keras.Sequential([L.InputLayer(shape=(4,)),L.Dense(2)]); M["il"]=m
     m=keras.Sequential([L.Dense(3),L.Dense(2)]); m.build((None,4)); M["built"]=m
+if OLD:
+    import tensorflow as tf
+    M["op_bin"]=fun(lambda x:tf.concat([tf.maximum(2.-x*np.array([1.,2,3,4,5,6],"f4"),x/2.5),tf.where(x>0,x,0.)],axis=1),(4,6))
+    M["op_red"]=fun(lambda x:tf.stack([tf.reduce_mean(x,axis=1),tf.reduce_max(x,axis=[1]),tf.math.reduce_std(x,axis=-2)],axis=2),(4,6))
+    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[...,0],-1)[:,0],(4,6))
+    M["op_nn"]=fun(lambda x:tf.matmul(tf.nn.softmax(tf.clip_by_value(x,-1,1),axis=1),tf.transpose(tf.nn.relu(x),(0,2,1))),(4,6))
+    M["op_cast"]=fun(lambda x:tf.reduce_sum(tf.cast(tf.not_equal(tf.round(x),0),"float32"),axis=1)*tf.sqrt(tf.abs(tf.square(x)[:,2])),(4,6))
+    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+else:
+    O=keras.ops
+    def with_options(name,*arguments,**options):
+        M["op_"+name+str(len(M))]=fun(lambda x:getattr(O,name)(x,*arguments,**options),(4,6))
+    for name in "abs negative sign square ceil floor round trunc exp expm1 sin cos tan arctan sinh cosh tanh arcsinh erf relu relu6 sigmoid silu softplus softsign selu hard_sigmoid copy zeros_like ones_like".split(): with_options(name)
+    for name in "sum mean max min prod var std argmax argmin logsumexp".split(): with_options(name,axis=1); with_options(name,axis=-1,keepdims=True)
+    for name in "softmax log_softmax".split(): with_options(name,axis=1); with_options(name,axis=-1)
+    for name in "add subtract multiply divide maximum minimum arctan2 logaddexp floor_divide mod".split(): with_options(name,1.7); M["op_2"+name]=fun(lambda x,name=name:getattr(O,name)(np.array([2.,-1.5,3],"f4"),x),(4,3))
+    with_options("norm",ord=1,axis=1); with_options("norm",axis=-1,keepdims=True); with_options("count_nonzero",axis=1)
+    with_options("expand_dims",1); with_options("expand_dims",-1); with_options("flip",axis=1); with_options("roll",2,axis=-1); with_options("repeat",3,axis=1); with_options("tile",[1,2,1]); with_options("swapaxes",1,2); with_options("moveaxis",1,2); with_options("take",[0,-1,3],axis=2); with_options("pad",[[0,0],[1,2],[0,1]]); with_options("tril",k=1); with_options("triu"); with_options("clip",-.5,.5); with_options("reshape",(-1,3,8)); with_options("transpose",(0,2,1))
+    for name in "equal not_equal less less_equal greater greater_equal".split(): M["op_c"+name]=fun(lambda x,name=name:O.where(getattr(O,name)(O.round(x),1),x,O.negative(x)),(4,6))
+    M["op_logic"]=fun(lambda x:O.cast(O.logical_or(O.logical_and(x>0,x<1),O.logical_not(O.any(x>3,axis=-1,keepdims=True))),"float32"),(4,6))
+    M["op_positive"]=fun(lambda x:O.concatenate([O.sqrt(x),O.rsqrt(x),O.log(x),O.log1p(x),O.log2(x),O.log10(x),O.reciprocal(x),O.power(x,2.5),O.power(2.,x),O.exp2(x)],axis=1),(4,6))
+    M["op_unit"]=fun(lambda x:O.stack([O.arcsin(x),O.arccos(x),O.arctanh(x),O.arccosh(x+2)],axis=-1),(4,6))
+    M["op_items"]=fun(lambda x:O.concatenate([x[:,1:,::-2],x[:,:-1,3:],x[...,None,0,:3]*O.ones_like(x[:,:1,:3])],axis=1),(4,6))
+    M["op_matmul"]=fun(lambda x,y:O.squeeze(O.matmul(O.matmul(x,y),np.ones((4,1),"f4")),-1),(4,6),(6,4))
+    M["op_einsum"]=fun(lambda x,y:O.einsum("bij,bkj->bik",x,O.einsum("bij->bij",y)),(4,6),(3,6))
+    M["op_split"]=fun(lambda x:O.concatenate(O.split(x,3,axis=2)[::-1]+[O.split(x,[1,4],axis=-1)[2]],axis=1),(4,6))
+    M["op_order"]=fun(lambda x:O.concatenate([O.sort(x,axis=-1),O.cumsum(x,axis=1),O.take_along_axis(x,O.argsort(x,axis=1),axis=1),O.top_k(x,6)[0]],axis=1),(4,6))
+    M["op_moments"]=fun(lambda x:O.add(*O.moments(x,axes=[1],keepdims=True))*O.unstack(x,axis=1)[2][:,None],(4,6))
+    M["op_twice"]=fun(lambda x:O.add(x,x)*O.subtract(1,x)-2,(4,6))
+    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+    M["op_mask"]=fun(lambda x:L.GlobalAveragePooling1D()(L.Embedding(11,3,mask_zero=True)(x)),(6,),dtypes=["int32"])
 M["many"]=seq(img,L.Conv2D(4,3,name="c/1" if OLD else "c1"),L.BatchNormalization(),L.ReLU(6.),L.Conv2D(3,1),L.GlobalAveragePooling2D(),L.Dropout(.2),L.Dense(3,activation="softmax"))
 
 
@@ -116,8 +182,14 @@ def draw(name, model):
     arrays = []
     for tensor in model.inputs:
         shape = (EXAMPLES,) + tuple(tensor.shape[1:])
-        ids = name.startswith(("emb", "cat_"))
+        ids = name.startswith(("emb", "cat_", "op_mask"))
         dtype = "i4" if "int" in str(tensor.dtype) else "f4"
+        if name.startswith(("op_positive", "op_unit")):
+            arrays.append(rng.uniform(.1, .9, shape).astype("f4"))
+            continue
+        if name.startswith("masking"):
+            arrays.append(rng.choice(np.array([0, 1.5], "f4"), shape))
+            continue
         arrays.append(rng.integers(0, 11, shape).astype(dtype) if ids else rng.normal(0, 2, shape).astype("f4"))
     return arrays
 
@@ -131,7 +203,7 @@ def predict(model, arrays):
         outputs = [outputs[key] for key in outputs]
     elif not isinstance(outputs, (list, tuple)):
         outputs = [outputs]
-    return np.concatenate([np.reshape(o, (EXAMPLES, -1)) for o in outputs], axis=1)
+    return np.concatenate([np.reshape(o, (EXAMPLES, -1)).astype("f4") for o in outputs], axis=1)
 
 
 def make(name, model):

@@ -1,0 +1,42 @@
+/* lookup.h - the common code of StringLookup and TextVectorization: the number of a text by a vocabulary. */
+#ifndef LIANA_LAYERS_LOOKUP_H
+#define LIANA_LAYERS_LOOKUP_H
+
+#include "base/value.h"
+#include "layers/preprocessing/texts.h"
+
+/* The options that both have, with Keras's names. */
+typedef struct liana__lookup_options {
+    int64_t max_tokens;      /* 0: any number */
+    int64_t num_oov_indices; /* for texts that the vocabulary does not have; 0: such a text is an error */
+    const char *mask_token;  /* NULL: none */
+    const char *oov_token;
+    liana_strings vocabulary;
+    const liana__value *idf_weights;
+    liana_output_mode output_mode;
+    bool pad_to_max_tokens;
+    liana_ints salt;
+} liana__lookup_options;
+
+typedef struct liana__lookup {
+    liana__vocabulary vocabulary;
+    bool has_mask;
+    liana_bytes mask;
+    int64_t mask_number; /* -1: counts as none */
+    int64_t first_oov, num_oov;
+    bool is_salted;
+    uint64_t salt[2];
+    int64_t depth; /* how many numbers there are; of rows their length */
+    const float *weights;
+    uint64_t fingerprint;
+} liana__lookup;
+
+/* Errors: INVALID_ARGUMENT with the option. */
+liana_status liana__lookup_make(const liana__lookup_options *options, liana__arena *arena, liana__lookup *lookup,
+                                liana__error *error) LIANA_MUST_USE;
+
+/* Errors: INVALID_DATA for a text that has no number. */
+liana_status liana__lookup_find(const liana__lookup *lookup, liana_bytes text, int64_t *number, liana__error *error)
+    LIANA_MUST_USE;
+
+#endif

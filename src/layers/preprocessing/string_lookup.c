@@ -1,0 +1,101 @@
+/* StringLookup: the number of each text by a vocabulary. The host computes it. */
+#include "layers/option_rows.h"
+#include "layers/preprocessing/lookup.h"
+
+#include <liana/layers/preprocessing.h>
+#include <string.h>
+
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_string_lookup_options, max_tokens, INT, .minimum = 0, .maximum = INT32_MAX,
+                     .doc = "the most numbers, those of unknown texts among them; default: any number"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, num_oov_indices, INT, .default_text = "1", .minimum = 0,
+                     .maximum = 65536,
+                     .doc = "numbers for texts that the vocabulary does not have, chosen by their hash; 0: such a text is "
+                            "an error"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, mask_token, STRING,
+                     .doc = "a text that is padding: its number is 0; default: none"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING, .default_text = "'[UNK]'",
+                     .doc = "how Keras's lists name unknown texts"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, vocabulary, STRINGS,
+                     .doc = "the texts, in the order of their numbers; default: those of the training data"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, idf_weights, VALUE, .doc = "of tf_idf: the weight of each text"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, output_mode, ENUM, .default_text = "int",
+                     .names = liana__output_mode_names,
+                     .doc = "int: numbers; one_hot, multi_hot, count, tf_idf: rows as long as the vocabulary"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, pad_to_max_tokens, BOOL, .default_text = "false",
+                     .doc = "whether rows have max_tokens numbers"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, salt, INTS, .minimum = 0, .maximum = 9007199254740992,
+                     .doc = "a key for the hash of unknown texts, one number or two; default: another hash without key"),
+};
+
+typedef struct state {
+    liana__lookup lookup;
+    liana__output_row row;
+    int64_t count;
+} state;
+
+static liana_status make(const void *chosen, const liana_shape *texts, liana__arena *arena, liana__text_result *result,
+                         liana__error *error)
+{
+    const liana_string_lookup_options *own = chosen;
+    const liana_output_mode mode = own->output_mode;
+    const liana__lookup_options options = {.max_tokens = own->max_tokens,
+                                           .num_oov_indices = own->num_oov_indices,
+                                           .mask_token = own->mask_token,
+                                           .oov_token = own->oov_token,
+                                           .vocabulary = own->vocabulary,
+                                           .idf_weights = own->idf_weights,
+                                           .output_mode = mode,
+                                           .pad_to_max_tokens = own->pad_to_max_tokens,
+                                           .salt = own->salt};
+    state *made = liana__arena_allocate(arena, sizeof *made);
+    if (!made) return liana__fail_memory(error, "a vocabulary");
+    LIANA_TRY(liana__lookup_make(&options, arena, &made->lookup, error));
+    LIANA_TRY(liana__output_shape(mode, texts, made->lookup.depth, &result->shape, error));
+    made->count = liana_shape_size(texts);
+    const bool shares = mode != LIANA_OUTPUT_ONE_HOT && texts->rank > 0;
+    made->row = (liana__output_row){mode, made->lookup.depth, shares ? texts->dims[texts->rank - 1] : 1,
+                                    made->lookup.weights};
+    result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
+    result->state = made;
+    result->fingerprint = made->lookup.fingerprint;
+    return LIANA_OK;
+}
+
+static liana_status run(const void *given, const liana_bytes *texts, void *row, liana__error *error)
+{
+    const state *own = given;
+    for (int64_t i = 0; i < own->count; i++) {
+        int64_t number;
+        LIANA_TRY(liana__lookup_find(&own->lookup, texts[i], &number, error));
+        liana__output_put(&own->row, i, number, row);
+    }
+    return LIANA_OK;
+}
+
+static liana_strings *vocabulary_of(void *chosen)
+{
+    return &((liana_string_lookup_options *)chosen)->vocabulary;
+}
+
+static const liana__text_layer text_layer = {.make = make, .run = run, .vocabulary = vocabulary_of};
+
+static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
+{
+    const liana_string_lookup_options *own = chosen;
+    if (!own->max_tokens) liana__value_set(arena, config, "max_tokens", liana__value_null(arena));
+    if (!own->salt.count) liana__value_set(arena, config, "salt", liana__value_null(arena));
+    if (!own->vocabulary.count) liana__value_set(arena, config, "vocabulary", liana__value_null(arena));
+    liana__value_set(arena, config, "invert", liana__value_bool(arena, false));
+    liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
+    liana__value_set(arena, config, "vocabulary_dtype", liana__value_string(arena, "string"));
+    liana__value_set(arena, config, "encoding", liana__value_string(arena, "utf-8"));
+}
+
+const liana_layer_type liana__layer_string_lookup = {
+    LIANA_PART(LAYER, liana_layer_type, "StringLookup", "the number of each text by a vocabulary",
+               LIANA_PART_OPTIONS(liana_string_lookup_options, rows)),
+    LIANA__INPUTS(1, 1),
+    .texts = &text_layer,
+    .to_keras = to_keras,
+};

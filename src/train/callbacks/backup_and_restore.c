@@ -1,5 +1,5 @@
-/* BackupAndRestore: checkpoints from which an interrupted training goes on, as Keras's callback of this name makes them.
- * liana's checkpoints are these backups: the callback asks for them after epochs or updates. */
+/* BackupAndRestore: checkpoints from which an interrupted training goes on, as Keras's callback of this name makes
+ * them. liana's checkpoints are these backups: the callback asks for them after epochs or updates. */
 #include "base/value_read.h"
 #include "train/callbacks/callback.h"
 

@@ -1,5 +1,5 @@
-/* ModelCheckpoint: writes the model into a file after epochs or updates. Options and rules are those of Keras's callback
- * of this name (keras.io/api/callbacks/model_checkpoint). The end of the file's name says its format, as for
+/* ModelCheckpoint: writes the model into a file after epochs or updates. Options and rules are those of Keras's
+ * callback of this name (keras.io/api/callbacks/model_checkpoint). The end of the file's name says its format, as for
  * liana_model_save. */
 #include "base/file.h"
 #include "base/scoped.h"

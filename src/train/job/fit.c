@@ -129,8 +129,8 @@ static liana_status watch_validation(validation *own, const liana__batch *batch,
     liana__watched_step step = liana__fit_watched_step(fit);
     step.loader = fit->options->validation;
     /* A training that ends well because its loss is not finite is validated once more. */
-    step.has_control = liana__callback_list_has_control(fit->options->callbacks) ||
-                       (fit->context.stopping && fit->context.recovered);
+    step.has_control =
+        liana__callback_list_has_control(fit->options->callbacks) || (fit->context.stopping && fit->context.recovered);
     /* Of a batch that processes share, outputs are gathered, and inputs are not. */
     const bool gathered = fit->training->cluster && own->wants_outputs;
     return liana__watch_meet_validation(&step, gathered ? NULL : batch, totals, fit->context.step, error);

@@ -337,8 +337,8 @@ const char *liana__held_group(liana_layer_build *build, const liana_held_layers 
 uint64_t liana__held_seed(uint64_t seed, size_t number);
 /* The call of a held layer, without inputs. */
 liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
-/* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls a
- * layer, and not its computation alone. */
+/* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls
+ * a layer, and not its computation alone. */
 void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);

@@ -152,7 +152,8 @@ typedef enum liana_merge_mode {
 } liana_merge_mode;
 
 /* `layer` on the steps from the first to the last, and `backward_layer` from the last to the first (default: a copy of
- * the first with weights of its own); both results merged. .inputs: initial states are those of the first, then of the other. */
+ * the first with weights of its own); both results merged. .inputs: initial states are those of the first, then those
+ * of the other. */
 typedef struct liana_bidirectional_options {
     LIANA_MERGE_OPTIONS;
     liana_held_layer layer LIANA_DEFAULT_();

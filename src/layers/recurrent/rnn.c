@@ -86,7 +86,7 @@ liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
                                "further inputs");
 }
 
-/* Whether the inputs are sequences, and a state for each of the cell's. Gives the shapes of a step and of the states. */
+/* Whether the inputs are sequences, and a state for each of the cell's. Gives the shapes of a step and of states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
 {

@@ -194,9 +194,9 @@ const liana_held_layer *liana__held_next(const liana_layer_type *type, const voi
         const liana_option *row = &type->part.options.items[i];
         if (row->kind != LIANA_OPTION_LAYER && row->kind != LIANA_OPTION_LAYERS) continue;
         const void *member = (const char *)options + row->offset;
-        const liana_held_layers *list = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
-        const liana_held_layer *items = list ? list->items : member;
-        const size_t count = list ? list->count : items->type != NULL;
+        const liana_held_layers *several = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
+        const liana_held_layer *items = several ? several->items : member;
+        const size_t count = several ? several->count : items->type != NULL;
         if (*next < number + count) {
             if (option) *option = row;
             return &items[(*next)++ - number];

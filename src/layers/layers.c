@@ -206,6 +206,16 @@ const liana_held_layer *liana__held_next(const liana_layer_type *type, const voi
     return NULL;
 }
 
+bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *options)
+{
+    const liana_held_layer *held;
+    bool keeps = type->keeps_shards_apart;
+    for (size_t next = 0; keeps && (held = liana__held_next(type, options, &next, NULL)) != NULL;) {
+        keeps = liana__layer_keeps_shards_apart(held->type, held->options);
+    }
+    return keeps;
+}
+
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

@@ -128,6 +128,7 @@ liana_tensor liana__rnn_output_mask(const liana_layer_call *call);
 extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
+size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options);
 /* Refuses options that liana cannot keep. */
 liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);

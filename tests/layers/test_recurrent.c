@@ -357,7 +357,7 @@ static void test_bad_options_are_refused_before_the_first_step(void **state)
          "go_backwards: true, return_sequences: true}}}",
          "return_sequences"},
         {"- InputLayer: {shape: [4, 3]}\n- Bidirectional: {merge_mode: max, layer: {LSTM: {units: 2}}}", "merge_mode"},
-        {"- InputLayer: {shape: [4, 3]}\n- Bidirectional: {layer: {LSTM: {units: 2, unitz: 3}}}", "layer.LSTM.unitz"},
+        {"- InputLayer: {shape: [4, 3]}\n- Bidirectional: {layer: {LSTM: {units: 2, unitz: 3}}}", "layer.LSTM: unknown key 'unitz'"},
         {"- InputLayer: {shape: [4, 3]}\n- Bidirectional: {layer: {LSMT: {units: 2}}}", "did you mean 'LSTM'"},
         {"- InputLayer: {shape: [4, 3]}\n- RNN: {cell: {LSTM: {units: 2}}}", "expected a cell"},
         {"- InputLayer: {shape: [4, 3]}\n- RNN: {cell: {StackedRNNCells: {cells: [Dense: {units: 2}]}}}",

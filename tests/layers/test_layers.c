@@ -126,18 +126,18 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_global_average_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_flatten(model, .input = a), NULL);
-    liana_layer steps = liana_reshape(model, .target_shape = LIANA_INTS(-1, 4), .input = a);
-    assert_builder_defaults(liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .inputs = {steps, steps}),
+    liana_layer rows = liana_reshape(model, .target_shape = LIANA_INTS(-1, 4), .input = a);
+    assert_builder_defaults(liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .inputs = {rows, rows}),
                             "num_heads", "key_dim", NULL);
     assert_builder_defaults(liana_group_query_attention(model, .head_dim = 2, .num_query_heads = 4,
-                                                        .num_key_value_heads = 2, .inputs = {steps, steps}),
+                                                        .num_key_value_heads = 2, .inputs = {rows, rows}),
                             "head_dim", "num_query_heads", "num_key_value_heads", NULL);
-    assert_builder_defaults(liana_attention(model, .inputs = {steps, steps}), NULL);
-    assert_builder_defaults(liana_additive_attention(model, .inputs = {steps, steps}), NULL);
+    assert_builder_defaults(liana_attention(model, .inputs = {rows, rows}), NULL);
+    assert_builder_defaults(liana_additive_attention(model, .inputs = {rows, rows}), NULL);
     assert_builder_defaults(liana_einsum_dense(model, .equation = "abc,cd->abd", .output_shape = LIANA_INTS(-1, 3),
-                                               .input = steps),
+                                               .input = rows),
                             "equation", "output_shape", NULL);
-    assert_builder_defaults(liana_reversible_embedding(model, .input_dim = 3, .output_dim = 2, .input = steps),
+    assert_builder_defaults(liana_reversible_embedding(model, .input_dim = 3, .output_dim = 2, .input = rows),
                             "input_dim", "output_dim", NULL);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
     assert_builder_defaults(liana_spatial_dropout1d(model, .rate = 0.5), "rate", NULL);

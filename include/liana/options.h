@@ -87,10 +87,10 @@ typedef enum liana_option_kind {
     LIANA_OPTION_VALUE,    /* const struct liana__value *: kept as it is, for another reader */
     LIANA_OPTION_SECTION,  /* a nested struct, of which `section` is the table */
     LIANA_OPTION_FLOATS,   /* liana_floats; written as a list (or one number). Lists in lists are read row by row */
-    LIANA_OPTION_AXES, /* int64_t[LIANA_MAX_AXES]: axes up to the first 0, which would be the batch; written as a list
+    LIANA_OPTION_AXES,   /* int64_t[LIANA_MAX_AXES]: axes up to the first 0, which would be the batch; written as a list
                             * (or one number) */
-    LIANA_OPTION_LAYER,    /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
-    LIANA_OPTION_LAYERS,   /* liana_held_layers: a list of these */
+    LIANA_OPTION_LAYER,  /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
+    LIANA_OPTION_LAYERS, /* liana_held_layers: a list of these */
 } liana_option_kind;
 
 struct liana_options;

@@ -93,10 +93,10 @@ typedef struct liana_string_lookup_options {
  * LIANA_OUTPUT_INT there is no padding, and numbers begin at 0. */
 typedef struct liana_text_vectorization_options {
     LIANA_LAYER_OPTIONS;
-    int64_t max_tokens LIANA_DEFAULT_();  /* 0: any number */
-    int standardize LIANA_DEFAULT_();     /* 0: lower_and_strip_punctuation, 1: lower, 2: strip_punctuation, 3: none */
-    int split LIANA_DEFAULT_();           /* 0: whitespace, 1: character, 2: none */
-    liana_ints ngrams LIANA_DEFAULT_();   /* one number: that many tokens in a row, and fewer; several: these */
+    int64_t max_tokens LIANA_DEFAULT_(); /* 0: any number */
+    int standardize LIANA_DEFAULT_();    /* 0: lower_and_strip_punctuation, 1: lower, 2: strip_punctuation, 3: none */
+    int split LIANA_DEFAULT_();          /* 0: whitespace, 1: character, 2: none */
+    liana_ints ngrams LIANA_DEFAULT_();  /* one number: that many tokens in a row, and fewer; several: these */
     liana_output_mode output_mode LIANA_DEFAULT_();
     int64_t output_sequence_length LIANA_DEFAULT_();
     bool pad_to_max_tokens LIANA_DEFAULT_();

@@ -11,9 +11,9 @@
 
 /* The result of a layer for one example. */
 typedef struct liana__text_result {
-    liana_shape shape; /* without the batch */
-    liana_dtype dtype; /* LIANA_S32 or LIANA_F32 */
-    const void *state; /* of `run`, in the arena */
+    liana_shape shape;    /* without the batch */
+    liana_dtype dtype;    /* LIANA_S32 or LIANA_F32 */
+    const void *state;    /* of `run`, in the arena */
     uint64_t fingerprint; /* of all that `run` depends on */
 } liana__text_result;
 

@@ -214,7 +214,15 @@ static void build(building *own, const liana_tensor *inputs)
         liana__graph_fail(own->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
         return;
     }
-    for (size_t i = 0; i < results->num_outputs; i++) outputs[i] = own->nodes[liana__model_output_node(model, i)];
+    for (size_t i = 0; i < results->num_outputs; i++) {
+        const size_t node = liana__model_output_node(model, i);
+        outputs[i] = own->nodes[node];
+        /* What a model gives are floats. */
+        liana_tensor *value = &outputs[i].value;
+        if (own->graph->status == LIANA_OK && !liana__dtype_is_float(liana_tensor_dtype(*value))) {
+            *value = liana_op_cast_at(model->nodes[node].where, *value, own->dtype);
+        }
+    }
     results->outputs = outputs;
 }
 

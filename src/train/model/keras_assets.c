@@ -31,7 +31,7 @@ static liana__value *read_lines(const char *bytes, size_t size, liana__arena *ar
 {
     liana__value *list = liana__value_list(arena);
     while (size && bytes[size - 1] == '\n') size--;
-    for (const char *line = bytes; list && line <= bytes + size; ) {
+    for (const char *line = bytes; list && line <= bytes + size;) {
         const char *end = memchr(line, '\n', (size_t)(bytes + size - line));
         if (!end) end = bytes + size;
         const char *text = liana__arena_format(arena, "%.*s", (int)(end - line), line);

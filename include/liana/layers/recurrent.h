@@ -132,8 +132,8 @@ typedef struct liana_gru_options {
 #define LIANA_GRU_DEFAULTS LIANA_GRU_CELL_DEFAULTS
 #define liana_gru(...) LIANA_ADD_("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, __VA_ARGS__, )
 
-/* An LSTM whose products are convolutions (Shi et al. 2015), of sequences of sequences [batch, steps, size, channels],
- * images [batch, steps, height, width, channels] or volumes. kernel [sizes, channels, 4 filters], recurrent_kernel [sizes,
+/* An LSTM whose products are convolutions (Shi et al. 2015): of sequences [batch, steps, size, channels], images
+ * [batch, steps, height, width, channels] or volumes. kernel [sizes, channels, 4 filters], recurrent_kernel [sizes,
  * filters, 4 filters]. */
 #define LIANA_CONV_LSTM_OPTIONS_(axes)                          \
     LIANA_MERGE_OPTIONS;                                        \

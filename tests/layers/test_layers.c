@@ -213,14 +213,14 @@ static void test_builders_have_the_tables_defaults(void **state)
     const liana_held_layer dense = LIANA_HELD("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, .units = 2);
     assert_builder_defaults(liana_time_distributed(model, .layer = dense, .input = steps), "layer", NULL);
     liana_layer rows = liana_input(model, .shape = LIANA_INTS(2, 5, 3));
-    liana_layer images = liana_input(model, .shape = LIANA_INTS(2, 5, 4, 3));
-    liana_layer volumes = liana_input(model, .shape = LIANA_INTS(2, 4, 5, 4, 3));
+    liana_layer images = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1), .input = rows);
+    liana_layer volumes = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1, 1), .input = rows);
     assert_builder_defaults(liana_conv_lstm1d(model, .filters = 2, .kernel_size = {3}, .inputs = {rows}), "filters",
                             "kernel_size", NULL);
     assert_builder_defaults(liana_conv_lstm2d(model, .filters = 2, .kernel_size = 3, .inputs = {images}), "filters",
                             "kernel_size", NULL);
-    assert_builder_defaults(liana_conv_lstm3d(model, .filters = 2, .kernel_size = 2, .inputs = {volumes}), "filters",
-                            "kernel_size", NULL);
+    assert_builder_defaults(liana_conv_lstm3d(model, .filters = 2, .kernel_size = {2, 2, 1}, .inputs = {volumes}),
+                            "filters", "kernel_size", NULL);
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;

@@ -128,7 +128,8 @@ liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, c
         return LIANA_OK;
     }
     if (is_input && is_text(name, "string")) return LIANA_OK;
-    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "bool"};
+    static const char *const whole[] = {"uint8", "int8",   "uint16", "int16", "uint32",
+                                        "int32", "uint64", "int64",  "bool"};
     for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
         if (is_text(name, whole[i])) return LIANA_OK;
     }

@@ -212,10 +212,10 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_bidirectional(model, .layer = gru, .inputs = {steps}), "layer", NULL);
     const liana_held_layer dense = LIANA_HELD("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, .units = 2);
     assert_builder_defaults(liana_time_distributed(model, .layer = dense, .input = steps), "layer", NULL);
-    liana_layer rows = liana_input(model, .shape = LIANA_INTS(2, 5, 3));
-    liana_layer images = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1), .input = rows);
-    liana_layer volumes = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1, 1), .input = rows);
-    assert_builder_defaults(liana_conv_lstm1d(model, .filters = 2, .kernel_size = {3}, .inputs = {rows}), "filters",
+    liana_layer series = liana_input(model, .shape = LIANA_INTS(2, 5, 3));
+    liana_layer images = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1), .input = series);
+    liana_layer volumes = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1, 1), .input = series);
+    assert_builder_defaults(liana_conv_lstm1d(model, .filters = 2, .kernel_size = {3}, .inputs = {series}), "filters",
                             "kernel_size", NULL);
     assert_builder_defaults(liana_conv_lstm2d(model, .filters = 2, .kernel_size = 3, .inputs = {images}), "filters",
                             "kernel_size", NULL);

@@ -66,8 +66,8 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
-    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE while
-     * there is none. That node's result is what graphs get for the input. */
+    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE
+     * while there is none. That node's result is what graphs get for the input. */
     bool is_text;
     size_t reader;
     const void *text_state; /* of that layer's node; NULL: an ordinary one */

@@ -11,9 +11,9 @@ extern "C" {
 /* An option `axis` is one or several axes: .axis = 1, .axis = {1, 2}. Axis 0 is the batch; negative ones count from the
  * end. */
 
-/* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (along .axis). In training, mean and variance are
- * those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum) *
- * shard's. Otherwise, and if .trainable is false, they are the moving ones. */
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (along .axis). In training, mean and variance
+ * are those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum)
+ * * shard's. Otherwise, and if .trainable is false, they are the moving ones. */
 typedef struct liana_batch_normalization_options {
     LIANA_LAYER_OPTIONS;
     int64_t axis LIANA_DEFAULT_(-1);
@@ -29,8 +29,8 @@ typedef struct liana_batch_normalization_options {
     const char *gamma_regularizer LIANA_DEFAULT_();
     const char *beta_constraint LIANA_DEFAULT_();
     const char *gamma_constraint LIANA_DEFAULT_();
-    /* Batch renormalisation (Ioffe 2017): x is normalised in training by averages that follow with .renorm_momentum. The
-     * correction factors lie from renorm_rmin to renorm_rmax, and from -renorm_dmax to renorm_dmax. */
+    /* Batch renormalisation (Ioffe 2017): x is normalised in training by averages that follow with .renorm_momentum.
+     * The correction factors lie from renorm_rmin to renorm_rmax, and from -renorm_dmax to renorm_dmax. */
     bool renorm LIANA_DEFAULT_();
     double renorm_rmax LIANA_DEFAULT_(LIANA_NO_LIMIT);
     double renorm_rmin LIANA_DEFAULT_(LIANA_NO_LIMIT);
@@ -119,8 +119,8 @@ typedef struct liana_unit_normalization_options {
 #define liana_unit_normalization(...) \
     LIANA_ADD_("UnitNormalization", liana_unit_normalization_options, LIANA_UNIT_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
 
-/* .layer, whose kernel (or embeddings) is divided in training by its greatest singular value (Miyato et al. 2018), which
- * .power_iterations steps for each update find. Outside training the kernel is used as it is. */
+/* .layer, whose kernel (or embeddings) is divided in training by its greatest singular value (Miyato et al. 2018),
+ * which .power_iterations steps for each update find. Outside training the kernel is used as it is. */
 typedef struct liana_spectral_normalization_options {
     LIANA_LAYER_OPTIONS;
     liana_held_layer layer LIANA_DEFAULT_();

@@ -1,5 +1,6 @@
-/* Models of one layer with drawn options, as Keras 3 computed them (keras_vocabulary/): liana's outputs and gradients of
- * inputs and weights on the CPU and on PJRT's plugin, in inference and in training; and Keras reads what liana writes.
+/* Models of one layer with drawn options, as Keras 3 computed them (keras_vocabulary/): liana's outputs and gradients
+ * of inputs and weights on the CPU and on PJRT's plugin, in inference and in training; and Keras reads what liana
+ * writes.
  *
  *     LIANA_VOCABULARY='Conv.*|LSTM'   those layers alone
  *     LIANA_VOCABULARY_SEED=2          other options (1 if it is not set)

@@ -211,6 +211,9 @@ static liana_status check_bins(const liana__column *column, const liana__place *
     if (liana__column_is_numbered(column) && column->dtype == LIANA_STRING) {
         return liana__fail_at(error, place, where, "found the dtype string, expected one of numbers for bins");
     }
+    if (column->num_bins == 1) {
+        return liana__fail_at(error, place, where, "found num_bins 1, expected at least 2 (0: numbers stay)");
+    }
     const size_t count = column->from.count;
     if (!column->cross || (count > 1 && count <= LIANA__MOST_CROSSED && !column->length)) return LIANA_OK;
     return liana__fail_at(error, place, where, "'cross' is of 2 to %d columns, with one value each: from: [a, b]",

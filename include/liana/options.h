@@ -50,8 +50,8 @@ typedef struct liana_strings {
     const char *const *items;
 } liana_strings;
 
-/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class and
- * the struct of options; NULL: there is none. */
+/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class
+ * and the struct of options; NULL: there is none. */
 typedef struct liana_held_layer {
     const struct liana__value *value; /* liana's: as it was read */
     const char *layer_class;

@@ -58,7 +58,9 @@ static void add_parts(entries *list, const liana__kind *kind, bool with_options)
 {
     const liana_part *part;
     for (size_t i = 0; (part = liana__part_at(NULL, kind, i)); i++) {
-        add(list, part->name, part->doc ? part->doc : "", with_options ? &part->options : NULL);
+        const liana_options *own =
+            kind == &liana__metric_kind ? liana__metric_options((const liana_metric_type *)part) : &part->options;
+        add(list, part->name, part->doc ? part->doc : "", with_options ? own : NULL);
     }
 }
 

@@ -81,8 +81,8 @@ typedef struct liana_flatten_options {
 #define LIANA_FLATTEN_DEFAULTS .trainable = true, .training = true
 #define liana_flatten(...) LIANA_ADD_("Flatten", liana_flatten_options, LIANA_FLATTEN_DEFAULTS, __VA_ARGS__, )
 
-/* The axes of an example in another order: axis i of the result is axis .dims[i] of the input, counted from 1 behind the
- * batch. */
+/* The axes of an example in another order: axis i of the result is axis .dims[i] of the input, counted from 1 behind
+ * the batch. */
 typedef struct liana_permute_options {
     LIANA_LAYER_OPTIONS;
     liana_ints dims LIANA_DEFAULT_();

@@ -261,26 +261,6 @@ liana_status liana__held_to_map(const liana_context *context, const liana_layer_
     return set_all(context, type, options, 0, arena, map, error);
 }
 
-const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
-                                         const liana_option **option)
-{
-    size_t number = 0;
-    for (size_t i = 0; i < type->part.options.count; i++) {
-        const liana_option *row = &type->part.options.items[i];
-        if (!is_held(row)) continue;
-        const void *member = (const char *)options + row->offset;
-        const liana_held_layers *list = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
-        const liana_held_layer *items = list ? list->items : member;
-        const size_t count = list ? list->count : items->type != NULL;
-        if (*next < number + count) {
-            if (option) *option = row;
-            return &items[(*next)++ - number];
-        }
-        number += count;
-    }
-    return NULL;
-}
-
 /* ---- weights ---- */
 
 static size_t weights_so_far(const liana_layer_build *build)
@@ -427,4 +407,21 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
     }
     if (mask) *mask = own.mask;
     return result;
+}
+
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result)
+{
+    liana_graph *graph = result.graph;
+    const liana__layer layer = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+    const char *text = liana__layer_option_text(&layer, "activity_regularizer");
+    liana__regularizer regularizer;
+    liana__error error = {0};
+    if (!text || !graph || graph->status != LIANA_OK) return;
+    const liana_status status = liana__regularizer_read(graph->context, text, &graph->arena, &regularizer, &error);
+    if (status != LIANA_OK) {
+        liana__graph_fail(graph, call->here, status, "activity_regularizer: %s", error.message);
+        return;
+    }
+    const liana_tensor penalties = liana__regularizer_by_example(&regularizer, result);
+    call->penalties = call->penalties.id ? liana_op_add_at(call->here, call->penalties, penalties) : penalties;
 }

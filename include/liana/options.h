@@ -50,8 +50,8 @@ typedef struct liana_strings {
     const char *const *items;
 } liana_strings;
 
-/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class and
- * the struct of options; NULL: there is none. */
+/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class
+ * and the struct of options; NULL: there is none. */
 typedef struct liana_held_layer {
     const struct liana__value *value; /* liana's: as it was read */
     const char *layer_class;
@@ -103,8 +103,8 @@ typedef struct liana_option {
     /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR, INTS and FLOATS, both ends included; INFINITY: no limit on that side. Not checked
-     * if minimum == maximum. Floats must always be finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR, INTS and FLOATS, both ends included; INFINITY: no limit on that side.
+     * Not checked if minimum == maximum. Floats must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* of ENUM; ends with NULL */

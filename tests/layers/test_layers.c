@@ -97,7 +97,7 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_prelu(model), NULL);
     assert_builder_defaults(liana_layer_normalization(model), NULL);
     assert_builder_defaults(liana_rms_normalization(model), NULL);
-    assert_builder_defaults(liana_group_normalization(model, .groups = 2), "groups", NULL);
+    assert_builder_defaults(liana_group_normalization(model, .input = liana_dense(model, .units = 32)), NULL);
     assert_builder_defaults(liana_unit_normalization(model), NULL);
     assert_builder_defaults(liana_dropout(model, .rate = 0.5), "rate", NULL);
     assert_builder_defaults(liana_activity_regularization(model), NULL);
@@ -126,18 +126,18 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_global_average_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_global_max_pooling2d(model, .input = a), NULL);
     assert_builder_defaults(liana_flatten(model, .input = a), NULL);
-    liana_layer steps = liana_reshape(model, .target_shape = LIANA_INTS(-1, 4), .input = a);
-    assert_builder_defaults(liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .inputs = {steps, steps}),
+    liana_layer rows = liana_reshape(model, .target_shape = LIANA_INTS(-1, 4), .input = a);
+    assert_builder_defaults(liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .inputs = {rows, rows}),
                             "num_heads", "key_dim", NULL);
     assert_builder_defaults(liana_group_query_attention(model, .head_dim = 2, .num_query_heads = 4,
-                                                        .num_key_value_heads = 2, .inputs = {steps, steps}),
+                                                        .num_key_value_heads = 2, .inputs = {rows, rows}),
                             "head_dim", "num_query_heads", "num_key_value_heads", NULL);
-    assert_builder_defaults(liana_attention(model, .inputs = {steps, steps}), NULL);
-    assert_builder_defaults(liana_additive_attention(model, .inputs = {steps, steps}), NULL);
+    assert_builder_defaults(liana_attention(model, .inputs = {rows, rows}), NULL);
+    assert_builder_defaults(liana_additive_attention(model, .inputs = {rows, rows}), NULL);
     assert_builder_defaults(liana_einsum_dense(model, .equation = "abc,cd->abd", .output_shape = LIANA_INTS(-1, 3),
-                                               .input = steps),
+                                               .input = rows),
                             "equation", "output_shape", NULL);
-    assert_builder_defaults(liana_reversible_embedding(model, .input_dim = 3, .output_dim = 2, .input = steps),
+    assert_builder_defaults(liana_reversible_embedding(model, .input_dim = 3, .output_dim = 2, .input = rows),
                             "input_dim", "output_dim", NULL);
     assert_builder_defaults(liana_reshape(model, .target_shape = LIANA_INTS(1, -1)), "target_shape", NULL);
     assert_builder_defaults(liana_spatial_dropout1d(model, .rate = 0.5), "rate", NULL);
@@ -619,6 +619,27 @@ static void test_relu_with_all_its_options(void **state)
     for (int i = 0; i < 8; i++) assert_near(y[i], expect_relu((double)points[i]), 1e-6);
 }
 
+/* Of those that came with Keras 3. */
+static double expect_newer_activation(const char *name, double x)
+{
+    const double softplus = x > 30 ? x : log1p(exp(x)), size = fabs(x);
+    if (strcmp(name, "leaky_relu") == 0) return x > 0 ? x : 0.2 * x;
+    if (strcmp(name, "sparse_sigmoid") == 0) return fmin(fmax(0.5 * x + 0.5, 0), 1);
+    if (strcmp(name, "log_sigmoid") == 0) return x - softplus;
+    if (strcmp(name, "hard_tanh") == 0) return fmin(fmax(x, -1), 1);
+    if (strcmp(name, "tanh_shrink") == 0) return x - tanh(x);
+    if (strcmp(name, "hard_silu") == 0) return x * fmin(fmax(x + 3, 0), 6) / 6;
+    if (strcmp(name, "gelu") == 0) return 0.5 * x * erfc(-x / sqrt(2));
+    if (strcmp(name, "mish") == 0) return x * tanh(softplus);
+    if (strcmp(name, "celu") == 0) return x > 0 ? x : expm1(x);
+    if (strcmp(name, "squareplus") == 0) return (x + sqrt(x * x + 4)) / 2;
+    if (strcmp(name, "sparse_plus") == 0) return x <= -1 ? 0 : x < 1 ? 0.25 * (x + 1) * (x + 1) : x;
+    if (strcmp(name, "soft_shrink") == 0) return size > 0.5 ? x - copysign(0.5, x) : 0;
+    if (strcmp(name, "hard_shrink") == 0) return size > 0.5 ? x : 0;
+    return NAN;
+}
+
+/* NaN: another test has it. */
 static double expect_activation(const char *name, double x)
 {
     double sigmoid = 1 / (1 + exp(-x));
@@ -635,9 +656,11 @@ static double expect_activation(const char *name, double x)
     if (strcmp(name, "softplus") == 0) return x > 30 ? x : log1p(exp(x));
     if (strcmp(name, "softsign") == 0) return x / (1 + fabs(x));
     if (strcmp(name, "exponential") == 0) return exp(x);
-    double sum = 0; /* softmax */
+    double sum = 0;
     for (int i = 0; i < 8; i++) sum += exp((double)points[i]);
-    return exp(x) / sum;
+    if (strcmp(name, "softmax") == 0) return exp(x) / sum;
+    if (strcmp(name, "log_softmax") == 0) return x - log(sum);
+    return expect_newer_activation(name, x);
 }
 
 static void test_every_activation(void **state)
@@ -645,6 +668,7 @@ static void test_every_activation(void **state)
     (void)state;
     for (size_t k = 0; liana__activation_kind.builtin[k]; k++) {
         const char *name = liana__activation_kind.builtin[k]->name;
+        if (isnan(expect_activation(name, 1))) continue; /* tests/layers/activation */
         float y[8];
         liana_model_destroy(model);
         assert_ok(liana_model_create(context, NULL, &model), &context->error);

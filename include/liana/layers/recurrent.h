@@ -2,8 +2,8 @@
  * builders (layer.h).
  *
  * Sequences are [batch, steps, features]. The result is the output of the last step, [batch, units], or with
- * .return_sequences that of each step. A mask leaves out steps: the states stay as they were, and so does the output (or
- * it is zeros, with .zero_output_for_mask).
+ * .return_sequences that of each step. A mask leaves out steps: the states stay as they were, and so does the output.
+ * With .zero_output_for_mask it is zeros.
  *
  *     liana_lstm(m, .units = 64, .dropout = 0.2, .return_sequences = true);
  *     liana_bidirectional(m, .layer = LIANA_HELD("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, .units = 32));
@@ -84,8 +84,8 @@ typedef struct liana_lstm_cell_options {
 #define LIANA_LSTM_CELL_DEFAULTS LIANA_GATED_CELL_DEFAULTS_, .unit_forget_bias = true
 #define liana_lstm_cell(...) LIANA_ADD_("LSTMCell", liana_lstm_cell_options, LIANA_LSTM_CELL_DEFAULTS, __VA_ARGS__, )
 
-/* Cho et al. 2014. kernel [features, 3 units]: update, reset, candidate. With .reset_after the reset gate works after the
- * product with the recurrent kernel, and the bias is [2, 3 units]. */
+/* Cho et al. 2014. kernel [features, 3 units]: update, reset, candidate. With .reset_after the reset gate works after
+ * the product with the recurrent kernel, and the bias is [2, 3 units]. */
 typedef struct liana_gru_cell_options {
     LIANA_MERGE_OPTIONS;
     LIANA_GATED_CELL_OPTIONS;
@@ -151,8 +151,9 @@ typedef enum liana_merge_mode {
     LIANA_MERGE_NONE, /* two results */
 } liana_merge_mode;
 
-/* `layer` on the steps from the first to the last, and `backward_layer` (default: a copy of it with weights of its own)
- * from the last to the first; both results merged. .inputs: initial states are those of the first, then of the other. */
+/* `layer` on the steps from the first to the last, and `backward_layer` from the last to the first (default: a copy of
+ * the first with weights of its own); both results merged. .inputs: initial states are those of the first, then those
+ * of the other. */
 typedef struct liana_bidirectional_options {
     LIANA_MERGE_OPTIONS;
     liana_held_layer layer LIANA_DEFAULT_();

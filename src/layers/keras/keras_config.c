@@ -174,9 +174,6 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     }
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
-    if (strcmp(key, "renorm") == 0 && is_true(value)) {
-        return refuse(value, where, key, "false: liana has no batch renormalisation", error);
-    }
     if (strcmp(key, "time_major") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
@@ -237,7 +234,9 @@ static void complete_threshold(const char *class_name, liana__arena *arena, lian
 /* Keys that say nothing about the result of most layers, but are options of these. */
 static bool is_option(const liana_layer_type *type, const char *key)
 {
-    static const char *const keys[] = {"axis", "data_format", "input_dim", "invert", "seed", "synchronized"};
+    static const char *const keys[] = {"axis",        "data_format",     "input_dim",       "invert",
+                                       "renorm",      "renorm_clipping", "renorm_momentum", "seed",
+                                       "synchronized"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) return liana__fields_find(&type->part.options, key) != NULL;
     }
@@ -328,6 +327,9 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
         const char *key = current_name(type, config->keys[i]);
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
+        if (!keras3 && strcmp(key, "renorm") == 0 && is_true(item)) {
+            return refuse(item, where, key, "false: the batch renormalisation of Keras 2 is another one", error);
+        }
         if ((is_neutral(key) && !is_option(type, key)) || is_unused(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));
         LIANA_TRY(read_layers(context, type, where, key, rank, keras3, arena, &item, error));

@@ -151,6 +151,15 @@ bool liana__keras_is_of_package(const liana__value *object)
     return name && name->kind == LIANA__VALUE_STRING && strchr(name->string, '>');
 }
 
+bool liana__keras_is_own(const liana__kind *kind, const char *text)
+{
+    const size_t length = strcspn(text, "(");
+    for (size_t i = 0; kind->builtin[i]; i++) {
+        if (liana__part_is_named(kind->builtin[i], text, length)) return false;
+    }
+    return true;
+}
+
 /* ---- models within a layer ---- */
 
 static const char time_distributed[] = "TimeDistributed";

@@ -4,6 +4,7 @@
 #define LIANA_LAYERS_KERAS_FORM_H
 
 #include "layers/activations.h"
+#include "layers/keras/keras_file.h"
 #include "layers/model.h"
 
 /* liana's own keys of a layer in the form of Keras 3, which Keras passes over. training: false for a layer that always
@@ -31,9 +32,6 @@ typedef struct liana__keras_kind {
 
 /* NULL: the option names no part. */
 const liana__keras_kind *liana__keras_kind_of(const char *key);
-
-/* Whether a name, or the name in a text such as "mine(0.5)", is that of a part that liana does not bring. */
-bool liana__keras_is_own(const liana__kind *kind, const char *text);
 
 /* Whether a scope is written as a Functional. */
 bool liana__keras_is_functional(const liana_model *model, size_t scope);

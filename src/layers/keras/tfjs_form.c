@@ -22,14 +22,25 @@ static const struct {
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
     {&liana__layer_global_max_pooling1d, "keepdims", 0},
     {&liana__layer_relu, "threshold", 0},
+    {&liana__layer_batch_normalization, "renorm", 0},
     {&liana__layer_flatten, "data_format", 0},
 };
 
 /* Layers that it does not have, and one whose mask it would need. */
 static const liana_layer_type *const missing[] = {
-    &liana__layer_identity,           &liana__layer_masking,           &liana__layer_subtract,
-    &liana__layer_spatial_dropout2d,  &liana__layer_spatial_dropout3d, &liana__layer_attention,
-    &liana__layer_additive_attention, &liana__layer_einsum_dense,      &liana__layer_reversible_embedding,
+    &liana__layer_identity,
+    &liana__layer_masking,
+    &liana__layer_subtract,
+    &liana__layer_spatial_dropout2d,
+    &liana__layer_spatial_dropout3d,
+    &liana__layer_attention,
+    &liana__layer_additive_attention,
+    &liana__layer_einsum_dense,
+    &liana__layer_reversible_embedding,
+    &liana__layer_rms_normalization,
+    &liana__layer_group_normalization,
+    &liana__layer_unit_normalization,
+    &liana__layer_spectral_normalization,
 };
 
 static bool is_plain(const liana__value *value, double plain)
@@ -94,20 +105,6 @@ static liana__tfjs_fault find_option(const liana__layer *layer)
     return (liana__tfjs_fault){"max_value with ", "negative_slope", "TensorFlow.js has no layer with both"};
 }
 
-/* Classes that it does not have. */
-static bool is_unknown(const liana_layer_type *type)
-{
-    static const liana_layer_type *const types[] = {
-        &liana__layer_rms_normalization,
-        &liana__layer_group_normalization,
-        &liana__layer_unit_normalization,
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (type == types[i]) return true;
-    }
-    return false;
-}
-
 /* Whether the axis of a layer for which it takes the last one alone is that. */
 static bool has_last_axis(const liana_model *model, size_t index)
 {
@@ -130,9 +127,6 @@ static const char *find_normalization(const liana__layer *layer)
 liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
 {
     const liana__layer *layer = &model->layers[index];
-    if (is_unknown(layer->type)) {
-        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js does not have it"};
-    }
     /* Its names of such weights are others. */
     if (layer->num_weights && model->weights[layer->first_weight].place) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name,

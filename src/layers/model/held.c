@@ -258,26 +258,6 @@ liana_status liana__held_to_map(const liana_context *context, const liana_layer_
     return set_all(context, type, options, 0, arena, map, error);
 }
 
-const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
-                                         const liana_option **option)
-{
-    size_t number = 0;
-    for (size_t i = 0; i < type->part.options.count; i++) {
-        const liana_option *row = &type->part.options.items[i];
-        if (!is_held(row)) continue;
-        const void *member = (const char *)options + row->offset;
-        const liana_held_layers *list = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
-        const liana_held_layer *items = list ? list->items : member;
-        const size_t count = list ? list->count : items->type != NULL;
-        if (*next < number + count) {
-            if (option) *option = row;
-            return &items[(*next)++ - number];
-        }
-        number += count;
-    }
-    return NULL;
-}
-
 /* ---- weights ---- */
 
 static size_t weights_so_far(const liana_layer_build *build)

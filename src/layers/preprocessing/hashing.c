@@ -97,7 +97,9 @@ static void from_keras(liana__arena *arena, const liana__value *config, liana__v
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
 {
     const liana_hashing_options *own = chosen;
+    const bool is_int = own->output_mode == LIANA_OUTPUT_INT;
     if (!own->salt.count) liana__value_set(arena, config, "salt", liana__value_null(arena));
+    liana__value_set(arena, config, "dtype", liana__value_string(arena, is_int ? "int32" : "float32"));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
 }
 

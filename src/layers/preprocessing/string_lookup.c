@@ -90,7 +90,6 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     if (!own->vocabulary.count) liana__value_set(arena, config, "vocabulary", liana__value_null(arena));
     liana__value_set(arena, config, "invert", liana__value_bool(arena, false));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
-    liana__value_set(arena, config, "vocabulary_dtype", liana__value_string(arena, "string"));
     liana__value_set(arena, config, "encoding", liana__value_string(arena, "utf-8"));
 }
 

@@ -84,6 +84,11 @@ static const liana__rnn_switches *switches_of(const liana_held_layer *held)
     return liana__rnn_switches_of(held->type->rnn, held->options);
 }
 
+static size_t num_states(const liana_held_layer *held)
+{
+    return liana__rnn_num_states(held->type->rnn, held->options);
+}
+
 static liana_status check_side(liana_check *check, const char *option, const liana_held_layer *held)
 {
     if (held->type->rnn) return LIANA_OK;
@@ -112,7 +117,10 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "backward_layer", "%s is %s, but %s in the layer; expected the same in both",
                                    same[i].name, same[i].second ? "true" : "false", same[i].first ? "true" : "false");
     }
-    return LIANA_OK;
+    const size_t states = num_states(&chosen->layer) + num_states(&chosen->backward_layer);
+    if (!forward->return_state || states + 1 <= LIANA_MAX_MORE_RESULTS) return LIANA_OK;
+    return liana_option_refuse(check, "layer", "return_state would give %zu states, at most %d are possible", states,
+                               LIANA_MAX_MORE_RESULTS - 1);
 }
 
 /* ---- weights ---- */

@@ -77,6 +77,12 @@ static liana_status check_mask(liana_layer_build *build)
     return liana_layer_refuse(build, last, expected);
 }
 
+size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options)
+{
+    const liana_held_layer *held = held_cell(rnn, options);
+    return cell_of(rnn, options)->cell->num_states(held ? held->options : options);
+}
+
 liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
 {
     if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
@@ -86,7 +92,7 @@ liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
                                "further inputs");
 }
 
-/* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
+/* Whether the inputs are sequences, and a state for each of the cell's. Gives the shapes of a step and of states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
 {

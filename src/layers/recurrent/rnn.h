@@ -120,14 +120,15 @@ typedef struct liana__rnn_type {
     size_t switches;              /* offsetof(the options, return_sequences) */
 } liana__rnn_type;
 
-/* The mask that counts in a call: its last argument, or that of its sequences. Where states are given, the latter counts
- * in Keras 2 alone (`with_states`). And the mask of all outputs. */
+/* The mask that counts in a call: its last argument, or that of its sequences. Where states are given, the latter
+ * counts in Keras 2 alone (`with_states`). And the mask of all outputs. */
 liana_tensor liana__rnn_mask(const liana_layer_call *call, bool with_states);
 liana_tensor liana__rnn_output_mask(const liana_layer_call *call);
 /* The arguments of a layer with any number of states: the sequences, 14 states, the mask. */
 extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
+size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options);
 /* Refuses options that liana cannot keep. */
 liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);

@@ -1,5 +1,5 @@
-/* Reads the vocabularies of a .keras file: assets/layers/string_lookup_1/vocabulary.txt is that of the second StringLookup
- * in the order of the layers, one text in each line. */
+/* Reads the vocabularies of a .keras file: assets/layers/string_lookup_1/vocabulary.txt is that of the second
+ * StringLookup in the order of the layers, one text in each line. */
 #include "train/model/keras_assets.h"
 
 #include "base/scoped.h"

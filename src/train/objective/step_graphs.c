@@ -221,7 +221,8 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
 bool liana__shards_stand_side_by_side(const liana__trainer_options *options)
 {
     for (size_t i = 0; options->model && i < options->model->num_layers; i++) {
-        if (!options->model->layers[i].type->keeps_shards_apart) return false;
+        const liana__layer *layer = &options->model->layers[i];
+        if (!liana__layer_keeps_shards_apart(layer->type, layer->options)) return false;
     }
     return options->model != NULL;
 }

@@ -91,6 +91,9 @@ typedef enum liana_option_kind {
                             * (or one number) */
     LIANA_OPTION_LAYER,  /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
     LIANA_OPTION_LAYERS, /* liana_held_layers: a list of these */
+    /* As INT_PAIR for other numbers of axes. */
+    LIANA_OPTION_INT_SINGLE, /* int64_t[1]; written as one number or [number] */
+    LIANA_OPTION_INT_TRIPLE, /* int64_t[3]; written as one number (all) or [first, second, third] */
 } liana_option_kind;
 
 struct liana_options;
@@ -103,8 +106,8 @@ typedef struct liana_option {
     /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR, INTS and FLOATS, both ends included; INFINITY: no limit on that side.
-     * Not checked if minimum == maximum. Floats must always be finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR and its like, INTS and FLOATS, both ends included; INFINITY: no limit on
+     * that side. Not checked if minimum == maximum. Floats must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* of ENUM; ends with NULL */

@@ -212,6 +212,8 @@ static const size_t option_sizes[] = {
     [LIANA_OPTION_AXES] = LIANA_MAX_AXES * sizeof(int64_t),
     [LIANA_OPTION_LAYER] = sizeof(liana_held_layer),
     [LIANA_OPTION_LAYERS] = sizeof(liana_held_layers),
+    [LIANA_OPTION_INT_SINGLE] = sizeof(int64_t),
+    [LIANA_OPTION_INT_TRIPLE] = 3 * sizeof(int64_t),
 };
 
 static liana_status check_row(liana_context *context, const liana_part *part, const liana_options *table,

@@ -119,7 +119,9 @@ static const char *default_of(const liana__field *field)
     case LIANA__FIELD_BOOL: return "false";
     case LIANA__FIELD_INT: return "0";
     case LIANA__FIELD_FLOAT: return "0.0";
+    case LIANA__FIELD_INT_SINGLE: return "[0]";
     case LIANA__FIELD_INT_PAIR: return "[0, 0]";
+    case LIANA__FIELD_INT_TRIPLE: return "[0, 0, 0]";
     case LIANA__FIELD_INTS:
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_FLOATS:
@@ -274,7 +276,9 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_STRING: return "text";
     case LIANA__FIELD_PATH: return "a path";
     case LIANA__FIELD_ENUM: return "a word";
+    case LIANA__FIELD_INT_SINGLE: return "a whole number";
     case LIANA__FIELD_INT_PAIR: return "one or two whole numbers";
+    case LIANA__FIELD_INT_TRIPLE: return "one or three whole numbers";
     case LIANA__FIELD_INTS: return "whole numbers";
     case LIANA__FIELD_STRINGS: return "texts";
     case LIANA__FIELD_PATHS: return "paths";

@@ -79,6 +79,42 @@ static void assert_defaults(liana_layer layer, const char *const *given)
 }
 #define assert_builder_defaults(layer, ...) assert_defaults(layer, (const char *const[]){__VA_ARGS__})
 
+/* Layers of sequences and of volumes that have brothers of images. */
+static void add_sequence_layers(void)
+{
+    liana_layer steps = liana_input(model, .shape = LIANA_INTS(16, 4));
+    assert_builder_defaults(liana_conv1d(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size", NULL);
+    assert_builder_defaults(liana_conv1d_transpose(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size",
+                            NULL);
+    assert_builder_defaults(liana_depthwise_conv1d(model, .kernel_size = 2), "kernel_size", NULL);
+    assert_builder_defaults(liana_separable_conv1d(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size",
+                            NULL);
+    assert_builder_defaults(liana_max_pooling1d(model), NULL);
+    assert_builder_defaults(liana_average_pooling1d(model), NULL);
+    assert_builder_defaults(liana_zero_padding1d(model), NULL);
+    assert_builder_defaults(liana_cropping1d(model), NULL);
+    assert_builder_defaults(liana_up_sampling1d(model), NULL);
+    assert_builder_defaults(liana_adaptive_max_pooling1d(model, .output_size = 5, .input = steps), "output_size", NULL);
+    assert_builder_defaults(liana_adaptive_average_pooling1d(model, .output_size = 2), "output_size", NULL);
+}
+
+static void add_volume_layers(void)
+{
+    liana_layer volume = liana_input(model, .shape = LIANA_INTS(8, 9, 7, 2));
+    assert_builder_defaults(liana_conv3d(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size", NULL);
+    assert_builder_defaults(liana_conv3d_transpose(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size",
+                            NULL);
+    assert_builder_defaults(liana_max_pooling3d(model), NULL);
+    assert_builder_defaults(liana_zero_padding3d(model), NULL);
+    assert_builder_defaults(liana_average_pooling3d(model), NULL);
+    assert_builder_defaults(liana_cropping3d(model, .input = volume), NULL);
+    assert_builder_defaults(liana_up_sampling3d(model), NULL);
+    assert_builder_defaults(liana_adaptive_max_pooling3d(model, .output_size = 5), "output_size", NULL);
+    assert_builder_defaults(liana_adaptive_average_pooling3d(model, .output_size = 2), "output_size", NULL);
+    assert_builder_defaults(liana_global_average_pooling3d(model), NULL);
+    assert_builder_defaults(liana_global_max_pooling3d(model, .input = volume), NULL);
+}
+
 static void test_builders_have_the_tables_defaults(void **state)
 {
     (void)state;
@@ -104,6 +140,12 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_max_pooling2d(model), NULL);
     assert_builder_defaults(liana_average_pooling2d(model), NULL);
     assert_builder_defaults(liana_zero_padding2d(model), NULL);
+    assert_builder_defaults(liana_cropping2d(model), NULL);
+    assert_builder_defaults(liana_up_sampling2d(model), NULL);
+    assert_builder_defaults(liana_conv2d_transpose(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size",
+                            NULL);
+    assert_builder_defaults(liana_adaptive_max_pooling2d(model, .output_size = 2), "output_size", NULL);
+    assert_builder_defaults(liana_adaptive_average_pooling2d(model, .output_size = 2), "output_size", NULL);
     liana_layer a = liana_rescaling(model, .scale = 2);
     assert_builder_defaults(a, "scale", NULL);
     assert_builder_defaults(liana_normalization(model), NULL);
@@ -153,6 +195,8 @@ static void test_builders_have_the_tables_defaults(void **state)
                             "output_dim", NULL);
     assert_builder_defaults(liana_category_encoding(model, .num_tokens = 5, .input = ids), "num_tokens", NULL);
     assert_builder_defaults(liana_dense(model, .units = 3), "units", NULL);
+    add_sequence_layers();
+    add_volume_layers();
     liana_layer steps = liana_input(model, .shape = LIANA_INTS(4, 3)), h = liana_input(model, .shape = LIANA_INTS(2));
     assert_builder_defaults(liana_simple_rnn(model, .units = 2, .inputs = {steps}), "units", NULL);
     assert_builder_defaults(liana_lstm(model, .units = 2, .inputs = {steps}), "units", NULL);
@@ -168,6 +212,15 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_bidirectional(model, .layer = gru, .inputs = {steps}), "layer", NULL);
     const liana_held_layer dense = LIANA_HELD("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, .units = 2);
     assert_builder_defaults(liana_time_distributed(model, .layer = dense, .input = steps), "layer", NULL);
+    liana_layer series = liana_input(model, .shape = LIANA_INTS(2, 5, 3));
+    liana_layer images = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1), .input = series);
+    liana_layer volumes = liana_reshape(model, .target_shape = LIANA_INTS(2, 5, 3, 1, 1), .input = series);
+    assert_builder_defaults(liana_conv_lstm1d(model, .filters = 2, .kernel_size = {3}, .inputs = {series}), "filters",
+                            "kernel_size", NULL);
+    assert_builder_defaults(liana_conv_lstm2d(model, .filters = 2, .kernel_size = 3, .inputs = {images}), "filters",
+                            "kernel_size", NULL);
+    assert_builder_defaults(liana_conv_lstm3d(model, .filters = 2, .kernel_size = {2, 2, 1}, .inputs = {volumes}),
+                            "filters", "kernel_size", NULL);
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;
@@ -282,9 +335,10 @@ static void test_wrong_options_are_named(void **state)
                    "groups divides");
     assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 3, .strides = 2, .dilation_rate = 2),
                    "dilation_rate", "strides [2, 2]");
-    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 9), "layer 'conv2d' (Conv2D)", "conv2d");
+    assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 9), "conv2d", "[batch, 8, 8, 6]",
+                   "at least 9 along axis 1", "kernel_size [9, 9]", "padding: same");
     assert_refuses(liana_conv2d(model, .filters = 4, .kernel_size = 3, .padding = LIANA_PADDING_EXPLICIT), "padding",
-                   "2");
+                   "3");
     assert_refuses(liana_dense(model, .units = 4, .activation = "rleu"), "dense.activation", "rleu",
                    "did you mean 'relu'");
     assert_refuses(liana_dense(model, .units = 4, .kernel_initializer = "glorot"), "dense.kernel_initializer", "glorot",

@@ -96,6 +96,24 @@ static void add_time_distributed(liana_model *m)
                                                   .activation = "relu"));
 }
 
+static void add_conv_lstm1d(liana_model *m)
+{
+    liana_reshape(m, .target_shape = LIANA_INTS(2, 6, 1));
+    liana_conv_lstm1d(m, .filters = 2, .kernel_size = {2}, .strides = {2}, .return_sequences = true, .use_bias = false);
+}
+
+static void add_conv_lstm2d(liana_model *m)
+{
+    liana_reshape(m, .target_shape = LIANA_INTS(2, 2, 3, 1));
+    liana_conv_lstm2d(m, .filters = 2, .kernel_size = 2, .padding = LIANA_PADDING_SAME);
+}
+
+static void add_conv_lstm3d(liana_model *m)
+{
+    liana_reshape(m, .target_shape = LIANA_INTS(2, 1, 2, 3, 1));
+    liana_conv_lstm3d(m, .filters = 1, .kernel_size = {1, 2, 2}, .recurrent_activation = "hard_sigmoid");
+}
+
 /* The states after one LSTM are those before the next. */
 static void add_seq2seq(liana_model *m)
 {
@@ -186,6 +204,32 @@ static const made cases[] = {
      {0.6476493f, 0.9453024f, 0,          0.2276175f, 0.1974855f, 0.331498f,  0.8609979f, 0.9114909f,
       0,          0.392634f,  0.1974855f, 0.331498f,  0.1974855f, 0.331498f,  0.6476493f, 0.9453024f,
       0,          0.2276175f, 0.8609979f, 0.9114909f, 0.6476493f, 0.9453024f, 0,          0.392634f}},
+    {"convolutions of sequences",
+     add_conv_lstm1d,
+     "Reshape: {target_shape: [2, 6, 1]}\n- ConvLSTM1D: {filters: 2, kernel_size: 2, strides: 2, return_sequences: "
+     "true, "
+     "use_bias: false}",
+     36,
+     {0.02171579f,   -0.033469f,   0.058448f,    0.007949174f, -0.1015574f, 0.04085424f,  -0.08183589f, 0.01992589f,
+      -0.09483824f,  0.03048167f,  -0.0194109f,  -0.0257675f,  0.05836821f, 0.00839987f,  -0.07330529f, 0.009118938f,
+      -0.1515954f,   0.007997029f, -0.07026057f, 0.05857801f,  -0.1320252f, -0.03900532f, -0.01025188f, -0.02694437f,
+      0.01822873f,   0.03293328f,  -0.1511621f,  0.007109237f, 0.02278795f, -0.03319917f, 0.02485612f,  -0.009604887f,
+      -0.004706409f, -0.02010754f, 0.0267038f,   0.01559749f}},
+    {"convolutions of images",
+     add_conv_lstm2d,
+     "Reshape: {target_shape: [2, 2, 3, 1]}\n- ConvLSTM2D: {filters: 2, kernel_size: 2, padding: same}",
+     36,
+     {-0.1559305f,  -0.1708472f, -0.2127892f,  -0.3725214f, -0.07243822f, -0.3020216f, -0.07300141f, -0.2043978f,
+      -0.04649528f, -0.1682f,    -0.05252873f, -0.1691075f, -0.1930617f,  -0.3293986f, -0.1893978f,  -0.3949166f,
+      -0.1386314f,  -0.3433448f, -0.0451847f,  -0.1644547f, -0.03608493f, -0.1450645f, -0.0338722f,  -0.1589622f,
+      -0.02875203f, -0.2364719f, -0.0469809f,  -0.151351f,  -0.04995837f, -0.1592403f, -0.01720916f, -0.1542757f,
+      -0.02130959f, -0.1763912f, -0.06288072f, -0.2251891f}},
+    {"convolutions of volumes",
+     add_conv_lstm3d,
+     "Reshape: {target_shape: [2, 1, 2, 3, 1]}\n- ConvLSTM3D: {filters: 1, kernel_size: [1, 2, 2], "
+     "recurrent_activation: hard_sigmoid}",
+     6,
+     {0.1085465f, 0.0720515f, 0.09752499f, 0.1138027f, 0.1054201f, 0.1283603f}},
     {"states of another layer", add_seq2seq, NULL, 24, {-0.02012701f, -0.1872288f, 0.00495762f,   -0.1591651f,
                                                         -0.07000417f, -0.1768639f, -0.02448478f,  -0.2066122f,
                                                         0.07874382f,  -0.1025594f, -0.006760671f, -0.144122f,

@@ -132,6 +132,38 @@ typedef struct liana_gru_options {
 #define LIANA_GRU_DEFAULTS LIANA_GRU_CELL_DEFAULTS
 #define liana_gru(...) LIANA_ADD_("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, __VA_ARGS__, )
 
+/* An LSTM whose products are convolutions (Shi et al. 2015): of sequences [batch, steps, size, channels], images
+ * [batch, steps, height, width, channels] or volumes. kernel [sizes, channels, 4 filters], recurrent_kernel [sizes,
+ * filters, 4 filters]. */
+#define LIANA_CONV_LSTM_OPTIONS_(axes)                          \
+    LIANA_MERGE_OPTIONS;                                        \
+    int64_t filters LIANA_DEFAULT_();                           \
+    int64_t kernel_size[axes] LIANA_DEFAULT_();                 \
+    int64_t strides[axes] LIANA_DEFAULT_(1);                    \
+    liana_padding padding LIANA_DEFAULT_();                     \
+    int64_t dilation_rate[axes] LIANA_DEFAULT_(1);              \
+    LIANA_CELL_PART_OPTIONS;                                    \
+    const char *recurrent_activation LIANA_DEFAULT_("sigmoid"); \
+    bool unit_forget_bias LIANA_DEFAULT_(true);                 \
+    LIANA_RNN_OPTIONS
+typedef struct liana_conv_lstm1d_options {
+    LIANA_CONV_LSTM_OPTIONS_(1);
+} liana_conv_lstm1d_options;
+typedef struct liana_conv_lstm2d_options {
+    LIANA_CONV_LSTM_OPTIONS_(2);
+} liana_conv_lstm2d_options;
+typedef struct liana_conv_lstm3d_options {
+    LIANA_CONV_LSTM_OPTIONS_(3);
+} liana_conv_lstm3d_options;
+#define LIANA_CONV_LSTM_DEFAULTS \
+    LIANA_CELL_DEFAULTS_, .strides = 1, .dilation_rate = 1, .recurrent_activation = "sigmoid", .unit_forget_bias = true
+#define liana_conv_lstm1d(...) \
+    LIANA_ADD_("ConvLSTM1D", liana_conv_lstm1d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+#define liana_conv_lstm2d(...) \
+    LIANA_ADD_("ConvLSTM2D", liana_conv_lstm2d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+#define liana_conv_lstm3d(...) \
+    LIANA_ADD_("ConvLSTM3D", liana_conv_lstm3d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+
 /* Any cell: .cell = LIANA_HELD("LSTMCell", ...). */
 typedef struct liana_rnn_options {
     LIANA_MERGE_OPTIONS;

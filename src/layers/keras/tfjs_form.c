@@ -15,8 +15,14 @@ static const struct {
     const char *option;
     double plain;
 } limits[] = {
+    {&liana__layer_conv1d, "groups", 1},
     {&liana__layer_conv2d, "groups", 1},
+    {&liana__layer_conv3d, "groups", 1},
     {&liana__layer_depthwise_conv2d, "dilation_rate", 1},
+    {&liana__layer_conv2d_transpose, "dilation_rate", 1},
+    {&liana__layer_conv2d_transpose, "output_padding", 0},
+    {&liana__layer_conv3d_transpose, "dilation_rate", 1},
+    {&liana__layer_conv3d_transpose, "output_padding", 0},
     {&liana__layer_global_average_pooling2d, "keepdims", 0},
     {&liana__layer_global_max_pooling2d, "keepdims", 0},
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
@@ -42,6 +48,36 @@ static const liana_layer_type *const missing[] = {
     &liana__layer_unit_normalization,
     &liana__layer_spectral_normalization,
 };
+
+/* Classes that it does not have, or computes otherwise. */
+static const liana_layer_type *const absent[] = {
+    &liana__layer_category_encoding,
+    &liana__layer_conv1d_transpose,
+    &liana__layer_depthwise_conv1d,
+    &liana__layer_separable_conv1d,
+    &liana__layer_adaptive_max_pooling1d,
+    &liana__layer_adaptive_max_pooling2d,
+    &liana__layer_adaptive_max_pooling3d,
+    &liana__layer_adaptive_average_pooling1d,
+    &liana__layer_adaptive_average_pooling2d,
+    &liana__layer_adaptive_average_pooling3d,
+    &liana__layer_global_average_pooling3d,
+    &liana__layer_global_max_pooling3d,
+    &liana__layer_zero_padding1d,
+    &liana__layer_zero_padding3d,
+    &liana__layer_cropping1d,
+    &liana__layer_cropping3d,
+    &liana__layer_up_sampling1d,
+    &liana__layer_up_sampling3d,
+};
+
+static bool is_absent(const liana_layer_type *type)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        if (type == absent[i]) return true;
+    }
+    return false;
+}
 
 static bool is_plain(const liana__value *value, double plain)
 {
@@ -136,8 +172,13 @@ liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
         if (layer->type != missing[i]) continue;
         return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js has no such layer"};
     }
-    if (layer->type == &liana__layer_category_encoding) {
-        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js computes it otherwise"};
+    if (is_absent(layer->type)) {
+        return (liana__tfjs_fault){"its class ", layer->type->part.name,
+                                   "TensorFlow.js does not have it, or computes it otherwise"};
+    }
+    if (layer->type == &liana__layer_up_sampling2d &&
+        ((const liana_up_sampling2d_options *)layer->options)->interpolation > LIANA_BILINEAR) {
+        return (liana__tfjs_fault){"the option ", "interpolation", "TensorFlow.js has nearest and bilinear"};
     }
     if (!has_last_axis(model, index)) {
         return (liana__tfjs_fault){"the option ", "axis", "TensorFlow.js takes the last one"};

@@ -164,13 +164,16 @@ typedef struct common_options {
 
 _Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
 
-/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
- * outside its names, a list with more numbers than it can hold. */
+/* A pair or a triple of which only the first number was given takes it for all. Refuses values that no table can read:
+ * an enum outside its names, a list with more numbers than it can hold. */
 static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
 {
-    if (field->kind == LIANA_OPTION_INT_PAIR) {
-        int64_t *pair = member;
-        if (pair[1] == 0) pair[1] = pair[0];
+    const size_t num_ints = liana__field_num_ints(field->kind);
+    if (num_ints) {
+        int64_t *ints = member;
+        bool alone = true;
+        for (size_t i = 1; i < num_ints; i++) alone = alone && ints[i] == 0;
+        for (size_t i = 1; i < num_ints && alone; i++) ints[i] = ints[0];
     } else if (field->kind == LIANA_OPTION_ENUM) {
         int count = 0, index = *(int *)member;
         while (field->names[count]) count++;

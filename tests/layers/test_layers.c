@@ -142,7 +142,7 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_zero_padding2d(model), NULL);
     assert_builder_defaults(liana_cropping2d(model), NULL);
     assert_builder_defaults(liana_up_sampling2d(model), NULL);
-    assert_builder_defaults(liana_conv2d_transpose(model, .filters = 3, .kernel_size = 2), "filters", "kernel_size",
+    assert_builder_defaults(liana_conv2d_transpose(model, .filters = 4, .kernel_size = 2), "filters", "kernel_size",
                             NULL);
     assert_builder_defaults(liana_adaptive_max_pooling2d(model, .output_size = 2), "output_size", NULL);
     assert_builder_defaults(liana_adaptive_average_pooling2d(model, .output_size = 2), "output_size", NULL);

@@ -416,8 +416,8 @@ static void test_batch_normalization(void **state)
                    "\"layers\": [{\"class_name\": \"BatchNormalization\", \"config\": {\"name\": \"b\", "
                    "\"batch_input_shape\": [null, 4], \"renorm\": true}}]}}",
                    LIANA_UNIMPLEMENTED, "'b'", "renorm");
-    assert_refused(NORMALIZED("\"renorm\": true, \"moving_variance_initializer\": \"random_normal\""),
-                   LIANA_INVALID_CONFIG, "'b'", "moving_variance_initializer");
+    assert_refused(NORMALIZED("\"renorm\": true, \"renorm_clipping\": {\"rmax\": 1, \"rmin\": 2}"),
+                   LIANA_INVALID_CONFIG, "'b'", "rmax 1 below rmin 2");
     assert_refused(
         ONE("{\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\", \"axis\": [-1], \"mean\": [1, 2, "
             "3, 4, 5, 6, 7], \"variance\": [1, 1, 1, 1, 1, 1, 1]}}"),

@@ -12,8 +12,8 @@ extern "C" {
  * end. */
 
 /* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (along .axis). In training, mean and variance
- * are those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum)
- * * shard's. Otherwise, and if .trainable is false, they are the moving ones. */
+ * are those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum) *
+ * shard's. Otherwise, and if .trainable is false, they are the moving ones. */
 typedef struct liana_batch_normalization_options {
     LIANA_LAYER_OPTIONS;
     int64_t axis LIANA_DEFAULT_(-1);

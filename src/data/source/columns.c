@@ -51,10 +51,15 @@ static const liana__field items[] = {
                      .doc =
                          "the texts of the columns in from become, together, the number of one of this many bins, as "
                          "with Keras's HashedCrossing (0: not)"),
-    LIANA__FIELD_ROW(liana__column, bin_boundaries, VALUE,
+    LIANA__FIELD_ROW(
+        liana__column, bin_boundaries, VALUE,
+        .doc =
+            "a list of numbers in ascending order: a value becomes the number of boundaries that are not above it, as "
+            "with Keras's Discretization (null: it stays)"),
+    LIANA__FIELD_ROW(liana__column, num_bins, INT, .maximum = 100,
                      .doc =
-                         "a list of rising numbers: a value becomes the number of boundaries that are not above it, as "
-                         "with Keras's Discretization (null: it stays)"),
+                         "numbers become those of this many bins, each with about as many values of the training data; "
+                         "bin_boundaries are found as by Discretization.adapt (0: not)"),
     LIANA__FIELD_ROW(liana__column, length, INT, .maximum = MAX_VALUES,
                      .doc =
                          "a cell holds several values, separated by blanks; they are padded or cut to this number (0: "
@@ -179,10 +184,11 @@ static liana_status read_boundaries(liana__column *column, const char *where, li
         const liana__value *item = list->items[i];
         fits = item->kind == LIANA__VALUE_INT || item->kind == LIANA__VALUE_FLOAT;
         if (fits) made[i] = item->number;
-        fits = fits && isfinite(made[i]) && (i == 0 || made[i] > made[i - 1]);
+        fits = fits && isfinite(made[i]) && (i == 0 || made[i] >= made[i - 1]);
     }
     if (!fits) {
-        return liana__fail_at(error, &list->place, where, "'bin_boundaries' is %s, expected a list of rising numbers",
+        return liana__fail_at(error, &list->place, where,
+                              "'bin_boundaries' is %s, expected a list of numbers that do not fall",
                               liana__value_describe(list, found, sizeof found));
     }
     column->boundaries = made;
@@ -194,15 +200,19 @@ static liana_status read_boundaries(liana__column *column, const char *where, li
 static liana_status check_bins(const liana__column *column, const liana__place *place, const char *where,
                                liana__error *error)
 {
-    const int ways = (column->hash_bins > 0) + (column->cross > 0) + (column->num_boundaries > 0) + column->category +
-                     (column->multi_hot > 0);
+    const int ways = (column->hash_bins > 0) + (column->cross > 0) +
+                     (column->num_boundaries > 0 || column->num_bins > 0) + column->category + (column->multi_hot > 0);
     if (ways > 1) {
-        return liana__fail_at(error, place, where,
-                              "'category', 'hash_bins', 'cross', 'bin_boundaries' and 'multi_hot' exclude each other; "
-                              "keep one of them");
+        return liana__fail_at(
+            error, place, where,
+            "'category', 'hash_bins', 'cross', 'bin_boundaries' or 'num_bins', and 'multi_hot' exclude each "
+            "other; keep one of them");
     }
-    if ((column->hash_bins || column->cross || column->num_boundaries) && column->dtype == LIANA_STRING) {
+    if (liana__column_is_numbered(column) && column->dtype == LIANA_STRING) {
         return liana__fail_at(error, place, where, "found the dtype string, expected one of numbers for bins");
+    }
+    if (column->num_bins == 1) {
+        return liana__fail_at(error, place, where, "found num_bins 1, expected at least 2 (0: numbers stay)");
     }
     const size_t count = column->from.count;
     if (!column->cross || (count > 1 && count <= LIANA__MOST_CROSSED && !column->length)) return LIANA_OK;
@@ -384,6 +394,11 @@ void liana__columns_inherit(liana__columns *columns, const liana__columns *found
             column->vocabulary = known->vocabulary;
             column->ascending = known->ascending;
             column->num_oov_indices = known->num_oov_indices;
+        }
+        if (column->num_bins && !column->num_boundaries) {
+            column->bin_boundaries = known->bin_boundaries;
+            column->boundaries = known->boundaries;
+            column->num_boundaries = known->num_boundaries;
         }
         if (has_statistic(&column->values_if_missing)) column->values_if_missing = known->values_if_missing;
         if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->from = known->from;
@@ -644,6 +659,17 @@ static liana_status find_number(const liana__column *column, const liana__cell *
     return LIANA_OK;
 }
 
+liana_status liana__column_set_boundaries(liana__column *column, const double *boundaries, size_t count,
+                                          liana__arena *arena, liana__error *error)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; list && i < count; i++) liana__value_add(arena, list, liana__value_float(arena, boundaries[i]));
+    column->bin_boundaries = list;
+    column->boundaries = liana__arena_copy(arena, boundaries, count * sizeof *boundaries);
+    column->num_boundaries = count;
+    return arena->failed ? liana__fail_memory(error, "a column") : LIANA_OK;
+}
+
 void liana__column_put_cross(const liana__column *column, void *values, const liana_bytes *texts)
 {
     uint64_t joined = LIANA__CROSS_KEY;
@@ -670,7 +696,7 @@ liana_status liana__column_put(const liana__column *column, void *values, int64_
         return LIANA_OK;
     }
     LIANA_TRY(find_number(column, given, &cell, error));
-    const bool is_bin = column->category || column->hash_bins || column->num_boundaries;
+    const bool is_bin = liana__column_is_numbered(column);
     if (column->multi_hot) {
         static const int64_t one = 1;
         char expected[64];

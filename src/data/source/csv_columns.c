@@ -275,7 +275,7 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     liana__column *column = &found->columns.items[number];
     kinds own = {0};
     if (column->dtype != LIANA__DTYPE_DETECTED) return;
-    const bool is_bin = column->category || column->hash_bins || column->cross || column->num_boundaries;
+    const bool is_bin = liana__column_is_numbered(column);
     column->dtype = is_bin ? LIANA_S32 : LIANA_F32;
     if (is_bin || column->multi_hot) return;
     visit_column(request, found, number, count_kind, &own);
@@ -415,6 +415,47 @@ static liana_status find_missing(const liana__csv_request *request, liana__csv_c
     return LIANA_OK;
 }
 
+/* ---- bins ---- */
+
+/* The value at a share of the sorted values, between those beside it: number i of `count` has the share (i + 1) /
+ * count. */
+static double value_at(const double *values, size_t count, double share)
+{
+    const double place = share * (double)count - 1;
+    if (place <= 0) return values[0];
+    if (place >= (double)(count - 1)) return values[count - 1];
+    const size_t below = (size_t)place;
+    return values[below] + (place - (double)below) * (values[below + 1] - values[below]);
+}
+
+/* The boundaries of Keras's Discretization.adapt: of every n-th of the sorted values, at most about 200, those at equal
+ * shares. */
+static liana_status find_bins(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                              liana__error *error)
+{
+    enum { SUMMARY = 100, MOST_BINS = 100 };
+    liana__column *column = &found->columns.items[number];
+    double boundaries[MOST_BINS];
+    size_t num_kept = 0;
+    if (!column->num_bins || column->num_boundaries) return LIANA_OK;
+    LIANA__SCOPED(numbers) own = {0};
+    visit_column(request, found, number, collect_number, &own);
+    if (own.failed) return liana__fail_memory(error, column->name);
+    if (own.count < (size_t)column->num_bins) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s', column '%.100s': %zu numbers cannot be cut into %lld bins (num_bins)",
+                           request->tables[0].path, column->from.items[0], own.count, (long long)column->num_bins);
+    }
+    qsort(own.items, own.count, sizeof *own.items, compare_numbers);
+    const size_t step = own.count > SUMMARY ? own.count / SUMMARY : 1;
+    const double first = own.count > SUMMARY ? (double)own.count / SUMMARY - 1 : 0;
+    for (size_t i = (size_t)first; i < own.count; i += step) own.items[num_kept++] = own.items[i];
+    for (int64_t k = 1; k < column->num_bins; k++) {
+        boundaries[k - 1] = value_at(own.items, num_kept, (double)k / (double)column->num_bins);
+    }
+    return liana__column_set_boundaries(column, boundaries, (size_t)column->num_bins - 1, found->arena, error);
+}
+
 /* ---- values ---- */
 
 static liana_status make_room(liana__csv_columns *found, uint64_t num_rows, liana__error *error)
@@ -439,6 +480,7 @@ liana_status liana__csv_columns_find(const liana__csv_request *request, uint64_t
         find_dtype(request, found, i);
         LIANA_TRY(find_vocabulary(request, found, i, error));
         LIANA_TRY(find_missing(request, found, i, error));
+        LIANA_TRY(find_bins(request, found, i, error));
     }
     LIANA_TRY(liana__columns_components(&found->columns, &found->components, error));
     return make_room(found, num_rows, error);

@@ -29,7 +29,7 @@ static int detect(const liana__column *column, const liana__example *pattern)
 {
     liana__feature feature;
     const char *name = column->from.items[0];
-    if (column->category || column->hash_bins || column->cross || column->num_boundaries) return LIANA_S32;
+    if (liana__column_is_numbered(column)) return LIANA_S32;
     if (column->multi_hot || column->stacked) return LIANA_F32;
     const bool found = find_feature(pattern, name, &feature) || find_step(pattern, name, &feature);
     if (!found || feature.kind == LIANA__FEATURE_FLOAT) return LIANA_F32;
@@ -52,10 +52,11 @@ static liana_status check_column(const liana__column *column, liana__error *erro
                            "data.columns.%.100s: 'missing: %s' is of tables, which are read as a whole; give a number",
                            column->name, value);
     }
-    if (column->cross) {
+    if (column->cross || (column->num_bins && !column->num_boundaries)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "data.columns.%.100s: 'cross' is of columns of a table, not of features of tf.Examples",
-                           column->name);
+                           "data.columns.%.100s: '%s' is of columns of a table, not of features of tf.Examples%s",
+                           column->name, column->cross ? "cross" : "num_bins",
+                           column->cross ? "" : "; give bin_boundaries");
     }
     if (strcmp(column->from.items[0], "*") == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,

@@ -407,8 +407,9 @@ static void describe_columns(const liana__columns *columns, liana__fingerprint *
             liana__fingerprint_add_text(settings, column->values_if_missing.items[k]);
         }
         if (column->num_oov_indices) liana__fingerprint_add_text(settings, LIANA__UNKNOWN_NAME);
-        if (column->hash_bins || column->cross) {
-            liana__fingerprint_add(settings, (const int64_t[]){column->hash_bins, column->cross}, 2 * sizeof(int64_t));
+        if (column->hash_bins || column->cross || column->num_bins) {
+            const int64_t bins[] = {column->hash_bins, column->cross, column->num_bins};
+            liana__fingerprint_add(settings, bins, sizeof bins);
         }
         if (column->num_boundaries) {
             liana__fingerprint_add(settings, column->boundaries, column->num_boundaries * sizeof *column->boundaries);

@@ -4,7 +4,6 @@
 
 #include <liana/layers/normalization.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Of the three numbers from renorm_rmax on. */
 typedef struct clipping_options {
@@ -79,23 +78,20 @@ static void from_keras(liana__arena *arena, const liana__value *config, liana__v
     liana__value_set(arena, options, "axis", liana__value_copy(arena, axis->items[0]));
 }
 
-/* The initialiser of a deviation, from that of a variance: both the same number everywhere. */
-static bool find_deviation(const char *variance, char text[60])
+/* The initialiser of a deviation, from that of a variance: the root of a constant. Others draw as they are. */
+static const char *deviation_initializer(const char *variance, char text[60])
 {
-    double value = 1;
-    snprintf(text, 60, "%s", variance);
-    if (strcmp(variance, "ones") == 0 || strcmp(variance, "zeros") == 0) return true;
+    double value;
     if (sscanf(variance, "constant(%lf)", &value) != 1 && sscanf(variance, "constant(value=%lf)", &value) != 1) {
-        return false;
+        return variance;
     }
-    snprintf(text, 60, "constant(%.17g)", sqrt(value));
-    return value >= 0;
+    snprintf(text, 60, "constant(%.17g)", sqrt(value > 0 ? value : 0));
+    return text;
 }
 
 static liana_status check_options(liana_check *check)
 {
     const liana_batch_normalization_options *chosen = check->options;
-    char text[60];
     if (chosen->axis == 0) {
         return liana_option_refuse(check, "axis", "found 0, the batch, expected the axis of the channels");
     }
@@ -103,10 +99,7 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "renorm_clipping", "found rmax %g below rmin %g", chosen->renorm_rmax,
                                    chosen->renorm_rmin);
     }
-    if (!chosen->renorm || find_deviation(chosen->moving_variance_initializer, text)) return LIANA_OK;
-    return liana_option_refuse(check, "moving_variance_initializer",
-                               "found '%.40s', expected ones, zeros or constant(...) with renorm: true",
-                               chosen->moving_variance_initializer);
+    return LIANA_OK;
 }
 
 static liana_status declare_weights(liana_layer_build *build)
@@ -120,8 +113,9 @@ static liana_status declare_weights(liana_layer_build *build)
     if (chosen->center) liana_layer_add_weight(build, "beta", shape, chosen->beta_initializer, true);
     liana_layer_add_weight(build, "moving_mean", shape, chosen->moving_mean_initializer, false);
     liana_layer_add_weight(build, "moving_variance", shape, chosen->moving_variance_initializer, false);
-    char deviation[60];
-    if (!chosen->renorm || !find_deviation(chosen->moving_variance_initializer, deviation)) return build->status;
+    char text[60];
+    if (!chosen->renorm) return build->status;
+    const char *deviation = deviation_initializer(chosen->moving_variance_initializer, text);
     liana_layer_add_weight(build, "moving_stddev", shape, deviation, false);
     liana_layer_add_weight(build, "renorm_mean", shape, chosen->moving_mean_initializer, false);
     liana_layer_add_weight(build, "renorm_stddev", shape, deviation, false);

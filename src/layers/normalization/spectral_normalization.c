@@ -15,7 +15,8 @@ static const liana_option rows[] = {
                      .maximum = 1000, .doc = "steps of the power iteration in each update"),
 };
 
-/* The held layer's first weight is its kernel; vector_u follows the layer's weights. */
+/* The held layer's first weight is its kernel. Keras's files have it a second time, as a weight of this layer, which
+ * nothing reads; vector_u follows. */
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_spectral_normalization_options *chosen = build->options;
@@ -33,7 +34,9 @@ static liana_status declare_weights(liana_layer_build *build)
                                            "embeddings, such as Dense, Conv2D or Embedding",
                                            chosen->layer.type->part.name);
     }
-    liana_layer_add_weight(build, "vector_u", liana_shape_of(1, kernel->shape.dims[kernel->shape.rank - 1]),
+    const liana_shape shape = kernel->shape; /* the list of weights may move */
+    liana_layer_add_weight(build, "kernel", shape, "zeros", false);
+    liana_layer_add_weight(build, "vector_u", liana_shape_of(1, shape.dims[shape.rank - 1]),
                            "truncated_normal(stddev=0.02)", false);
     return build->status;
 }

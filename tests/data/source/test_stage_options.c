@@ -196,12 +196,20 @@ static void test_bins(void **state)
     path = write_text("later.csv", "city,kind,x\nulm,a,7\n");
     gives(liana_dataset_csv(context, path, &(liana_dataset_options){.classes_of = training}), "\"\":8:12:3 ");
     liana_dataset_close(training);
+    /* Discretization(num_bins=3).adapt([1, 2, 2, 3, 5, 8, 13]) finds 2 and 4.33. */
+    path = write_text("seven.csv", "x\n13\n2\n1\n3\n2\n8\n5\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{x: {num_bins: 3}}"}),
+          "\"\":2 \"\":1 \"\":0 \"\":1 \"\":1 \"\":2 \"\":2 ");
+    refused(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{x: {num_bins: 8}}"}),
+            "seven.csv', column 'x': 7 numbers cannot be cut into 8 bins");
+    path = write_text("later.csv", "city,kind,x\nulm,a,7\n");
     static const struct {
         const char *columns, *message;
     } refusals[] = {
-        {"{x: {bin_boundaries: [1, 1]}}", "'bin_boundaries' is a list of 2, expected a list of rising numbers"},
-        {"{x: {bin_boundaries: [a]}}", "expected a list of rising numbers"},
-        {"{x: {hash_bins: 3, category: true}}", "'bin_boundaries' and 'multi_hot' exclude each other"},
+        {"{x: {bin_boundaries: [2, 1]}}",
+         "'bin_boundaries' is a list of 2, expected a list of numbers that do not fall"},
+        {"{x: {bin_boundaries: [a]}}", "expected a list of numbers that do not fall"},
+        {"{x: {hash_bins: 3, category: true}}", "'num_bins', and 'multi_hot' exclude each"},
         {"{x: {cross: 3}}", "'cross' is of 2 to 8 columns"},
         {"{city: {bin_boundaries: [1]}}", "later.csv', line 2, column 'city': found 'ulm', expected a number"},
         {"{city: {hash_bins: 3, dtype: string}}", "found the dtype string"},

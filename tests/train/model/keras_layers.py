@@ -141,10 +141,10 @@ if OLD:
     import tensorflow as tf
     M["op_bin"]=fun(lambda x:tf.concat([tf.maximum(2.-x*np.array([1.,2,3,4,5,6],"f4"),x/2.5),tf.where(x>0,x,0.)],axis=1),(4,6))
     M["op_red"]=fun(lambda x:tf.stack([tf.reduce_mean(x,axis=1),tf.reduce_max(x,axis=[1]),tf.math.reduce_std(x,axis=-2)],axis=2),(4,6))
-    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[...,0],-1)[:,0],(4,6))
+    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[:,:,0],-1)[:,0],(4,6))
     M["op_nn"]=fun(lambda x:tf.matmul(tf.nn.softmax(tf.clip_by_value(x,-1,1),axis=1),tf.transpose(tf.nn.relu(x),(0,2,1))),(4,6))
     M["op_cast"]=fun(lambda x:tf.reduce_sum(tf.cast(tf.not_equal(tf.round(x),0),"float32"),axis=1)*tf.sqrt(tf.abs(tf.square(x)[:,2])),(4,6))
-    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+    M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
 else:
     O=keras.ops
     def with_options(name,*arguments,**options):

@@ -2,7 +2,7 @@
  *
  * A body is a function that builds one step in a graph of its own, from the tensors that it is given:
  *
- *     static void add_up(const liana_step *step, void *user)
+ *     static void add_up(const liana_loop_step *step, void *user)
  *     {
  *         step->next[0] = step->ys[0] = liana_op_add(step->carries[0], step->xs[0]);
  *     }
@@ -25,16 +25,16 @@ extern "C" {
 #endif
 
 /* The tensors of one step: the arguments of a body. */
-typedef struct liana_step {
+typedef struct liana_loop_step {
     liana_graph *graph;            /* the body's */
     const liana_tensor *carries;   /* their values before this step */
     const liana_tensor *xs;        /* this step's of each x */
     const liana_tensor *constants; /* the same in all steps */
     liana_tensor *next;            /* to set: the carries after this step, of the same shapes and dtypes */
     liana_tensor *ys;              /* to set: the results of this step */
-} liana_step;
+} liana_loop_step;
 
-typedef void (*liana_body)(const liana_step *step, void *user);
+typedef void (*liana_body)(const liana_loop_step *step, void *user);
 
 /* A loop over the rows of tensors. Zeros are the defaults. */
 typedef struct liana_scan {
@@ -64,7 +64,7 @@ LIANA_API void liana_op_scan_at(liana_location here, const liana_scan *scan, lia
 /* A loop whose number of steps depends on values. */
 typedef struct liana_while {
     /* Whether there is a further step: a bool scalar of the carries and constants. */
-    liana_tensor (*condition)(const liana_step *step, void *user);
+    liana_tensor (*condition)(const liana_loop_step *step, void *user);
     liana_body body; /* sets `next` */
     void *user;
     const liana_tensor *carries; /* their first values; at least one */

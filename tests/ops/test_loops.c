@@ -42,7 +42,7 @@ static void assert_values(liana_tensor tensor, const double *expected, size_t co
 
 /* ---- results ---- */
 
-static void add_up(const liana_step *step, void *user)
+static void add_up(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = step->ys[0] = liana_op_add(step->carries[0], step->xs[0]);
@@ -70,7 +70,7 @@ static void test_sums(void **state)
 }
 
 /* Collatz's sequence: n / 2 or 3 n + 1, until 1. */
-static void collatz(const liana_step *step, void *user)
+static void collatz(const liana_loop_step *step, void *user)
 {
     (void)user;
     liana_graph *graph = step->graph;
@@ -82,7 +82,7 @@ static void collatz(const liana_step *step, void *user)
     step->next[1] = liana_op_add(step->carries[1], one);
 }
 
-static liana_tensor is_not_one(const liana_step *step, void *user)
+static liana_tensor is_not_one(const liana_loop_step *step, void *user)
 {
     (void)user;
     return liana_op_not_equal(step->carries[0], liana_graph_scalar(step->graph, LIANA_S32, 1));
@@ -112,7 +112,7 @@ static void test_while_of_a_known_number_of_steps(void **state)
 enum { STEPS = 6, ROWS = 32, UNITS = 24, FEATURES = 5 };
 
 /* `user`: whether its cell is fused, or made of ops. */
-static void lstm_step(const liana_step *step, void *user)
+static void lstm_step(const liana_loop_step *step, void *user)
 {
     const bool fused = *(const bool *)user;
     liana_tensor x = step->xs[0], h = step->carries[0], c = step->carries[1];
@@ -134,7 +134,7 @@ static void lstm_step(const liana_step *step, void *user)
     step->ys[0] = step->next[0];
 }
 
-static void gru_step(const liana_step *step, void *user)
+static void gru_step(const liana_loop_step *step, void *user)
 {
     const bool fused = *(const bool *)user;
     liana_tensor x = step->xs[0], h = step->carries[0];
@@ -240,6 +240,35 @@ static void test_fused_cells(void **state)
     }
 }
 
+/* In mixed precision the products of the body are of bf16, and the carries stay f32. */
+static void test_mixed_precision(void **state)
+{
+    (void)state;
+    for (int is_gru = 0; is_gru < 2; is_gru++) {
+        liana__test_value expected[5], found[5];
+        liana_graph *graph = build_network(LIANA_F32, is_gru, true);
+        run_network(cpu, graph, expected);
+        graph->mixed_precision = true;
+        run_network(cpu, graph, found);
+        bool differs = false;
+        for (size_t i = 0; i < graph->num_outputs; i++) {
+            double largest = 0;
+            const int64_t count = liana_shape_size(&found[i].shape);
+            assert_int_equal(found[i].dtype, LIANA_F32);
+            for (int64_t k = 0; k < count; k++) largest = fmax(largest, fabs(((float *)expected[i].data)[k]));
+            for (int64_t k = 0; k < count; k++) {
+                const double a = ((float *)found[i].data)[k], b = ((float *)expected[i].data)[k];
+                assert_near(a, b, 0.02 * largest);
+                differs = differs || a != b;
+            }
+        }
+        assert_true(differs);
+        liana__test_free_values(expected, graph->num_outputs);
+        liana__test_free_values(found, graph->num_outputs);
+        liana_graph_destroy(graph);
+    }
+}
+
 static const liana__node *nth_scan(const liana_graph *graph, int n)
 {
     for (size_t id = 1; id < graph->num_nodes; id++) {
@@ -334,27 +363,27 @@ static void test_bodies_are_shown(void **state)
 
 /* ---- errors ---- */
 
-static void forgets(const liana_step *step, void *user)
+static void forgets(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = step->carries[0];
 }
 
-static void changes_shape(const liana_step *step, void *user)
+static void changes_shape(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = liana_op_reshape(step->carries[0], liana_shape_of(1));
     step->ys[0] = step->xs[0];
 }
 
-static void has_a_variable(const liana_step *step, void *user)
+static void has_a_variable(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = liana_graph_variable(step->graph, "w", LIANA_F32, LIANA_SCALAR);
     step->ys[0] = step->xs[0];
 }
 
-static void nests(const liana_step *step, void *user)
+static void nests(const liana_loop_step *step, void *user)
 {
     int *left = user;
     step->ys[0] = step->xs[0];
@@ -389,21 +418,21 @@ static void test_errors(void **state)
     int deep = 20;
     assert_scan_fails((liana_scan){0}, "scan has no function for its body");
     assert_scan_fails((liana_scan){.body = forgets}, "has set no tensor of its graph as ys[0]");
-    assert_scan_fails((liana_scan){.body = changes_shape}, "next carry 0 of the body is f32 [1], expected f32 []");
+    assert_scan_fails((liana_scan){.body = changes_shape}, "next carry 0 of the body is f32[1], expected f32[]");
     assert_scan_fails((liana_scan){.body = has_a_variable}, "has the variable 'w'; give variables to it as constants");
-    assert_scan_fails((liana_scan){.body = add_up, .steps = 4}, "x 0 is f32 [3], expected 4 rows on axis 0");
+    assert_scan_fails((liana_scan){.body = add_up, .steps = 4}, "x 0 is f32[3], expected 4 rows on axis 0");
     assert_scan_fails((liana_scan){.body = add_up, .steps = -1}, "-1 steps, expected 1 to 2147483647");
     assert_scan_fails((liana_scan){.body = nests, .user = &deep},
                       "has bodies in bodies, 8 deep; at most 7 are possible");
 }
 
-static void doubles(const liana_step *step, void *user)
+static void doubles(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = liana_op_add(step->carries[0], step->carries[0]);
 }
 
-static liana_tensor is_small(const liana_step *step, void *user)
+static liana_tensor is_small(const liana_loop_step *step, void *user)
 {
     (void)user;
     return liana_op_less(step->carries[0], liana_graph_scalar(step->graph, LIANA_F32, 100));
@@ -429,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_while_of_a_known_number_of_steps),
         cmocka_unit_test(test_fused_cells),
+        cmocka_unit_test(test_mixed_precision),
         cmocka_unit_test(test_gradients_of_weights_are_not_carried),
         cmocka_unit_test(test_tiles_give_the_same_bits),
         cmocka_unit_test(test_bodies_are_shown),

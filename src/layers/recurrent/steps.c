@@ -109,7 +109,7 @@ static void list_constants(steps *s)
     }
 }
 
-static void build_step(const liana_step *step, void *user)
+static void build_step(const liana_loop_step *step, void *user)
 {
     steps *s = user;
     liana__cell_run run = *s->run;

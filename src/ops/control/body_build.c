@@ -89,7 +89,7 @@ static void take_results(const liana__body_inputs *inputs, liana_graph *body, co
 
 typedef struct call {
     liana_body body;
-    liana_tensor (*condition)(const liana_step *step, void *user);
+    liana_tensor (*condition)(const liana_loop_step *step, void *user);
 } call;
 
 static void build(const liana__body_inputs *inputs, const call *function, liana_graph *body)
@@ -102,12 +102,12 @@ static void build(const liana__body_inputs *inputs, const call *function, liana_
     }
     make_inputs(inputs, body, tensors);
     liana_tensor *results = tensors + num_inputs;
-    const liana_step step = {.graph = body,
-                             .carries = tensors,
-                             .xs = tensors + inputs->num_carries,
-                             .constants = tensors + inputs->num_carries + inputs->num_xs,
-                             .next = results,
-                             .ys = results + inputs->num_next};
+    const liana_loop_step step = {.graph = body,
+                                  .carries = tensors,
+                                  .xs = tensors + inputs->num_carries,
+                                  .constants = tensors + inputs->num_carries + inputs->num_xs,
+                                  .next = results,
+                                  .ys = results + inputs->num_next};
     if (function->condition) {
         results[0] = function->condition(&step, inputs->user);
     } else {
@@ -140,7 +140,7 @@ liana_graph *liana__body_build(const liana__body_inputs *inputs, liana_body body
 }
 
 liana_graph *liana__body_build_condition(const liana__body_inputs *inputs,
-                                         liana_tensor (*condition)(const liana_step *step, void *user))
+                                         liana_tensor (*condition)(const liana_loop_step *step, void *user))
 {
     const call function = {.condition = condition};
     liana__body_inputs own = *inputs;

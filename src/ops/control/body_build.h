@@ -25,7 +25,7 @@ liana_graph *liana__body_inputs_graph(const liana__body_inputs *inputs);
 liana_graph *liana__body_build(const liana__body_inputs *inputs, liana_body body);
 /* The same for a condition. */
 liana_graph *liana__body_build_condition(const liana__body_inputs *inputs,
-                                         liana_tensor (*condition)(const liana_step *step, void *user));
+                                         liana_tensor (*condition)(const liana_loop_step *step, void *user));
 
 /* Makes the node. `more` stands before the lists, if its id is not 0. */
 liana_tensor liana__body_op(const liana__body_inputs *inputs, const liana__op *op, liana_tensor more,

@@ -1,14 +1,14 @@
 /* Samples of cond for the generated tests of ops. */
 #include "ops/control/control_samples.h"
 
-static void multiply_both(const liana_step *step, void *user)
+static void multiply_both(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->ys[0] = liana_op_multiply(step->constants[0], step->constants[1]);
     step->ys[1] = liana_op_exp(step->constants[1]);
 }
 
-static void add_one(const liana_step *step, void *user)
+static void add_one(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->ys[0] = liana_op_sin(step->constants[0]);

@@ -2,7 +2,7 @@
 #include "ops/control/control_samples.h"
 
 /* h' = tanh(x W + h U + b): weights whose gradients are products and sums of all steps. */
-static void recurrent_step(const liana_step *step, void *user)
+static void recurrent_step(const liana_loop_step *step, void *user)
 {
     (void)user;
     liana_tensor xw = liana_op_matmul(step->xs[0], step->constants[0], false, false);
@@ -44,7 +44,7 @@ static liana_tensor build_backwards(liana_graph *graph, liana_dtype dtype)
 }
 
 /* Scalars, and a constant whose gradient is no product: 1.5^k. */
-static void scaled_sum(const liana_step *step, void *user)
+static void scaled_sum(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->next[0] = liana_op_add(liana_op_multiply(step->carries[0], step->constants[0]), step->xs[0]);
@@ -71,7 +71,7 @@ static liana_tensor build_scalars(liana_graph *graph, liana_dtype dtype)
 }
 
 /* A counter of another dtype; two carries that change places; a row that is passed on. */
-static void counted_swap(const liana_step *step, void *user)
+static void counted_swap(const liana_loop_step *step, void *user)
 {
     (void)user;
     const liana_dtype dtype = liana_tensor_dtype(step->carries[0]);
@@ -98,7 +98,7 @@ static liana_tensor build_mixed(liana_graph *graph, liana_dtype dtype)
 }
 
 /* No carries: the body by itself for each row. */
-static void squares(const liana_step *step, void *user)
+static void squares(const liana_loop_step *step, void *user)
 {
     (void)user;
     step->ys[0] = liana_op_multiply(step->xs[0], liana_op_add(step->xs[0], step->constants[0]));
@@ -115,7 +115,7 @@ static liana_tensor build_map(liana_graph *graph, liana_dtype dtype)
 }
 
 /* A scan of scans. */
-static void inner_loop(const liana_step *step, void *user)
+static void inner_loop(const liana_loop_step *step, void *user)
 {
     const liana_scan scan = {.body = scaled_sum,
                              .user = user,

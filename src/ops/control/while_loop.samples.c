@@ -2,7 +2,7 @@
 #include "ops/control/control_samples.h"
 
 /* Newton's square root, until it changes little; the number of steps depends on the values. */
-static void newton(const liana_step *step, void *user)
+static void newton(const liana_loop_step *step, void *user)
 {
     (void)user;
     liana_tensor root = step->carries[0], x = step->constants[0];
@@ -11,7 +11,7 @@ static void newton(const liana_step *step, void *user)
     step->next[1] = liana_op_add(step->carries[1], liana_graph_scalar(step->graph, LIANA_S32, 1));
 }
 
-static liana_tensor is_far(const liana_step *step, void *user)
+static liana_tensor is_far(const liana_loop_step *step, void *user)
 {
     (void)user;
     const liana_axes all = LIANA_ALL_AXES;

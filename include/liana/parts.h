@@ -206,8 +206,8 @@ typedef struct liana_layer_call {
     /* The values that the activity regulariser is about, if they are not the results. */
     liana_tensor activities[LIANA_MAX_ACTIVITIES];
     size_t num_activities;
-    /* Of a layer whose type has adds_loss: [batch], whose mean over the examples is added to the model's loss, as Keras's
-     * add_loss adds it. liana's: of the activity regularisers of held layers. id 0: none. */
+    /* Of a layer whose type has adds_loss: [batch], whose mean over the examples is added to the model's loss, as
+     * Keras's add_loss adds it. liana's: of the activity regularisers of held layers. id 0: none. */
     liana_tensor penalties;
 } liana_layer_call;
 

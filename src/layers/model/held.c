@@ -301,7 +301,13 @@ const char *liana__held_group(liana_layer_build *build, const liana_held_layers 
 liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_layer *held, const char *group,
                                     const liana_shape *inputs, size_t num_inputs)
 {
-    if (!build || !held || !held->type || build->status != LIANA_OK) return build ? build->status : LIANA_OK;
+    if (!build) return LIANA_INVALID_ARGUMENT;
+    const char *missing = !held ? "held" : !group ? "group" : !inputs ? "inputs" : NULL;
+    if (missing) {
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_ARGUMENT, "liana_layer_build_held: '%s' is NULL", missing);
+    }
+    if (!held->type || build->status != LIANA_OK) return build->status;
     const liana_layer_build outer = *build;
     liana_held_layer *own = (liana_held_layer *)(uintptr_t)held;
     const liana_layer_type *type = held->type;
@@ -389,6 +395,7 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
                                    const liana_tensor *inputs, const liana_tensor *masks, size_t num_inputs,
                                    liana_tensor *mask)
 {
+    if (!call || !held || !held->type || !inputs) return (liana_tensor){0};
     liana_layer_call own = liana__held_open(call, held, number);
     liana_tensor given[LIANA_MAX_LAYER_INPUTS] = {{0}}, given_masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
     for (size_t i = 0; i < num_inputs; i++) {

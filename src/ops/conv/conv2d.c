@@ -1,6 +1,7 @@
 /* Convolution (cross-correlation) of images with a kernel, and its two gradients. */
 #include "ops/conv/conv2d.h"
 
+#include "ir/given.h"
 #include "ops/conv/conv_op.h"
 #include "ops/linear/product_kernels.h"
 
@@ -48,6 +49,7 @@ liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tenso
 liana_tensor liana_op_conv2d_transpose_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                           const int64_t size[2], liana_conv_options options)
 {
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, size)) return (liana_tensor){x.graph, 0};
     liana__conv_attributes attributes = {
         .window = liana__window_of(options.strides, options.padding, options.explicit_padding, options.dilations),
         .groups = options.groups,

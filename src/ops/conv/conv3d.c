@@ -1,6 +1,7 @@
 /* Convolution (cross-correlation) of volumes with a kernel, and its two gradients. */
 #include "ops/conv/conv3d.h"
 
+#include "ir/given.h"
 #include "ops/conv/conv_op.h"
 
 const liana__conv_family liana__conv3d_family = {
@@ -147,6 +148,7 @@ liana_tensor liana_op_conv3d_at(liana_location here, liana_tensor x, liana_tenso
 liana_tensor liana_op_conv3d_transpose_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                           const int64_t size[3], liana_conv_options_3d options)
 {
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, size)) return (liana_tensor){x.graph, 0};
     liana__conv_attributes attributes = attributes_of(&options);
     attributes.depth_size = size[0];
     memcpy(attributes.size, size + 1, sizeof attributes.size);

@@ -1,4 +1,5 @@
 /* Tensors that follow a rule. */
+#include "ir/given.h"
 #include "ops/functions/functions.h"
 
 liana_tensor liana_op_full_at(liana_location here, liana_graph *graph, liana_dtype dtype, liana_shape shape,
@@ -95,6 +96,7 @@ liana_tensor liana_op_outer_at(liana_location here, liana_tensor a, liana_tensor
 void liana_op_meshgrid_at(liana_location here, const liana_tensor *x, size_t count, liana_tensor *grids)
 {
     liana_shape shape = {.rank = (int)count};
+    if (!x || !LIANA__GRAPH_REQUIRE(count ? x[0].graph : NULL, here, grids)) return;
     for (size_t i = 0; i < count; i++) grids[i] = (liana_tensor){x[0].graph, 0};
     if (count < 1 || count > LIANA_MAX_RANK) {
         if (count)

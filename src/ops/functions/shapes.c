@@ -1,4 +1,5 @@
 /* Functions that move elements, made of slice, concat, gather and reshape. */
+#include "ir/given.h"
 #include "ops/functions/functions.h"
 
 /* ---- axes of size 1 ---- */
@@ -64,6 +65,7 @@ enum { MOST_STACKED = 256 };
 
 liana_tensor liana_op_stack_at(liana_location here, const liana_tensor *tensors, size_t count, int64_t axis)
 {
+    if (!tensors) return liana_op_concat_at(here, NULL, count, axis);
     liana_tensor none = {count ? tensors[0].graph : NULL, 0}, wide[MOST_STACKED];
     if (!count) return none;
     if (count > MOST_STACKED) {
@@ -87,6 +89,7 @@ static liana_tensor part(liana_location here, liana_tensor x, int64_t axis, int6
 
 void liana_op_split_at(liana_location here, liana_tensor x, size_t count, int64_t axis, liana_tensor *parts)
 {
+    if (!LIANA__GRAPH_REQUIRE(x.graph, here, parts)) return;
     for (size_t i = 0; i < count; i++) parts[i] = (liana_tensor){x.graph, 0};
     if (!liana__function_axis(here, x, "split", 0, &axis)) return;
     const int64_t size = liana_tensor_shape(x).dims[axis];

@@ -157,6 +157,7 @@ liana_tensor liana_op_random_categorical_at(liana_location here, liana_tensor lo
                                             int64_t samples, uint64_t seed, uint32_t salt)
 {
     const liana_shape shape = liana_tensor_shape(logits);
+    if (!logits.graph) return logits;
     if (shape.rank != 2 || samples < 1) {
         liana__graph_fail(logits.graph, here, LIANA_INVALID_ARGUMENT,
                           "random_categorical: found logits of shape %s and %lld samples, expected [batch, classes] "

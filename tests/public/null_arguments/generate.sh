@@ -30,7 +30,7 @@ function valid(type, name,    plain) {
     null = ""
     if (plain == "liana_location") return "LIANA_HERE"
     if (plain == "liana_shape") return "liana_shape_of(2)"
-    if (plain ~ /^liana_(axes|conv_options|pool_options|kept)$/) return "(" plain "){0}"
+    if (plain ~ /^liana_(axes|conv_options(_[13]d)?|pool_options(_[13]d)?|kept)$/) return "(" plain "){0}"
     if (plain ~ /^(liana_(dtype|status|precision|scale|reduction|balance|task_type|graph_list|kept_kind))$/) return "(" plain ")0"
     if (plain ~ /^(int|int64_t|uint64_t|uint32_t|size_t|double|_Bool)$/) return "1"
     fail("parameter " name " has the type " type ", which the test does not know")

@@ -270,11 +270,11 @@ static void test_trainings_go_to_and_fro(void **state)
 {
     (void)state;
     static const char script[] = "tests/train/model/keras_state_check.py";
-    static const char *const cases[] = {"adam",     "adam_frozen",      "adam_amsgrad", "adam_schedule",
-                                        "sgd",      "sgd_momentum",     "sgd_nesterov", "sgd_average",
-                                        "rmsprop",  "rmsprop_centered", "adamw",        "adagrad",
-                                        "adadelta", "adamax",           "ftrl",         "nadam",
-                                        "lamb",     "muon",             "schedule_free", "adam_accumulated"};
+    static const char *const cases[] = {
+        "adam",         "adam_frozen",  "adam_amsgrad", "adam_schedule", "sgd",
+        "sgd_momentum", "sgd_nesterov", "sgd_average",  "rmsprop",       "rmsprop_centered",
+        "adamw",        "adagrad",      "adadelta",     "adamax",        "ftrl",
+        "nadam",        "lamb",         "muon",         "schedule_free", "adam_accumulated"};
     static const char *const older[] = {"older_adam",  "older_sgd",   "older_rmsprop",
                                         "older_adamw", "legacy_adam", "legacy_rmsprop"};
     static const char excluding[] =

@@ -206,7 +206,9 @@ typedef struct liana_layer_call {
     /* The values that the activity regulariser is about, if they are not the results. */
     liana_tensor activities[LIANA_MAX_ACTIVITIES];
     size_t num_activities;
-    liana_tensor penalties; /* liana's: [batch], of the activity regularisers of held layers; id 0: none */
+    /* Of a layer whose type has adds_loss: [batch], whose mean over the examples is added to the model's loss, as
+     * Keras's add_loss adds it. liana's: of the activity regularisers of held layers. id 0: none. */
+    liana_tensor penalties;
 } liana_layer_call;
 
 /* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
@@ -250,6 +252,7 @@ typedef struct liana_layer_type {
     bool keeps_shards_apart;
     liana_masking masking;
     liana_sums sums;
+    bool adds_loss; /* its call sets `penalties`, in training and in evaluations */
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana_layer_build *build);
     /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */

@@ -79,10 +79,10 @@ static bool is_embedding(const char *name)
     return false;
 }
 
-static bool is_adams(const muon_options *options, const liana_optimizer_step *step)
+bool liana__muon_is_adams(const void *given, const char *name, int rank)
 {
-    const char *name = step->name ? step->name : "";
-    if (liana_tensor_shape(step->variable).rank != 2) return true;
+    const muon_options *options = given;
+    if (rank != 2) return true;
     if (options->exclude_embeddings && is_embedding(name)) return true;
     for (size_t i = 0; i < options->exclude_layers.count; i++) {
         if (matches(options->exclude_layers.items[i], name)) return true;
@@ -155,7 +155,8 @@ static liana_tensor muon(liana_optimizer_step *step, const muon_options *options
 static void update(liana_optimizer_step *step)
 {
     const muon_options *options = step->options;
-    const bool by_adam = is_adams(options, step);
+    const int rank = liana_tensor_shape(step->variable).rank;
+    const bool by_adam = liana__muon_is_adams(options, step->name ? step->name : "", rank);
     decay(step, by_adam ? options->adam_weight_decay : options->common.weight_decay);
     liana__optimizer_descend(step, by_adam ? adam(step, options) : muon(step, options));
 }

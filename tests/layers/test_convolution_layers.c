@@ -210,6 +210,11 @@ static void test_sizes_that_do_not_fit_are_refused(void **state)
     assert_refuses(liana_up_sampling2d(model, .size = {2, -3}), "up_sampling2d.size", "-3", "from 1");
     assert_refuses(liana_up_sampling2d(model, .interpolation = (liana_interpolation)7), "interpolation", "7");
     assert_refuses(liana_adaptive_max_pooling2d(model), "output_size", "0", "from 1");
+    assert_refuses(liana_adaptive_average_pooling2d(model, .output_size = {2, 1 << 21}), "adaptive_average_pooling2d",
+                   "1048576 cells along axis 2", "2097152");
+    assert_refuses(liana_up_sampling2d(model, .size = 1 << 21, .interpolation = LIANA_BILINEAR), "up_sampling2d",
+                   "16777216 cells", "1048576");
+    assert_refuses(liana_up_sampling2d(model, .size = INT32_MAX), "up_sampling2d");
 }
 
 /* ---- ties ---- */

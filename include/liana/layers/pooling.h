@@ -77,9 +77,9 @@ typedef struct liana_adaptive_pooling3d_options {
     LIANA_ADD_("AdaptiveAveragePooling3D", liana_adaptive_pooling3d_options, LIANA_ADAPTIVE_POOLING2D_DEFAULTS, \
                __VA_ARGS__, )
 
-/* The mean or the maximum of each channel: [batch, channels], or with axes of size 1 in their places with .keepdims. The
- * mean of a sequence leaves out the steps that a mask leaves out (0 if it leaves out all); the maximum, as in Keras, is
- * over all steps. */
+/* The mean or the maximum of each channel: [batch, channels], or with axes of size 1 in their places with .keepdims.
+ * The mean of a sequence leaves out the steps that a mask leaves out (0 if it leaves out all); the maximum, as in
+ * Keras, is over all steps. */
 typedef struct liana_global_pooling_options {
     LIANA_LAYER_OPTIONS;
     bool keepdims LIANA_DEFAULT_();

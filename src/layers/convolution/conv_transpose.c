@@ -44,9 +44,10 @@ static int64_t output_size(const transposed *chosen, int axis, int64_t input)
 /* That the convolution of such a result has the input's size: not so for every output_padding with padding "same". */
 static liana_status check_sizes(liana_layer_build *build, const transposed *chosen)
 {
-    LIANA_TRY(liana__build_axes(build, chosen->window.axes));
+    LIANA_TRY(liana__build_spatial(build, chosen->window.axes));
     for (int i = 0; i < chosen->window.axes; i++) {
         const int64_t input = build->inputs[0].dims[1 + i], stride = chosen->window.strides[i];
+        if (input > INT32_MAX) return liana_layer_refuse(build, 0, "at most 2147483647 cells along each axis");
         const int64_t output = output_size(chosen, i, input);
         if (chosen->window.padding != LIANA_PADDING_SAME) continue;
         if (output >= 1 && (output + stride - 1) / stride == input) continue;

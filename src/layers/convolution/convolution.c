@@ -28,7 +28,7 @@ liana_status liana__check_dilation(liana_check *check, const liana__layer_window
                                strides);
 }
 
-liana_status liana__build_axes(liana_layer_build *build, int axes)
+liana_status liana__build_spatial(liana_layer_build *build, int axes)
 {
     static const char *const layouts[] = {"", "sequences: [batch, steps, channels]",
                                           "images: [batch, height, width, channels]",
@@ -39,7 +39,7 @@ liana_status liana__build_axes(liana_layer_build *build, int axes)
 
 liana_status liana__build_window(liana_layer_build *build, const char *name, const liana__layer_window *window)
 {
-    LIANA_TRY(liana__build_axes(build, window->axes));
+    LIANA_TRY(liana__build_spatial(build, window->axes));
     for (int i = 0; i < window->axes && window->padding == LIANA_PADDING_VALID; i++) {
         const int64_t extent = liana__window_extent(window, i);
         if (build->inputs[0].dims[1 + i] >= extent) continue;

@@ -53,7 +53,7 @@ static inline int64_t liana__window_extent(const liana__layer_window *window, in
 liana_status liana__check_dilation(liana_check *check, const liana__layer_window *window) LIANA_MUST_USE;
 
 /* Checks that input 0 has that many axes between batch and channels. */
-liana_status liana__build_axes(liana_layer_build *build, int axes) LIANA_MUST_USE;
+liana_status liana__build_spatial(liana_layer_build *build, int axes) LIANA_MUST_USE;
 /* The same, and that the window fits in it: option `name` with the window's `size`. */
 liana_status liana__build_window(liana_layer_build *build, const char *name, const liana__layer_window *window)
     LIANA_MUST_USE;

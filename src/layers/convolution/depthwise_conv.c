@@ -52,11 +52,6 @@ static liana_tensor call_layer(liana_layer_call *call, const depthwise *chosen)
         return (depthwise){LIANA__LAYER_WINDOW(chosen), chosen->depth_multiplier,      chosen->use_bias,               \
                            chosen->activation,          chosen->depthwise_initializer, chosen->bias_initializer};      \
     }                                                                                                                  \
-    static liana_status check_##number(liana_check *check)                                                             \
-    {                                                                                                                  \
-        const depthwise chosen = read_##number(check->options);                                                        \
-        return liana__check_dilation(check, &chosen.window);                                                           \
-    }                                                                                                                  \
     static liana_status weights_##number(liana_layer_build *build)                                                     \
     {                                                                                                                  \
         const depthwise chosen = read_##number(build->options);                                                        \
@@ -69,8 +64,7 @@ static liana_tensor call_layer(liana_layer_call *call, const depthwise *chosen)
     }                                                                                                                  \
     const liana_layer_type liana__layer_depthwise_conv##number##d = {                                                  \
         LIANA_PART(LAYER, liana_layer_type, class_name, class_doc,                                                     \
-                   LIANA_PART_OPTIONS(liana_depthwise_conv##number##d_options, rows_##number),                         \
-                   .check = check_##number),                                                                           \
+                   LIANA_PART_OPTIONS(liana_depthwise_conv##number##d_options, rows_##number)),                        \
         LIANA__INPUTS(1, 1),                                                                                           \
         .has_data_format = true,                                                                                       \
         .weights = weights_##number,                                                                                   \

@@ -70,11 +70,6 @@ static liana_tensor call_layer(liana_layer_call *call, const separable *chosen)
                            chosen->pointwise_initializer,                                                              \
                            chosen->bias_initializer};                                                                  \
     }                                                                                                                  \
-    static liana_status check_##number(liana_check *check)                                                             \
-    {                                                                                                                  \
-        const separable chosen = read_##number(check->options);                                                        \
-        return liana__check_dilation(check, &chosen.window);                                                           \
-    }                                                                                                                  \
     static liana_status weights_##number(liana_layer_build *build)                                                     \
     {                                                                                                                  \
         const separable chosen = read_##number(build->options);                                                        \
@@ -87,8 +82,7 @@ static liana_tensor call_layer(liana_layer_call *call, const separable *chosen)
     }                                                                                                                  \
     const liana_layer_type liana__layer_separable_conv##number##d = {                                                  \
         LIANA_PART(LAYER, liana_layer_type, class_name, class_doc,                                                     \
-                   LIANA_PART_OPTIONS(liana_separable_conv##number##d_options, rows_##number),                         \
-                   .check = check_##number),                                                                           \
+                   LIANA_PART_OPTIONS(liana_separable_conv##number##d_options, rows_##number)),                        \
         LIANA__INPUTS(1, 1),                                                                                           \
         .has_data_format = true,                                                                                       \
         .weights = weights_##number,                                                                                   \

@@ -150,7 +150,8 @@ bool liana__model_is_regularized(const liana_model *model)
     bool found = false;
     for (size_t i = 0; i < model->num_weights; i++) found |= model->weights[i].regularizer.type != NULL;
     for (size_t i = 0; i < model->num_layers; i++) {
-        found |= model->layers[i].activity_regularizer.type != NULL || holds_penalty(&model->layers[i]);
+        const liana__layer *layer = &model->layers[i];
+        found |= layer->activity_regularizer.type || layer->type->adds_loss || holds_penalty(layer);
     }
     return found;
 }

@@ -4,6 +4,7 @@
 #include "base/scoped.h"
 #include "ir/graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Cell `index` of `output` along an axis of `input` cells sees [begin, end). */
@@ -84,6 +85,24 @@ static liana_tensor call_layer(liana_layer_call *call, const int64_t *output, in
     return x;
 }
 
+/* Cells along an axis whose windows are listed. */
+enum { MOST_CELLS = 1 << 20 };
+
+static liana_status check_sizes(liana_layer_build *build, const int64_t *output, int axes)
+{
+    LIANA_TRY(liana__build_spatial(build, axes));
+    for (int i = 0; i < axes; i++) {
+        const int64_t input = build->inputs[0].dims[1 + i];
+        if (input <= MOST_CELLS && output[i] <= MOST_CELLS) continue;
+        char expected[120];
+        snprintf(expected, sizeof expected,
+                 "at most %d cells along axis %d, and as many at most of output_size, here %lld", MOST_CELLS, 1 + i,
+                 (long long)output[i]);
+        return liana_layer_refuse(build, 0, expected);
+    }
+    return LIANA_OK;
+}
+
 #define ADAPTIVE_LAYER(number, kind, class_name, class_doc, is_max, ...)                          \
     static liana_tensor call_##kind##number(liana_layer_call *call)                               \
     {                                                                                             \
@@ -106,7 +125,8 @@ static liana_tensor call_layer(liana_layer_call *call, const int64_t *output, in
     };                                                                                                 \
     static liana_status weights_##number(liana_layer_build *build)                                     \
     {                                                                                                  \
-        return liana__build_axes(build, number);                                                       \
+        const liana_adaptive_pooling##number##d_options *chosen = build->options;                      \
+        return check_sizes(build, chosen->output_size, number);                                        \
     }                                                                                                  \
     ADAPTIVE_LAYER(number, max, "AdaptiveMaxPooling" #number "D",                                      \
                    "the maximum of windows that follow from the result's size", true)                  \

@@ -67,7 +67,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
 #define GLOBAL_POOLING(number, mean_doc, ...)                                                        \
     static liana_status weights_##number(liana_layer_build *build)                                   \
     {                                                                                                \
-        return liana__build_axes(build, number);                                                     \
+        return liana__build_spatial(build, number);                                                  \
     }                                                                                                \
     GLOBAL_POOLING_LAYER(number, average, "GlobalAveragePooling" #number "D", mean_doc, __VA_ARGS__) \
     GLOBAL_POOLING_LAYER(number, max, "GlobalMaxPooling" #number "D", "the maximum of each channel")

@@ -16,6 +16,9 @@ const char *const liana__interpolation_names[] = {"nearest", "bilinear", "bicubi
 /* TensorFlow takes the weights of its bicubic interpolation from a table of that many places between two cells. */
 enum { TABLE_SIZE = 1024, MOST_TAPS = 10 };
 
+/* Cells along an axis for which weights are made. */
+enum { MOST_CELLS = 1 << 20 };
+
 static double sinc(double x)
 {
     return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
@@ -89,6 +92,11 @@ liana_tensor liana__interpolate(liana_location here, liana_tensor x, int axis, i
 {
     if (!x.graph || x.graph->status != LIANA_OK) return (liana_tensor){x.graph, 0};
     const int64_t input = liana_tensor_shape(x).dims[axis];
+    if (size < 1 || size > MOST_CELLS) {
+        return liana__graph_fail(x.graph, here, LIANA_INVALID_ARGUMENT,
+                                 "an interpolation to %lld cells along axis %d, expected 1 to %d", (long long)size,
+                                 axis, MOST_CELLS);
+    }
     LIANA__SCOPED_MEMORY taps *all = malloc((size_t)size * sizeof *all);
     if (!all) return liana__graph_fail(x.graph, here, LIANA_OUT_OF_MEMORY, "an interpolation");
     for (int64_t i = 0; i < size; i++) all[i] = find_taps(i, input, size, interpolation);

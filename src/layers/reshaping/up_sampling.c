@@ -5,15 +5,17 @@
 /* Each cell `times` times along an axis. */
 static liana_tensor repeat(liana_layer_call *call, liana_tensor x, int axis, int64_t times)
 {
-    liana_shape shape = liana_tensor_shape(x), wide = shape, joined = shape;
+    liana_shape shape = liana_tensor_shape(x), wide = shape;
     if (times == 1) return x;
     for (int i = shape.rank; i > axis + 1; i--) wide.dims[i] = shape.dims[i - 1];
     wide.rank++;
     wide.dims[axis + 1] = 1;
     x = liana_op_reshape_at(call->here, x, wide);
     wide.dims[axis + 1] = times;
-    joined.dims[axis] *= times;
-    return liana_op_reshape_at(call->here, liana_op_broadcast_to_at(call->here, x, wide), joined);
+    x = liana_op_broadcast_to_at(call->here, x, wide);
+    if (!x.id) return x; /* too large */
+    shape.dims[axis] *= times;
+    return liana_op_reshape_at(call->here, x, shape);
 }
 
 static liana_tensor repeat_all(liana_layer_call *call, const int64_t *times, int axes)
@@ -38,12 +40,12 @@ static const liana_option rows_3[] = {
 
 static liana_status weights_1(liana_layer_build *build)
 {
-    return liana__build_axes(build, 1);
+    return liana__build_spatial(build, 1);
 }
 
 static liana_status weights_3(liana_layer_build *build)
 {
-    return liana__build_axes(build, 3);
+    return liana__build_spatial(build, 3);
 }
 
 static liana_tensor call_1(liana_layer_call *call)

@@ -43,7 +43,7 @@ static liana_tensor crop(liana_layer_call *call, const liana_ints *sides)
 
 static liana_status check_padded(liana_layer_build *build, const liana_ints *sides)
 {
-    return liana__build_axes(build, (int)sides->count / 2);
+    return liana__build_spatial(build, (int)sides->count / 2);
 }
 
 /* Something must be left. */

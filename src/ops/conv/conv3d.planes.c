@@ -20,18 +20,30 @@
  * adds up a sum for each time. */
 enum { STACK_BYTES = 1 << 20, GRADIENT_STACK_BYTES = 4 << 20 };
 
-typedef struct planes_plan {
-    liana__conv_pass pass;
-    liana__geometry plane, depth;
-    const liana__kernel *kernel; /* of images */
+enum { MOST_TAPS = 64 };
+
+/* Planes of the result that see the same taps: `first`, `first` + `step`, ... of each volume, and the convolution of
+ * images that computes them. Only the gradient of volumes with strides along the depth has several parts. */
+typedef struct planes_part {
+    int64_t first, step, count;
+    int64_t taps, tap[MOST_TAPS];
+    const liana__kernel *kernel; /* of images; NULL: no tap, zeros */
     liana__prepared prepared;
     liana__conv_attributes attributes;
     liana__node node, inputs[2], *list[2];
+    size_t kernel_at; /* of the kernel that is laid out, in packed or in scratch memory */
+    size_t packed_at; /* of the kernel as `kernel` packs it, in packed memory */
+} planes_part;
+
+typedef struct planes_plan {
+    liana__conv_pass pass;
+    liana__geometry plane, depth;
     int64_t volumes; /* at once */
     size_t size;     /* of an element */
-    /* In scratch memory. */
-    size_t kernel_at, sums_at, rest_at;
-    size_t packed_at; /* in packed memory, behind the kernel */
+    /* In scratch memory: kernels, a result that is moved to its place, and the memory of the parts. */
+    size_t kernels_at, result_at, rest_at;
+    int64_t num_parts;
+    planes_part parts[];
 } planes_plan;
 
 /* ---- the planes as channels ---- */
@@ -68,44 +80,43 @@ static void stack_image(char *to, const char *const *planes, int64_t taps, int64
     }
 }
 
-enum { MOST_TAPS = 64 };
-
 /* x for y and the kernel's gradient, dy for dx. */
-static void stack(const planes_plan *plan, const void *source, char *to)
+static void stack(const planes_plan *plan, const planes_part *part, const void *source, char *to)
 {
     const liana__geometry *d = &plan->depth, *p = &plan->plane;
     const bool of_dy = plan->pass == LIANA__CONV_INPUT_GRADIENT;
     const int64_t pixels = of_dy ? p->output[0] * p->output[1] : p->input[0] * p->input[1];
-    const int64_t channels = of_dy ? p->filters : p->channels, taps = d->window[0];
-    const int64_t from_planes = of_dy ? d->output[0] : d->input[0], to_planes = of_dy ? d->input[0] : d->output[0];
+    const int64_t channels = of_dy ? p->filters : p->channels, from_planes = of_dy ? d->output[0] : d->input[0];
     const size_t plane = (size_t)(pixels * channels) * plan->size;
-    for (int64_t i = 0; i < plan->volumes * to_planes; i++) {
-        const char *planes[MOST_TAPS], *volume = (const char *)source + (size_t)(i / to_planes * from_planes) * plane;
-        for (int64_t tap = 0; tap < taps; tap++) {
+    for (int64_t i = 0; i < plan->volumes * part->count; i++) {
+        const int64_t result = part->first + i % part->count * part->step;
+        const char *planes[MOST_TAPS], *volume = (const char *)source + (size_t)(i / part->count * from_planes) * plane;
+        for (int64_t k = 0; k < part->taps; k++) {
+            const int64_t tap = part->tap[k];
             const int64_t at =
-                of_dy ? liana__window_target(d, 0, i % to_planes, tap) : liana__window_source(d, 0, i % to_planes, tap);
-            planes[tap] = at < 0 ? NULL : volume + (size_t)at * plane;
+                of_dy ? liana__window_target(d, 0, result, tap) : liana__window_source(d, 0, result, tap);
+            planes[k] = at < 0 ? NULL : volume + (size_t)at * plane;
         }
-        stack_image(to + (size_t)i * plane * (size_t)taps, planes, taps, pixels, p->groups,
+        stack_image(to + (size_t)i * plane * (size_t)part->taps, planes, part->taps, pixels, p->groups,
                     (size_t)(channels / p->groups) * plan->size);
     }
 }
 
 /* The kernel [taps, pixels, channels, filters] as [pixels, taps x channels, filters]; for dx as [pixels, channels,
  * groups x taps x filters of a group]. */
-static void stack_kernel(const planes_plan *plan, const char *kernel, char *to)
+static void stack_kernel(const planes_plan *plan, const planes_part *part, const char *kernel, char *to)
 {
     const liana__geometry *p = &plan->plane;
     const bool of_filters = plan->pass == LIANA__CONV_INPUT_GRADIENT;
-    const int64_t taps = plan->depth.window[0], pixels = p->window[0] * p->window[1];
+    const int64_t taps = part->taps, pixels = p->window[0] * p->window[1];
     const int64_t channels = p->channels / p->groups, groups = of_filters ? p->groups : 1;
     const int64_t rows = of_filters ? pixels * channels : pixels;
     const size_t block = (size_t)(of_filters ? p->filters / groups : channels * p->filters) * plan->size;
-    for (int64_t tap = 0; tap < taps; tap++) {
+    for (int64_t k = 0; k < taps; k++) {
         for (int64_t i = 0; i < rows * groups; i++) {
             const int64_t row = i / groups, group = i % groups;
-            memcpy(to + (size_t)((row * groups + group) * taps + tap) * block,
-                   kernel + (size_t)((tap * rows + row) * groups + group) * block, block);
+            memcpy(to + (size_t)((row * groups + group) * taps + k) * block,
+                   kernel + (size_t)((part->tap[k] * rows + row) * groups + group) * block, block);
         }
     }
 }
@@ -133,23 +144,38 @@ static bool is_stacked(const liana__geometry *d)
     return d->window[0] == 1 && d->strides[0] == 1 && d->padding_low[0] == 0 && d->padding_high[0] == 0;
 }
 
-static int64_t choose_volumes(const planes_plan *plan, int64_t batch, size_t volume)
+/* The planes of the result, by the taps that they see. */
+static void find_parts(planes_plan *plan)
+{
+    const liana__geometry *d = &plan->depth;
+    const bool of_dy = plan->pass == LIANA__CONV_INPUT_GRADIENT;
+    for (int64_t i = 0; i < plan->num_parts; i++) {
+        planes_part *part = &plan->parts[i];
+        *part = (planes_part){.first = i, .step = plan->num_parts};
+        part->count = ((of_dy ? d->input[0] : d->output[0]) - i + part->step - 1) / part->step;
+        for (int64_t tap = 0; tap < d->window[0]; tap++) {
+            const int64_t moved = i + d->padding_low[0] - tap * d->dilations[0];
+            if (moved % part->step == 0) part->tap[part->taps++] = tap;
+        }
+    }
+}
+
+static int64_t choose_volumes(const planes_plan *plan, size_t volume)
 {
     const size_t most = plan->pass == LIANA__CONV_KERNEL_GRADIENT ? GRADIENT_STACK_BYTES : STACK_BYTES;
     int64_t chosen = 1;
-    for (int64_t i = 1; i <= batch && (size_t)i * volume <= most; i++) {
-        if (batch % i == 0) chosen = i;
+    for (int64_t i = 1; i <= plan->plane.batch && (size_t)i * volume <= most; i++) {
+        if (plan->plane.batch % i == 0) chosen = i;
     }
     return chosen;
 }
 
 /* The convolution of `volumes` volumes as a node of images. */
-static void make_node(planes_plan *plan, const liana__node *whole)
+static void make_node(const planes_plan *plan, planes_part *part, const liana__node *whole)
 {
-    const liana__geometry *p = &plan->plane, *d = &plan->depth;
-    const int64_t taps = d->window[0], channels = p->channels / p->groups;
+    const liana__geometry *p = &plan->plane;
+    const int64_t taps = part->taps, channels = p->channels / p->groups, images = plan->volumes * part->count;
     const bool of_dy = plan->pass == LIANA__CONV_INPUT_GRADIENT;
-    const int64_t images = plan->volumes * (of_dy ? d->input[0] : d->output[0]);
     const int64_t depth = of_dy ? channels : taps * channels, filters = of_dy ? taps * p->filters : p->filters;
     const liana_shape x = liana_shape_of(images, p->input[0], p->input[1], depth * p->groups);
     const liana_shape y = liana_shape_of(images, p->output[0], p->output[1], filters);
@@ -159,25 +185,28 @@ static void make_node(planes_plan *plan, const liana__node *whole)
         [LIANA__CONV_INPUT_GRADIENT] = &liana__op_conv2d_input_gradient,
         [LIANA__CONV_KERNEL_GRADIENT] = &liana__op_conv2d_kernel_gradient,
     };
-    plan->attributes = *(const liana__conv_attributes *)whole->attributes;
-    plan->attributes.depth = (liana__window){0};
+    part->attributes = *(const liana__conv_attributes *)whole->attributes;
+    part->attributes.depth = (liana__window){0};
     for (int i = 0; i < 2; i++) {
-        plan->inputs[i] = *whole->inputs[i];
-        plan->list[i] = &plan->inputs[i];
+        part->inputs[i] = *whole->inputs[i];
+        part->list[i] = &part->inputs[i];
     }
-    plan->node = *whole;
-    plan->node.op = ops[plan->pass];
-    plan->node.attributes = &plan->attributes;
-    plan->node.inputs = plan->list;
-    plan->inputs[0].shape = of_dy ? y : x;
-    plan->inputs[1].shape = plan->pass == LIANA__CONV_KERNEL_GRADIENT ? y : kernel;
-    plan->node.shape = of_dy ? x : plan->pass == LIANA__CONV_FORWARD ? y : kernel;
+    part->node = *whole;
+    part->node.op = ops[plan->pass];
+    part->node.attributes = &part->attributes;
+    part->node.inputs = part->list;
+    part->inputs[0].shape = of_dy ? y : x;
+    part->inputs[1].shape = plan->pass == LIANA__CONV_KERNEL_GRADIENT ? y : kernel;
+    part->node.shape = of_dy ? x : plan->pass == LIANA__CONV_FORWARD ? y : kernel;
 }
 
 static void release(void *pointer)
 {
     planes_plan *plan = pointer;
-    if (plan && plan->kernel && plan->kernel->release) plan->kernel->release(plan->prepared.plan);
+    for (int64_t i = 0; plan && i < plan->num_parts; i++) {
+        planes_part *part = &plan->parts[i];
+        if (part->kernel && part->kernel->release) part->kernel->release(part->prepared.plan);
+    }
     free(plan);
 }
 
@@ -195,47 +224,82 @@ static size_t reserve(size_t *size, size_t bytes)
     return at;
 }
 
+static void grow(size_t *most, size_t size)
+{
+    if (size > *most) *most = size;
+}
+
 static void measure(planes_plan *plan, liana__prepared *prepared)
 {
-    const bool of_kernel = plan->pass == LIANA__CONV_KERNEL_GRADIENT;
-    const size_t kernel = (size_t)liana_shape_size(of_kernel ? &plan->node.shape : &plan->inputs[1].shape);
-    size_t size = 0, packed = 0;
-    reserve(&size, is_stacked(&plan->depth) ? 0 : (size_t)liana_shape_size(&plan->inputs[0].shape) * plan->size);
-    plan->kernel_at = reserve(&size, of_kernel ? 0 : kernel * plan->size);
-    plan->sums_at = reserve(&size, of_kernel ? kernel * sizeof(float) : 0);
-    plan->rest_at = reserve(&size, plan->prepared.scratch_size);
-    prepared->plan = plan;
-    prepared->scratch_size = size;
+    const bool of_kernel = plan->pass == LIANA__CONV_KERNEL_GRADIENT, moves = plan->num_parts > 1;
+    size_t stacked = 0, result = 0, rest = 0, kernels = 0, packed, size = 0;
+    for (int64_t i = 0; i < plan->num_parts; i++) {
+        planes_part *part = &plan->parts[i];
+        if (!part->kernel) continue;
+        if (!is_stacked(&plan->depth)) grow(&stacked, (size_t)liana_shape_size(&part->inputs[0].shape) * plan->size);
+        if (of_kernel || moves) grow(&result, liana__byte_size(part->node.dtype, &part->node.shape));
+        grow(&rest, part->prepared.scratch_size);
+        if (of_kernel) continue;
+        part->kernel_at = reserve(&kernels, (size_t)liana_shape_size(&part->inputs[1].shape) * plan->size);
+    }
+    packed = kernels;
+    for (int64_t i = 0; i < plan->num_parts; i++) {
+        plan->parts[i].packed_at = reserve(&packed, plan->parts[i].prepared.packed_size);
+    }
+    reserve(&size, stacked);
+    plan->kernels_at = reserve(&size, kernels);
+    plan->result_at = reserve(&size, result);
+    plan->rest_at = reserve(&size, rest);
+    *prepared = (liana__prepared){.plan = plan, .scratch_size = size};
     if (of_kernel) return;
-    reserve(&packed, kernel * plan->size);
-    plan->packed_at = packed;
-    prepared->packed_size = packed + plan->prepared.packed_size;
+    prepared->packed_size = packed;
     prepared->packed_input = 1;
+}
+
+static liana_status prepare_part(const planes_plan *plan, planes_part *part, const liana__node *node, liana__isa isa,
+                                 liana__error *error)
+{
+    if (part->taps == 0 || part->count <= 0) return LIANA_OK;
+    make_node(plan, part, node);
+    const liana__kernel *kernel = choose(&part->node, isa);
+    if (kernel->prepare) LIANA_TRY(kernel->prepare(&part->node, &part->prepared, error));
+    part->kernel = kernel;
+    return LIANA_OK;
+}
+
+/* The bytes of one volume that is laid out for any of the parts. */
+static size_t find_largest(planes_plan *plan, const liana__node *node)
+{
+    size_t largest = 0;
+    plan->volumes = 1;
+    for (int64_t i = 0; i < plan->num_parts; i++) {
+        make_node(plan, &plan->parts[i], node);
+        grow(&largest, (size_t)liana_shape_size(&plan->parts[i].inputs[0].shape) * plan->size);
+    }
+    return largest;
 }
 
 static liana_status prepare_for(const liana__node *node, liana__isa isa, liana__prepared *prepared, liana__error *error)
 {
-    planes_plan *plan = calloc(1, sizeof *plan);
+    const liana__conv_pass pass = liana__conv_pass_of(node);
+    const liana__geometry depth = liana__conv_depth(node);
+    const int64_t num_parts = pass == LIANA__CONV_INPUT_GRADIENT ? depth.strides[0] : 1;
+    planes_plan *plan = calloc(1, sizeof *plan + (size_t)num_parts * sizeof *plan->parts);
     if (!plan) return liana__fail_memory(error, "a convolution of volumes");
-    plan->pass = liana__conv_pass_of(node);
-    plan->plane = liana__conv_geometry(node);
-    plan->depth = liana__conv_depth(node);
+    *plan = (planes_plan){.pass = pass, .plane = liana__conv_geometry(node), .depth = depth, .num_parts = num_parts};
     plan->size = liana_dtype_size(node->inputs[0]->dtype);
-    plan->volumes = 1;
-    make_node(plan, node);
-    const size_t volume = (size_t)liana_shape_size(&plan->inputs[0].shape) * plan->size;
-    plan->volumes = choose_volumes(plan, plan->plane.batch, volume);
-    make_node(plan, node);
-    plan->kernel = choose(&plan->node, isa);
+    find_parts(plan);
+    plan->volumes = choose_volumes(plan, find_largest(plan, node));
     liana_status status = LIANA_OK;
-    if (plan->kernel->prepare) status = plan->kernel->prepare(&plan->node, &plan->prepared, error);
-    if (status != LIANA_OK) {
-        plan->kernel = NULL; /* it prepared nothing */
-        release(plan);
-        return status;
+    for (int64_t i = 0; i < num_parts && status == LIANA_OK; i++) {
+        status = prepare_part(plan, &plan->parts[i], node, isa, error);
     }
-    measure(plan, prepared);
-    return LIANA_OK;
+    if (status == LIANA_OK) {
+        measure(plan, prepared);
+    } else {
+        release(plan);
+    }
+    return status;
 }
 
 /* ---- running ---- */
@@ -243,43 +307,87 @@ static liana_status prepare_for(const liana__node *node, liana__isa isa, liana__
 static liana_status pack(const liana__call *call, void *packed)
 {
     const planes_plan *plan = call->plan;
-    stack_kernel(plan, call->src[1], packed);
-    if (!plan->prepared.packed_size) return LIANA_OK;
-    const void *src[] = {NULL, packed};
-    const liana__call inner = {.node = &plan->node,
-                               .src = src,
-                               .scratch = (char *)call->scratch + plan->rest_at,
-                               .plan = plan->prepared.plan};
-    return plan->kernel->pack(&inner, (char *)packed + plan->packed_at);
+    for (int64_t i = 0; i < plan->num_parts; i++) {
+        const planes_part *part = &plan->parts[i];
+        char *kernel = (char *)packed + part->kernel_at;
+        if (!part->kernel) continue;
+        stack_kernel(plan, part, call->src[1], kernel);
+        if (!part->prepared.packed_size) continue;
+        const void *src[] = {NULL, kernel};
+        const liana__call inner = {.node = &part->node,
+                                   .src = src,
+                                   .scratch = (char *)call->scratch + plan->rest_at,
+                                   .plan = part->prepared.plan};
+        LIANA_TRY(part->kernel->pack(&inner, (char *)packed + part->packed_at));
+    }
+    return LIANA_OK;
+}
+
+/* Planes that were computed one behind the other, or zeros if `from` is NULL, to their places. */
+static void move_planes(const planes_plan *plan, const planes_part *part, const char *from, char *to)
+{
+    const size_t plane = (size_t)(plan->plane.input[0] * plan->plane.input[1] * plan->plane.channels) * plan->size;
+    for (int64_t i = 0; i < plan->volumes * part->count; i++) {
+        const int64_t volume = i / part->count, at = part->first + i % part->count * part->step;
+        char *target = to + (size_t)(volume * plan->depth.input[0] + at) * plane;
+        if (from) {
+            memcpy(target, from + (size_t)i * plane, plane);
+        } else {
+            memset(target, 0, plane);
+        }
+    }
+}
+
+/* One part of `volumes` volumes; `other` is the kernel or dy. */
+static liana_status run_part(const liana__call *call, const planes_part *part, const char *source, const char *other,
+                             char *result, bool first)
+{
+    const planes_plan *plan = call->plan;
+    char *scratch = call->scratch;
+    const bool of_kernel = plan->pass == LIANA__CONV_KERNEL_GRADIENT, moves = plan->num_parts > 1;
+    if (!part->kernel) {
+        move_planes(plan, part, NULL, result);
+        return LIANA_OK;
+    }
+    const bool stacked = is_stacked(&plan->depth);
+    if (!stacked) stack(plan, part, source, scratch);
+    const void *src[] = {stacked ? source : scratch, of_kernel ? other : other + part->kernel_at};
+    const bool is_packed = call->packed && part->prepared.packed_size;
+    const liana__call inner = {
+        .node = &part->node,
+        .src = src,
+        .dst = of_kernel || moves ? scratch + plan->result_at : result,
+        .scratch = scratch + plan->rest_at,
+        .plan = part->prepared.plan,
+        .packed = is_packed ? (const char *)call->packed + part->packed_at : NULL,
+    };
+    LIANA_TRY(part->kernel->run(&inner));
+    if (of_kernel) add_gradient(plan, inner.dst, call->dst, first);
+    if (moves) move_planes(plan, part, inner.dst, result);
+    return LIANA_OK;
 }
 
 static liana_status run(const liana__call *call)
 {
     const planes_plan *plan = call->plan;
-    const bool of_kernel = plan->pass == LIANA__CONV_KERNEL_GRADIENT, stacked = is_stacked(&plan->depth);
-    char *scratch = call->scratch, *kernel = call->packed ? (char *)call->packed : scratch + plan->kernel_at;
-    if (!of_kernel && !call->packed) stack_kernel(plan, call->src[1], kernel);
-    const int64_t num_calls = plan->plane.batch / plan->volumes;
-    const size_t source_bytes =
-        liana__byte_size(call->node->inputs[0]->dtype, liana__input_shape(call->node, 0)) / (size_t)num_calls;
-    const size_t dy_bytes = of_kernel ? (size_t)liana_shape_size(&plan->inputs[1].shape) * plan->size : 0;
-    const size_t result_bytes = of_kernel ? 0 : liana__byte_size(plan->node.dtype, &plan->node.shape);
-    for (int64_t i = 0; i < num_calls; i++) {
-        const char *source = (const char *)call->src[0] + (size_t)i * source_bytes;
-        if (!stacked) stack(plan, source, scratch);
-        const void *src[] = {stacked ? source : scratch,
-                             of_kernel ? (const char *)call->src[1] + (size_t)i * dy_bytes : kernel};
-        const bool is_packed = call->packed && plan->prepared.packed_size;
-        const liana__call inner = {
-            .node = &plan->node,
-            .src = src,
-            .dst = of_kernel ? scratch + plan->sums_at : (char *)call->dst + (size_t)i * result_bytes,
-            .scratch = scratch + plan->rest_at,
-            .plan = plan->prepared.plan,
-            .packed = is_packed ? (const char *)call->packed + plan->packed_at : NULL,
-        };
-        LIANA_TRY(plan->kernel->run(&inner));
-        if (of_kernel) add_gradient(plan, inner.dst, call->dst, i == 0);
+    const bool of_kernel = plan->pass == LIANA__CONV_KERNEL_GRADIENT;
+    const size_t num_calls = (size_t)(plan->plane.batch / plan->volumes);
+    char *kernels = call->packed ? (char *)call->packed : (char *)call->scratch + plan->kernels_at;
+    for (int64_t i = 0; i < plan->num_parts && !of_kernel && !call->packed; i++) {
+        const planes_part *part = &plan->parts[i];
+        if (part->kernel) stack_kernel(plan, part, call->src[1], kernels + part->kernel_at);
+    }
+    size_t bytes[3];
+    for (uint32_t i = 0; i < 2; i++) {
+        bytes[i] = liana__byte_size(call->node->inputs[i]->dtype, liana__input_shape(call->node, i)) / num_calls;
+    }
+    bytes[2] = of_kernel ? 0 : liana__byte_size(call->node->dtype, &call->node->shape) / num_calls;
+    for (size_t i = 0; i < num_calls; i++) {
+        const char *source = (const char *)call->src[0] + i * bytes[0];
+        const char *other = of_kernel ? (const char *)call->src[1] + i * bytes[1] : kernels;
+        for (int64_t k = 0; k < plan->num_parts; k++) {
+            LIANA_TRY(run_part(call, &plan->parts[k], source, other, (char *)call->dst + i * bytes[2], i == 0));
+        }
     }
     return LIANA_OK;
 }
@@ -287,8 +395,9 @@ static liana_status run(const liana__call *call)
 static bool applicable(const liana__node *node, const char **reason)
 {
     if (!liana__applicable_f32_bf16(node, reason)) return false;
-    *reason = "a window of more than 64 planes";
-    return liana__conv_depth(node).window[0] <= MOST_TAPS;
+    const liana__geometry d = liana__conv_depth(node);
+    *reason = "a window or a stride of more than 64 planes";
+    return d.window[0] <= MOST_TAPS && d.strides[0] <= MOST_TAPS;
 }
 
 /* Kernels for images may add up fewer and larger products, as those for windows of 3x3 do. */

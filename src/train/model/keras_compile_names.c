@@ -36,8 +36,8 @@ static bool is_among(const char *const *names, const char *name)
     return false;
 }
 
-/* Names of TensorFlow Addons. */
-static const char *const of_others[] = {"CohenKappa", "MatthewsCorrelationCoefficient", NULL};
+/* Names of TensorFlow Addons; and of Keras's metrics of values, which are not those of a model's outputs. */
+static const char *const of_others[] = {"CohenKappa", "MatthewsCorrelationCoefficient", "Mean", "Sum", NULL};
 
 /* Of the aliases of a part, the one that begins with a capital is Keras's class. */
 static liana__keras_name name_of(const liana_part *part)

@@ -8,9 +8,15 @@
 
 #include <liana/liana.h>
 
+#include <arpa/inet.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ROWS = 12, FEATURES = 3 };
 
@@ -180,6 +186,63 @@ static void test_those_of_every_training(void **state)
     end(&own);
 }
 
+/* A server on this machine that answers two requests, and writes them into a file. Returns its port. */
+static int serve_two(const char *file)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listening, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(listening, 4), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &size), 0);
+    fflush(NULL);
+    if (fork() == 0) {
+        static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        FILE *out = fopen(file, "w");
+        for (int i = 0; out && i < 2; i++) {
+            char text[4096];
+            const int one = accept(listening, NULL, NULL);
+            const struct timeval patience = {.tv_usec = 300000};
+            setsockopt(one, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+            for (ssize_t got; (got = read(one, text, sizeof text)) > 0;) fwrite(text, 1, (size_t)got, out);
+            fputs("\n", out);
+            fflush(out);
+            if (write(one, answer, sizeof answer - 1) < 0) _exit(1);
+            close(one);
+        }
+        _exit(0);
+    }
+    close(listening);
+    return ntohs(address.sin_port);
+}
+
+static void test_remote_monitor(void **state)
+{
+    (void)state;
+    trial own;
+    char file[600];
+    liana__test_folder();
+    snprintf(file, sizeof file, "%s", liana__test_path("requests"));
+    begin(&own);
+    const int port = serve_two(file);
+    snprintf(own.callbacks, sizeof own.callbacks,
+             "[RemoteMonitor: {root: 'http://127.0.0.1:%d', field: values, headers: {X-Run: seven}}]", port);
+    works(&own, fit(&own, "SGD", own.callbacks));
+    assert_int_equal(wait(NULL) > 0, 1);
+    if (strstr(own.notes, "no libcurl")) skip();
+    char *text = liana__test_read_text("requests");
+    assert_says(text, "POST /publish/epoch/end/ HTTP/1.1");
+    assert_says(text, "X-Run: seven");
+    assert_says(text, "values=%7B%22loss%22");
+    assert_says(text, "%22val%5Fmae%22");
+    assert_says(text, "%22epoch%22%3A");
+    free(text);
+    snprintf(own.callbacks, sizeof own.callbacks, "[RemoteMonitor: {root: 'http://127.0.0.1:%d'}]", port);
+    works(&own, fit(&own, "SGD", own.callbacks));
+    assert_says(own.notes, "RemoteMonitor does not reach its server");
+    end(&own);
+}
+
 static void test_mistakes(void **state)
 {
     (void)state;
@@ -197,6 +260,8 @@ static void test_mistakes(void **state)
         {"[LearningRateScheduler: {schedule: [0.1, -1]}]", "above 0"},
         {"[BackupAndRestore: {backup_dir: there}]", "checkpoints"},
         {"[TerminateOnNan: {raise: true}]", "raise_error"},
+        {"[RemoteMonitor: {root: 'ftp://x'}]", "http://"},
+        {"[RemoteMonitor: {headers: [a]}]", "headers"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         trial own;
@@ -214,6 +279,7 @@ int main(void)
                                        cmocka_unit_test(test_rates_by_hand),
                                        cmocka_unit_test(test_terminate_on_nan),
                                        cmocka_unit_test(test_those_of_every_training),
+                                       cmocka_unit_test(test_remote_monitor),
                                        cmocka_unit_test(test_mistakes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -378,7 +378,9 @@ static void test_every_part(void **state)
 {
     (void)state;
     static const char *const none[] = {NULL}, *const optimizers[] = {"LARS", NULL};
-    static const char *const metrics[] = {"class_precision",      "class_recall",      "class_f1_score",
+    static const char *const metrics[] = {"mean",
+                                          "sum",
+                                          "class_precision",      "class_recall",      "class_f1_score",
                                           "cohen_kappa",          "class_fbeta_score", "support",
                                           "matthews_correlation", "confusion_matrix",  NULL};
     check_parts(&liana__loss_kind, "{\"loss\": ", "}", none);

@@ -237,6 +237,69 @@ static void test_trainings_are_those_of_keras(void **state)
     }
 }
 
+/* ---- losses that layers add ---- */
+
+/* A layer that gives its input, and adds 0.1 x^2 of all its values to the loss. */
+static liana_tensor add_squares(liana_layer_call *call)
+{
+    liana_tensor square = liana_op_square(call->inputs[0]);
+    liana_tensor sum = liana_op_reduce_sum(square, LIANA_AXES(-1), false);
+    call->penalties = liana_op_multiply(sum, liana_graph_scalar(sum.graph, LIANA_F32, 0.1));
+    return liana_op_multiply(call->inputs[0], liana_graph_scalar(sum.graph, LIANA_F32, 1));
+}
+
+static const liana_layer_type squares = {
+    LIANA_PART(LAYER, liana_layer_type, "squares", "Adds the squares of its values to the loss.",
+               .options = {NULL, sizeof(liana_plain_layer_options), 0, NULL}),
+    .keeps_shards_apart = true,
+    .adds_loss = true,
+    .call = add_squares,
+};
+
+/* The loss of an evaluation after a fit, with the layer or with Keras's ActivityRegularization, which is the same. */
+static double train_with_penalty(bool own_layer, int64_t microbatch, float kernel[INPUTS * VALUES])
+{
+    const trial *t = &trials[2];
+    liana_context *context;
+    liana_results results;
+    liana_array got;
+    samples all = draw();
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    DONE(context, liana_register(context, &squares.part));
+    liana_dataset *data = make_data(context, t, &all);
+    liana_model *model = make_model(context, t);
+    if (own_layer) {
+        liana_own_layer(model, "squares", liana_plain_layer_options, .name = "z");
+    } else {
+        liana_activity_regularization(model, .l2 = 0.1, .name = "z");
+    }
+    const liana_fit_options fit = {.training = data,
+                                   .batch_size = 4,
+                                   .microbatch = microbatch,
+                                   .keep_order = true,
+                                   .optimizer = t->optimizer,
+                                   .loss = "mse"};
+    DONE(context, liana_fit(model, &fit));
+    DONE(context, liana_evaluate(model, data, &(liana_evaluate_options){.batch_size = 4, .loss = "mse"}, &results));
+    DONE(context, liana_model_get_weights(model, "y/kernel", &got));
+    memcpy(kernel, got.data, INPUTS * VALUES * sizeof *kernel);
+    liana_model_destroy(model);
+    liana_dataset_close(data);
+    liana_context_destroy(context);
+    return results.loss;
+}
+
+static void test_layers_add_losses(void **state)
+{
+    (void)state;
+    float own[INPUTS * VALUES], other[INPUTS * VALUES];
+    const double expected = train_with_penalty(false, 4, other);
+    for (int64_t shard = 1; shard <= 4; shard++) {
+        assert_near(train_with_penalty(true, shard, own), expected, 1e-6);
+        for (int i = 0; i < INPUTS * VALUES; i++) assert_near(own[i], other[i], 1e-6, i);
+    }
+}
+
 /* A loss of pairs, or of a whole batch, is not cut. */
 static void test_whole_batches_are_not_cut(void **state)
 {
@@ -263,6 +326,7 @@ static void test_whole_batches_are_not_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_trainings_are_those_of_keras),
+                                       cmocka_unit_test(test_layers_add_losses),
                                        cmocka_unit_test(test_whole_batches_are_not_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ function check_include(file, line, text,    quoted, header, room, target, place)
     if (place != "" && file ~ /^(src|include)\// && index(file, place) != 1)
         fail(file ":" line ": includes " header ", which only " place "* may")
     if (file ~ /^include\//) {
-        if (quoted || header !~ /^(liana\/(layers\/|ops\/)?[a-z0-9_]+|stdarg|stdbool|stddef|stdint|stdio)\.h$/)
+        if (quoted || header !~ /^(liana\/(layers\/|ops\/)?[a-z0-9_]+|stdarg|stdbool|stddef|stdint|stdio)\.h$/ && header != "initializer_list")
             fail(file ":" line ": includes " header "; a public header includes only <liana/...> and the standard library")
         return
     }

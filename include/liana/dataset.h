@@ -345,7 +345,8 @@ LIANA_API liana_dataset *liana_dataset_take_while(liana_dataset *dataset, const 
 LIANA_API liana_dataset *liana_dataset_unique(liana_dataset *dataset);
 
 /* Leaves out elements by chance, so that their classes come with the frequencies of target_dist. The chance that an
- * element stays is proportional to target_dist[class] / initial_dist[class]. */
+ * element stays is proportional to target_dist[class] / initial_dist[class]. An element is drawn by its position: the
+ * same ones stay in each epoch, unless the stage is behind an endless repeat. */
 typedef struct liana_rejection_resample_options {
     const char *name;
     /* The class of an element, from 0 to num_classes - 1. NULL: the component `label`. */

@@ -177,12 +177,6 @@ LIANA_API liana_tensor liana_op_repeat_at(liana_location here, liana_tensor x, i
 #define liana_op_tile(x, repeats) liana_op_tile_at(LIANA_HERE, x, repeats)
 LIANA_API liana_tensor liana_op_tile_at(liana_location here, liana_tensor x, liana_shape repeats);
 
-/* Element by element along an axis: y[.., i, ..] = x[.., indices[.., i, ..], ..]. The indices are s32 with the axes
- * of x, whose sizes they have but along `axis`; they are clamped to the range. */
-#define liana_op_take_along_axis(x, indices, axis) liana_op_take_along_axis_at(LIANA_HERE, x, indices, axis)
-LIANA_API liana_tensor liana_op_take_along_axis_at(liana_location here, liana_tensor x, liana_tensor indices,
-                                                   int64_t axis);
-
 /* ---- tensors that follow a rule ---- */
 
 /* One value everywhere. */

@@ -83,8 +83,8 @@ typedef struct liana_port {
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* [batch, ...], with -1 for the batch size */
 } liana_port;
-/* Inputs are in the order of their liana_input. One of texts has the dtype LIANA_STRING; in graphs (liana_model_call) it
- * is the result of the layer that reads it, which the host computes. */
+/* Inputs are in the order of their liana_input. One of texts has the dtype LIANA_STRING; in graphs
+ * (liana_model_call) it is the result of the layer that reads it, which the host computes. */
 LIANA_API liana_port liana_model_input(const liana_model *model, size_t index);
 LIANA_API liana_port liana_model_output(const liana_model *model, size_t index);
 

@@ -269,8 +269,9 @@ LIANA_API liana_tensor liana_op_matmul_at(liana_location here, liana_tensor a, l
 
 typedef enum liana_padding {
     LIANA_PADDING_VALID,
-    LIANA_PADDING_SAME, /* TensorFlow's: output = ceil(input / stride); an odd cell of padding is at the bottom and
+    LIANA_PADDING_SAME,   /* TensorFlow's: output = ceil(input / stride); an odd cell of padding is at the bottom and
                          * right */
+    LIANA_PADDING_CAUSAL, /* all of it before the first element, so that no output sees a later input */
     LIANA_PADDING_EXPLICIT,
 } liana_padding;
 
@@ -289,6 +290,50 @@ typedef struct liana_conv_options {
 #define liana_op_conv2d(x, kernel, ...) liana_op_conv2d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tensor kernel,
                                           liana_conv_options options);
+
+/* The transposed convolution: x [batch, height', width', filters] is taken for the result of liana_op_conv2d of images
+ * [batch, size[0], size[1], channels] with these options, and the result has their shape. It is the gradient of that
+ * convolution with respect to its images. Kernel [height, width, channels / groups, filters]. Errors: INVALID_ARGUMENT
+ * if the convolution of such images gives another shape. */
+#define liana_op_conv2d_transpose(x, kernel, size, ...) \
+    liana_op_conv2d_transpose_at(LIANA_HERE, x, kernel, size, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_conv2d_transpose_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                                    const int64_t size[2], liana_conv_options options);
+
+/* Options of convolutions of sequences; zeros are the defaults, as above. */
+typedef struct liana_conv_options_1d {
+    int64_t stride;
+    liana_padding padding;
+    int64_t explicit_padding[2]; /* before, after; for LIANA_PADDING_EXPLICIT */
+    int64_t dilation;
+    int64_t groups;
+} liana_conv_options_1d;
+
+/* x [batch, steps, channels], kernel [steps, channels / groups, filters] -> [batch, steps', filters]. */
+#define liana_op_conv1d(x, kernel, ...) liana_op_conv1d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_conv1d_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                          liana_conv_options_1d options);
+
+/* Options of convolutions of volumes; zeros are the defaults, as above. Numbers are for depth, height, width. */
+typedef struct liana_conv_options_3d {
+    int64_t strides[3];
+    liana_padding padding;
+    int64_t explicit_padding[6]; /* front, back, top, bottom, left, right; for LIANA_PADDING_EXPLICIT */
+    int64_t dilations[3];
+    int64_t groups;
+} liana_conv_options_3d;
+
+/* x [batch, depth, height, width, channels], kernel [depth, height, width, channels / groups, filters] -> [batch,
+ * depth', height', width', filters]. */
+#define liana_op_conv3d(x, kernel, ...) liana_op_conv3d_at(LIANA_HERE, x, kernel, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_conv3d_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                          liana_conv_options_3d options);
+
+/* The transposed convolution of volumes, as liana_op_conv2d_transpose. */
+#define liana_op_conv3d_transpose(x, kernel, size, ...) \
+    liana_op_conv3d_transpose_at(LIANA_HERE, x, kernel, size, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_conv3d_transpose_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                                    const int64_t size[3], liana_conv_options_3d options);
 
 /* One convolution for each channel: x [batch, height, width, channels], kernel [height, width, channels, multiplier] ->
  * [batch, height', width', channels * multiplier]. The results of channel c begin at c * multiplier. `groups` must be 0
@@ -314,6 +359,20 @@ LIANA_API liana_tensor liana_op_max_pool2d_at(liana_location here, liana_tensor 
 #define liana_op_average_pool2d(x, ...) liana_op_average_pool2d_at(LIANA_HERE, x, __VA_ARGS__)
 LIANA_API liana_tensor liana_op_average_pool2d_at(liana_location here, liana_tensor x, liana_pool_options options);
 
+/* Options of pooling of volumes: numbers for depth, height, width. Strides of 0 are the window. */
+typedef struct liana_pool_options_3d {
+    int64_t window[3];
+    int64_t strides[3];
+    liana_padding padding; /* LIANA_PADDING_VALID or LIANA_PADDING_SAME */
+} liana_pool_options_3d;
+
+/* The maximum or the mean of each window of x [batch, depth, height, width, channels], without the padding. The
+ * maximum's gradient goes to the first one in row-major order. */
+#define liana_op_max_pool3d(x, ...) liana_op_max_pool3d_at(LIANA_HERE, x, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_max_pool3d_at(liana_location here, liana_tensor x, liana_pool_options_3d options);
+#define liana_op_average_pool3d(x, ...) liana_op_average_pool3d_at(LIANA_HERE, x, __VA_ARGS__)
+LIANA_API liana_tensor liana_op_average_pool3d_at(liana_location here, liana_tensor x, liana_pool_options_3d options);
+
 /* ---- normalisation and regularisation ---- */
 
 /* [2, channels], f32 or f64: mean and (population) variance of each channel (last axis) over all other axes. They stay
@@ -336,8 +395,8 @@ LIANA_API liana_tensor liana_op_batch_norm_inference_at(liana_location here, lia
                                                         liana_tensor beta, liana_tensor mean, liana_tensor variance,
                                                         double epsilon);
 
-/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x [..,
- * n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
+/* gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and (population) variance over the last axis of x
+ * [.., n] (Ba et al. 2016). gamma and beta [n], f32 or f64; beta may be (liana_tensor){0}: none. */
 #define liana_op_layer_norm(x, gamma, beta, epsilon) liana_op_layer_norm_at(LIANA_HERE, x, gamma, beta, epsilon)
 LIANA_API liana_tensor liana_op_layer_norm_at(liana_location here, liana_tensor x, liana_tensor gamma,
                                               liana_tensor beta, double epsilon);

@@ -50,8 +50,8 @@ typedef struct liana_strings {
     const char *const *items;
 } liana_strings;
 
-/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class and
- * the struct of options; NULL: there is none. */
+/* A layer that another one holds, such as the LSTM of a Bidirectional: LIANA_HELD (layer.h). Programs give the class
+ * and the struct of options; NULL: there is none. */
 typedef struct liana_held_layer {
     const struct liana__value *value; /* liana's: as it was read */
     const char *layer_class;
@@ -87,10 +87,13 @@ typedef enum liana_option_kind {
     LIANA_OPTION_VALUE,    /* const struct liana__value *: kept as it is, for another reader */
     LIANA_OPTION_SECTION,  /* a nested struct, of which `section` is the table */
     LIANA_OPTION_FLOATS,   /* liana_floats; written as a list (or one number). Lists in lists are read row by row */
-    LIANA_OPTION_AXES, /* int64_t[LIANA_MAX_AXES]: axes up to the first 0, which would be the batch; written as a list
+    LIANA_OPTION_AXES,   /* int64_t[LIANA_MAX_AXES]: axes up to the first 0, which would be the batch; written as a list
                             * (or one number) */
-    LIANA_OPTION_LAYER,    /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
-    LIANA_OPTION_LAYERS,   /* liana_held_layers: a list of these */
+    LIANA_OPTION_LAYER,  /* liana_held_layer, of a layer that holds another: {LSTM: {units: 8}} */
+    LIANA_OPTION_LAYERS, /* liana_held_layers: a list of these */
+    /* As INT_PAIR for other numbers of axes. */
+    LIANA_OPTION_INT_SINGLE, /* int64_t[1]; written as one number or [number] */
+    LIANA_OPTION_INT_TRIPLE, /* int64_t[3]; written as one number (all) or [first, second, third] */
 } liana_option_kind;
 
 struct liana_options;
@@ -103,8 +106,8 @@ typedef struct liana_option {
     /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR, INTS and FLOATS, both ends included; INFINITY: no limit on that side. Not checked
-     * if minimum == maximum. Floats must always be finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR and its like, INTS and FLOATS, both ends included; INFINITY: no limit on
+     * that side. Not checked if minimum == maximum. Floats must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* of ENUM; ends with NULL */

@@ -206,6 +206,9 @@ typedef struct liana_layer_call {
     /* The values that the activity regulariser is about, if they are not the results. */
     liana_tensor activities[LIANA_MAX_ACTIVITIES];
     size_t num_activities;
+    /* Of a layer whose type has adds_loss: [batch], whose mean over the examples is added to the model's loss, as
+     * Keras's add_loss adds it. liana's: of the activity regularisers of held layers. id 0: none. */
+    liana_tensor penalties;
 } liana_layer_call;
 
 /* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;
@@ -249,6 +252,7 @@ typedef struct liana_layer_type {
     bool keeps_shards_apart;
     liana_masking masking;
     liana_sums sums;
+    bool adds_loss; /* its call sets `penalties`, in training and in evaluations */
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana_layer_build *build);
     /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */
@@ -316,6 +320,7 @@ typedef struct liana_loss_call {
      * margin. */
     liana_tensor logits;
     liana_target target;
+    liana_tensor present; /* f32 [batch]: 1, or 0 for rows that are missing; id 0: none is */
 } liana_loss_call;
 
 typedef struct liana_loss_type {
@@ -326,6 +331,15 @@ typedef struct liana_loss_type {
     /* The loss of each element, [batch, ...]: the shape of the output without the last axis, and its dtype. Their mean
      * over the whole update is minimised. */
     liana_tensor (*elements)(const liana_loss_call *call);
+    /* Whether an example's loss depends on the other examples of the batch. Then the batch must be one shard. NULL: it
+     * does not. */
+    bool (*needs_whole_batch)(const void *options);
+    /* Targets that are classes are sequences of their own length, [batch, any number]. */
+    bool takes_sequences;
+    /* Whether elements are left out of the mean; f32, the shape of the elements: 0 where one is, else 1. It reads
+     * options and targets alone. NULL: all count. */
+    bool (*leaves_out)(const void *options);
+    liana_tensor (*counts)(const liana_loss_call *call);
 } liana_loss_type;
 
 /* The arguments of a metric. Shapes are those of a shard. */
@@ -333,6 +347,7 @@ typedef struct liana_metric_call {
     const void *options;
     liana_tensor output;          /* f32 [batch, ..., n]: predictions */
     liana_logits_kind activation; /* their kind, by the output's loss */
+    liana_tensor logits;          /* as of a loss; id 0: not known */
     liana_target target;
     liana_tensor weights; /* f32 [batch, ...], without the last axis: how much each element counts; id 0: 1 */
 } liana_metric_call;
@@ -368,6 +383,8 @@ typedef struct liana_metric_type {
     size_t (*num_values)(const void *options, const liana_shape *output);
     void (*finish_all)(const void *options, const double *sums, size_t count, double *values);
     bool is_matrix;
+    /* The loss whose mean the metric is: it has the loss's options. NULL: it has its own. */
+    const liana_loss_type *mean_of;
 } liana_metric_type;
 
 /* ---- optimizers and schedules ---- */
@@ -376,7 +393,7 @@ typedef struct liana_metric_type {
  * rules that every optimizer has. */
 enum {
     LIANA_MAX_OWN_SLOTS = 4,
-    LIANA_MAX_SLOTS = 6,
+    LIANA_MAX_SLOTS = 8,
     LIANA_MAX_OWN_ROUNDS = 2,
     LIANA_MAX_SUM_ROUNDS = 4,
     LIANA_MAX_ROUND_SUMS = 4,
@@ -390,7 +407,13 @@ typedef struct liana_optimizer_common {
     double clipnorm, clipvalue, global_clipnorm; /* NaN: none; at most one is given */
     bool use_ema;
     double ema_momentum;
-    int64_t ema_overwrite_frequency; /* 0: never */
+    int64_t ema_overwrite_frequency;     /* 0: never */
+    int64_t gradient_accumulation_steps; /* 0: none */
+    double loss_scale_factor;            /* NaN: none */
+    int64_t lookahead_period;            /* 0: none */
+    double lookahead_step_size;
+    int64_t swa_period; /* 0: none */
+    int64_t swa_start;
 } liana_optimizer_common;
 
 /* The last rows of each optimizer's table. `decay` is the default of weight_decay: "null", or a number. */
@@ -413,12 +436,30 @@ typedef struct liana_optimizer_common {
                          .maximum = 1, .doc = "How much of an average stays in an update."),                           \
         LIANA_OPTION_ROW(liana_optimizer_common, ema_overwrite_frequency, INT, .default_text = "0", .minimum = 0,      \
                          .maximum = 16777216,                                                                          \
-                         .doc = "Every so many updates the weights become their averages; 0: only after training.")
+                         .doc = "Every so many updates the weights become their averages; 0: only after training."),   \
+        LIANA_OPTION_ROW(liana_optimizer_common, gradient_accumulation_steps, INT, .default_text = "0", .minimum = 0,  \
+                         .maximum = 16777216,                                                                          \
+                         .doc =                                                                                        \
+                             "Weights change once in so many steps, by the mean of their gradients; 0: each step."),   \
+        LIANA_OPTION_ROW(liana_optimizer_common, loss_scale_factor, FLOAT, .default_text = "null", .minimum = 1e-12,   \
+                         .maximum = 1e12, .doc = "Keras's factor of the loss, by which gradients are divided again."), \
+        LIANA_OPTION_ROW(liana_optimizer_common, lookahead_period, INT, .default_text = "0", .minimum = 0,             \
+                         .maximum = 16777216,                                                                          \
+                         .doc = "Lookahead: every so many updates the weights go back a part of the way; 0: never."),  \
+        LIANA_OPTION_ROW(liana_optimizer_common, lookahead_step_size, FLOAT, .default_text = "0.5", .minimum = 0,      \
+                         .maximum = 1, .doc = "The share of the way since the last time that they keep."),             \
+        LIANA_OPTION_ROW(liana_optimizer_common, swa_period, INT, .default_text = "0", .minimum = 0,                   \
+                         .maximum = 16777216,                                                                          \
+                         .doc = "Stochastic weight averaging: every so many updates the weights join a mean, which "   \
+                                "the model has after training; 0: never."),                                            \
+        LIANA_OPTION_ROW(liana_optimizer_common, swa_start, INT, .default_text = "0", .minimum = 0,                    \
+                         .maximum = 16777216, .doc = "How many updates come before the first weights of the mean.")
 
 /* The update of one trainable variable, or of the range of its elements that a slice has. A range is flat, [n]; a
  * complete variable has its shape. */
 typedef struct liana_optimizer_step {
     const void *options;
+    const char *name;    /* of the variable, such as "dense/kernel" */
     double weight_decay; /* of this variable; 0: none */
     bool excluded;       /* from weight decay, by its name */
     liana_tensor variable;

@@ -169,17 +169,30 @@ static void item_name(const liana__value *list, const char *where, size_t index,
     }
 }
 
-static liana_status read_int_pair(const liana__field *field, const liana__value *value, const char *where,
-                                  int64_t *pair, liana__error *error)
+size_t liana__field_num_ints(liana_option_kind kind)
 {
-    size_t count = list_count(value);
-    if ((value->kind == LIANA__VALUE_LIST && count != 2) || (value->kind != LIANA__VALUE_LIST && !is_whole(value))) {
-        return fail_kind(error, value, where, "one whole number or two in a list");
+    switch (kind) {
+    case LIANA__FIELD_INT_SINGLE: return 1;
+    case LIANA__FIELD_INT_PAIR: return 2;
+    case LIANA__FIELD_INT_TRIPLE: return 3;
+    default: return 0;
     }
-    for (size_t i = 0; i < 2; i++) {
+}
+
+static liana_status read_few_ints(const liana__field *field, const liana__value *value, const char *where,
+                                  int64_t *ints, liana__error *error)
+{
+    static const char *const expected[] = {"", "one whole number", "one whole number or two in a list",
+                                           "one whole number or three in a list"};
+    const size_t count = list_count(value), wanted = liana__field_num_ints(field->kind);
+    if ((value->kind == LIANA__VALUE_LIST && count != wanted) ||
+        (value->kind != LIANA__VALUE_LIST && !is_whole(value))) {
+        return fail_kind(error, value, where, expected[wanted]);
+    }
+    for (size_t i = 0; i < wanted; i++) {
         char name[DOTTED_KEY];
         item_name(value, where, i, name);
-        LIANA_TRY(read_int(field, list_item(value, i), name, &pair[i], error));
+        LIANA_TRY(read_int(field, list_item(value, i), name, &ints[i], error));
     }
     return LIANA_OK;
 }
@@ -350,7 +363,9 @@ static liana_status read_member(const liana__field *field, const liana__value *v
     case LIANA__FIELD_STRING:
     case LIANA__FIELD_PATH: return read_text(field, value, where, arena, member, error);
     case LIANA__FIELD_ENUM: return read_enum(field, value, where, member, error);
-    case LIANA__FIELD_INT_PAIR: return read_int_pair(field, value, where, member, error);
+    case LIANA__FIELD_INT_SINGLE:
+    case LIANA__FIELD_INT_PAIR:
+    case LIANA__FIELD_INT_TRIPLE: return read_few_ints(field, value, where, member, error);
     case LIANA__FIELD_INTS: return read_ints(field, value, where, member, error);
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
@@ -507,7 +522,9 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
     case LIANA__FIELD_STRING:
     case LIANA__FIELD_PATH: return write_text(arena, *(const char *const *)member);
     case LIANA__FIELD_ENUM: return liana__value_string(arena, field->names[*(const int *)member]);
-    case LIANA__FIELD_INT_PAIR: return write_ints(arena, member, 2);
+    case LIANA__FIELD_INT_SINGLE:
+    case LIANA__FIELD_INT_PAIR:
+    case LIANA__FIELD_INT_TRIPLE: return write_ints(arena, member, liana__field_num_ints(field->kind));
     case LIANA__FIELD_INTS:
         return write_ints(arena, ((const liana__ints *)member)->values, (size_t)((const liana__ints *)member)->count);
     case LIANA__FIELD_STRINGS:

@@ -25,6 +25,8 @@ typedef liana_floats liana__floats;
 #define LIANA__FIELD_PATH LIANA_OPTION_PATH
 #define LIANA__FIELD_ENUM LIANA_OPTION_ENUM
 #define LIANA__FIELD_INT_PAIR LIANA_OPTION_INT_PAIR
+#define LIANA__FIELD_INT_SINGLE LIANA_OPTION_INT_SINGLE
+#define LIANA__FIELD_INT_TRIPLE LIANA_OPTION_INT_TRIPLE
 #define LIANA__FIELD_INTS LIANA_OPTION_INTS
 #define LIANA__FIELD_STRINGS LIANA_OPTION_STRINGS
 #define LIANA__FIELD_PATHS LIANA_OPTION_PATHS
@@ -57,6 +59,9 @@ liana_status liana__fields_read(const liana__fields *fields, const liana__value 
 
 /* The struct as a map, with every field (nested sections as nested maps; NULL strings as null). */
 liana__value *liana__fields_write(const liana__fields *fields, liana__arena *arena, const void *object);
+
+/* How many numbers a fixed list of whole numbers has: INT_SINGLE 1, INT_PAIR 2, INT_TRIPLE 3; others 0. */
+size_t liana__field_num_ints(liana_option_kind kind);
 
 /* The field of that name, or NULL. */
 const liana__field *liana__fields_find(const liana__fields *fields, const char *name);

@@ -15,7 +15,7 @@ typedef struct liana__kind {
     liana_part_kind kind;
     size_t size;                      /* of its struct */
     const liana_part *const *builtin; /* those that liana brings; ends with NULL */
-    bool any_case;                    /* "adam" finds "Adam" */
+    bool any_case;                    /* "adam" finds "Adam", where no part has the name as it is written */
     bool any_spelling;                /* "RandomFlip" finds "random_flip", too */
     const char *const *reserved;      /* further names that options cannot have, as `name`; ends with NULL, or NULL */
     /* Refuses a part that is being registered and that the kind cannot have. It may complete its copy. */

@@ -171,3 +171,15 @@ uint64_t liana__sip_hash(const uint64_t key[2], const void *data, size_t size)
     sip_rounds(v, 4);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
+
+static uint64_t fold(uint64_t value)
+{
+    return value ^ (value >> 47);
+}
+
+uint64_t liana__cross_hash(uint64_t joined, uint64_t next)
+{
+    const uint64_t factor = UINT64_C(0xc6a4a7935bd1e995);
+    const uint64_t mixed = ((joined ^ factor) ^ (fold(next * factor) * factor)) * factor;
+    return fold(fold(mixed) * factor);
+}

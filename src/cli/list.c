@@ -58,7 +58,9 @@ static void add_parts(entries *list, const liana__kind *kind, bool with_options)
 {
     const liana_part *part;
     for (size_t i = 0; (part = liana__part_at(NULL, kind, i)); i++) {
-        add(list, part->name, part->doc ? part->doc : "", with_options ? &part->options : NULL);
+        const liana_options *own =
+            kind == &liana__metric_kind ? liana__metric_options((const liana_metric_type *)part) : &part->options;
+        add(list, part->name, part->doc ? part->doc : "", with_options ? own : NULL);
     }
 }
 
@@ -117,7 +119,9 @@ static const char *default_of(const liana__field *field)
     case LIANA__FIELD_BOOL: return "false";
     case LIANA__FIELD_INT: return "0";
     case LIANA__FIELD_FLOAT: return "0.0";
+    case LIANA__FIELD_INT_SINGLE: return "[0]";
     case LIANA__FIELD_INT_PAIR: return "[0, 0]";
+    case LIANA__FIELD_INT_TRIPLE: return "[0, 0, 0]";
     case LIANA__FIELD_INTS:
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_FLOATS:
@@ -272,7 +276,9 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_STRING: return "text";
     case LIANA__FIELD_PATH: return "a path";
     case LIANA__FIELD_ENUM: return "a word";
+    case LIANA__FIELD_INT_SINGLE: return "a whole number";
     case LIANA__FIELD_INT_PAIR: return "one or two whole numbers";
+    case LIANA__FIELD_INT_TRIPLE: return "one or three whole numbers";
     case LIANA__FIELD_INTS: return "whole numbers";
     case LIANA__FIELD_STRINGS: return "texts";
     case LIANA__FIELD_PATHS: return "paths";

@@ -24,7 +24,8 @@ LIANA__INLINE vector_float vector_expm1(vector_float x)
     vector_int n = (vector_int)((vector_uint)shifted - (vector_uint)shift);
     vector_float half = (vector_float)((vector_uint)(n + 126) << 23);
     vector_float sum = vector_fma(half, less, half - 0.5f);
-    return vector_select(x == x, sum + sum, x);
+    /* The halves of small numbers may be denormal. NaN stays. */
+    return vector_select((vector_abs(x) >= 0x1p-25f) & (x == x), sum + sum, x);
 }
 
 /* P(t) / (1 + 2 z) for z from 0 to 15. */
@@ -55,8 +56,8 @@ LIANA__INLINE vector_float vector_erf(vector_float x)
     p = vector_fma(p, square, vector_set(-0x1.b7cf7ap-6f));
     p = vector_fma(p, square, vector_set(0x1.ce2c6cp-4f));
     p = vector_fma(p, square, vector_set(-0x1.812740p-2f));
-    p = vector_fma(p, square, vector_set(0x1.06eba8p-3f));
-    vector_float near = vector_fma(p, x, x);
+    p = vector_fma(p, square, vector_set(0x1.20dd76p+0f));
+    vector_float near = p * x;
     vector_float z = vector_min(vector_set(15), vector_abs(x));
     vector_float far = 1.0f - vector_exp(-z * z) * vector_erf_tail(z);
     return vector_select(square < 0.5f, near, vector_copy_sign(far, x));
@@ -112,12 +113,13 @@ LIANA__INLINE vector_float vector_gelu_tanh_bf16(vector_float x)
     return vector_select(x < -15.0f, (vector_float){0}, y);
 }
 
-/* s + x s (1 - s) dv / dx */
+/* s + x s (1 - s) dv / dx, with 1 - s = e^-v s, which does not cancel. */
 LIANA__INLINE vector_float vector_gelu_tanh_gradient(vector_float x, vector_float dy)
 {
-    vector_float s = 1.0f / (1.0f + vector_exp(-vector_gelu_tanh_line(x)));
+    vector_float power = vector_exp(vector_min(vector_set(80), -vector_gelu_tanh_line(x)));
+    vector_float s = vector_select(x < -15.0f, (vector_float){0}, 1.0f / (1.0f + power));
     vector_float slope = vector_fma(x * x, vector_set(0x1.b6676cp-3f), vector_set(0x1.988454p+0f));
-    vector_float bend = vector_select(vector_abs(x) > 15.0f, (vector_float){0}, x * (1.0f - s) * slope);
+    vector_float bend = vector_select(vector_abs(x) > 15.0f, (vector_float){0}, x * power * s * slope);
     return dy * s * (1.0f + bend);
 }
 

@@ -24,6 +24,9 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 #include "layers/layers.def"
 #undef LIANA__LAYER
 
+/* An option of layers that go through steps, which Keras's files do not have as such. */
+#define LIANA__MASK_WITH_STATES "mask_with_states"
+
 /* An option of BatchNormalization, which Keras's files do not have as such. */
 #define LIANA__POPULATION_VARIANCE "population_variance"
 

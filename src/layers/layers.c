@@ -186,6 +186,36 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     return result;
 }
 
+const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
+                                         const liana_option **option)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < type->part.options.count; i++) {
+        const liana_option *row = &type->part.options.items[i];
+        if (row->kind != LIANA_OPTION_LAYER && row->kind != LIANA_OPTION_LAYERS) continue;
+        const void *member = (const char *)options + row->offset;
+        const liana_held_layers *several = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
+        const liana_held_layer *items = several ? several->items : member;
+        const size_t count = several ? several->count : items->type != NULL;
+        if (*next < number + count) {
+            if (option) *option = row;
+            return &items[(*next)++ - number];
+        }
+        number += count;
+    }
+    return NULL;
+}
+
+bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *options)
+{
+    const liana_held_layer *held;
+    bool keeps = type->keeps_shards_apart;
+    for (size_t next = 0; keeps && (held = liana__held_next(type, options, &next, NULL)) != NULL;) {
+        keeps = liana__layer_keeps_shards_apart(held->type, held->options);
+    }
+    return keeps;
+}
+
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

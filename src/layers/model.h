@@ -66,8 +66,8 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
-    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE while
-     * there is none. That node's result is what graphs get for the input. */
+    /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE
+     * while there is none. That node's result is what graphs get for the input. */
     bool is_text;
     size_t reader;
     const void *text_state; /* of that layer's node; NULL: an ordinary one */
@@ -328,6 +328,8 @@ liana_status liana__held_to_map(const liana_context *context, const liana_layer_
  * NULL: there are no more. */
 const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
                                          const liana_option **option);
+/* Whether a layer, and those that it holds, compute each example by itself or each shard: see liana_layer_type. */
+bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *options);
 /* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
 liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
 /* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
@@ -337,6 +339,9 @@ const char *liana__held_group(liana_layer_build *build, const liana_held_layers 
 uint64_t liana__held_seed(uint64_t seed, size_t number);
 /* The call of a held layer, without inputs. */
 liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number);
+/* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls
+ * a layer, and not its computation alone. */
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);
 

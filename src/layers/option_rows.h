@@ -10,14 +10,19 @@
 /* Members of a layer type that computes each shard by itself, and reads that many tensors. */
 #define LIANA__INPUTS(least, most) .keeps_shards_apart = true, .min_inputs = (least), .max_inputs = (most)
 
-/* A whole number of at least 1; a pair of them. */
+/* A whole number of at least 1; a pair of them; one for each axis. */
 #define LIANA__COUNT_ROW(type, member, ...) \
     LIANA_OPTION_ROW(type, member, INT, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PAIR_ROW(type, member, ...) \
     LIANA_OPTION_ROW(type, member, INT_PAIR, .minimum = 1, .maximum = INT32_MAX, __VA_ARGS__)
+#define LIANA__AXES_ROW_1(type, member, ...) \
+    LIANA_OPTION_ROW(type, member, INT_SINGLE, .maximum = INT32_MAX, __VA_ARGS__)
+#define LIANA__AXES_ROW_2(type, member, ...) LIANA_OPTION_ROW(type, member, INT_PAIR, .maximum = INT32_MAX, __VA_ARGS__)
+#define LIANA__AXES_ROW_3(type, member, ...) \
+    LIANA_OPTION_ROW(type, member, INT_TRIPLE, .maximum = INT32_MAX, __VA_ARGS__)
 #define LIANA__PADDING_ROW(type)                                                                  \
     LIANA_OPTION_ROW(type, padding, ENUM, .default_text = "valid", .names = liana__padding_names, \
-                     .doc = "valid: only whole windows; same: zeros around the image, output = ceil(input / stride)")
+                     .doc = "valid: only whole windows; same: zeros around the input, output = ceil(input / stride)")
 #define LIANA__ACTIVATION_ROW(type) \
     LIANA_OPTION_ROW(type, activation, STRING, .doc = "activation of the result; default: linear")
 #define LIANA__BIAS_ROW(type) \

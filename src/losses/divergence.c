@@ -25,11 +25,19 @@ static liana_tensor normalize(liana_tensor row)
                              liana_op_rsqrt(liana_op_maximum(squares, liana__scalar_like(row, EPSILON * EPSILON))));
 }
 
-static liana_tensor cosine_similarity(const liana_loss_call *call)
+typedef struct cosine_options {
+    int64_t axis;
+} cosine_options;
+
+static const liana_option cosine_fields[] = {LIANA__LOSS_AXIS_ROW(cosine_options)};
+
+static liana_tensor cosine_similarity(const liana_loss_call *given)
 {
+    const cosine_options *options = given->options;
+    const liana_loss_call moved = liana__loss_move_axis(given, options->axis), *call = &moved;
     liana_tensor target = liana__target_rows(&call->target, call->output);
     liana_tensor product = liana_op_multiply(normalize(target), normalize(call->output));
-    return liana_op_negate(sum_of_last_axis(product));
+    return liana__loss_spread(liana_op_negate(sum_of_last_axis(product)), given->output);
 }
 
 const liana_loss_type liana__loss_kl_divergence = {
@@ -44,7 +52,7 @@ const liana_loss_type liana__loss_kl_divergence = {
 const liana_loss_type liana__loss_cosine_similarity = {
     LIANA_PART(LOSS, liana_loss_type, "cosine_similarity",
                "Minus the cosine of the angle between output and target: -1 is the same direction.",
-               .aliases = {"CosineSimilarity"}),
+               .aliases = {"CosineSimilarity"}, LIANA_PART_OPTIONS(cosine_options, cosine_fields)),
     .targets = LIANA_TARGET_VALUES,
     .elements = cosine_similarity,
 };

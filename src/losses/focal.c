@@ -20,6 +20,7 @@ static liana_tensor scaled(liana_tensor x, double factor)
 
 typedef struct focal_options {
     double gamma, alpha, label_smoothing;
+    int64_t axis;
     bool apply_class_balancing; /* of the binary loss only */
 } focal_options;
 
@@ -29,7 +30,8 @@ typedef struct focal_options {
         LIANA_OPTION_ROW(focal_options, alpha, FLOAT, .default_text = "0.25", .minimum = 0, .maximum = 1e6,        \
                          .doc = "The weight of the true classes."),                                                \
         LIANA_OPTION_ROW(focal_options, label_smoothing, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1, \
-                         .doc = "The share of a target that is spread evenly over all classes.")
+                         .doc = "The share of a target that is spread evenly over all classes."),                  \
+        LIANA__LOSS_AXIS_ROW(focal_options)
 
 static const liana_option categorical_fields[] = {FOCAL_ROWS};
 static const liana_option binary_fields[] = {
@@ -43,9 +45,10 @@ static liana_tensor power(liana_tensor x, double exponent)
     return liana_op_power(x, liana__scalar_like(x, exponent));
 }
 
-static liana_tensor categorical_focal(const liana_loss_call *call)
+static liana_tensor categorical_focal(const liana_loss_call *given)
 {
-    const focal_options *options = call->options;
+    const focal_options *options = given->options;
+    const liana_loss_call moved = liana__loss_move_axis(given, options->axis), *call = &moved;
     liana_shape shape = liana_tensor_shape(call->output);
     const double classes = shape.rank ? (double)shape.dims[shape.rank - 1] : 1;
     liana_tensor target =
@@ -54,13 +57,15 @@ static liana_tensor categorical_focal(const liana_loss_call *call)
     liana_tensor p = liana_op_clip(liana_op_divide(call->output, sum), EPSILON, 1 - EPSILON);
     liana_tensor each =
         liana_op_multiply(power(one_minus(p), options->gamma), liana_op_multiply(target, liana_op_log(p)));
-    return liana_op_reduce_sum(scaled(each, -options->alpha), LIANA_AXES(-1), false);
+    each = liana_op_reduce_sum(scaled(each, -options->alpha), LIANA_AXES(-1), false);
+    return liana__loss_spread(each, given->output);
 }
 
 /* With the probability q of being right: q = t p + (1 - t) (1 - p). */
-static liana_tensor binary_focal(const liana_loss_call *call)
+static liana_tensor binary_focal(const liana_loss_call *given)
 {
-    const focal_options *options = call->options;
+    const focal_options *options = given->options;
+    const liana_loss_call moved = liana__loss_move_axis(given, options->axis), *call = &moved;
     liana_tensor target =
         liana__target_smooth(liana__target_rows(&call->target, call->output), options->label_smoothing, 2);
     liana_tensor p = call->output, clipped = liana_op_clip(p, EPSILON, 1 - EPSILON), no = one_minus(target);
@@ -72,7 +77,7 @@ static liana_tensor binary_focal(const liana_loss_call *call)
         liana_tensor weight = liana_op_add(scaled(target, options->alpha), scaled(no, 1 - options->alpha));
         each = liana_op_multiply(weight, each);
     }
-    return liana_op_reduce_mean(each, LIANA_AXES(-1), false);
+    return liana__loss_spread(liana_op_reduce_mean(each, LIANA_AXES(-1), false), given->output);
 }
 
 const liana_loss_type liana__loss_categorical_focal_crossentropy = {

@@ -4,6 +4,8 @@
 #include "base/choice.h"
 #include "ir/part_result.h"
 
+#include <string.h>
+
 static liana_status accept(liana_context *context, liana_part *part)
 {
     const liana_loss_type *loss = (const liana_loss_type *)part;
@@ -24,10 +26,14 @@ static const liana_part *const list[] = {
     NULL,
 };
 
-static const char *const reserved[] = {"from_logits", NULL};
+static const char *const reserved[] = {"from_logits", "reduction", NULL};
 
-const liana__kind liana__loss_kind = {
-    .kind = LIANA_PART_LOSS, .size = sizeof(liana_loss_type), .builtin = list, .reserved = reserved, .accept = accept};
+const liana__kind liana__loss_kind = {.kind = LIANA_PART_LOSS,
+                                      .size = sizeof(liana_loss_type),
+                                      .builtin = list,
+                                      .any_case = true,
+                                      .reserved = reserved,
+                                      .accept = accept};
 
 liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call)
 {
@@ -35,6 +41,11 @@ liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_
     if (expected.rank) expected.rank--;
     return liana__part_result(&loss->part, "elements", loss->elements(call), call->output.graph,
                               liana_tensor_dtype(call->output), &expected);
+}
+
+bool liana__leaves_out(const liana__loss_choice *choice)
+{
+    return choice->loss->leaves_out && choice->loss->leaves_out(choice->options);
 }
 
 /* ---- reading ---- */
@@ -57,6 +68,31 @@ static liana_status read_from_logits(const liana__value *value, const char *wher
     return LIANA_OK;
 }
 
+static liana_status read_reduction(const liana__value *value, const char *where, liana__loss_choice *choice,
+                                   liana__error *error)
+{
+    static const struct {
+        const char *name;
+        liana__reduction reduction;
+    } rows[] = {{"sum_over_batch_size", LIANA__REDUCE_MEAN},
+                {"mean", LIANA__REDUCE_MEAN},
+                {"auto", LIANA__REDUCE_MEAN},
+                {"sum", LIANA__REDUCE_SUM},
+                {"mean_with_sample_weight", LIANA__REDUCE_WEIGHTED_MEAN}};
+    char found[128];
+    for (size_t i = 0; value && value->kind == LIANA__VALUE_STRING && i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, value->string) != 0) continue;
+        choice->reduction = rows[i].reduction;
+        return LIANA_OK;
+    }
+    if (!value) return LIANA_OK;
+    return liana__fail_at(
+        error, &value->place, where,
+        "reduction: found %s, expected sum_over_batch_size, mean, sum or mean_with_sample_weight: one "
+        "number is trained on",
+        liana__value_describe(value, found, sizeof found));
+}
+
 /* As Keras's class, which has no such argument: a user who smooths labels asks for another loss. */
 static liana_status refuse_smoothing(const liana_loss_type *loss, const liana__value *map, const char *where,
                                      liana__error *error)
@@ -72,7 +108,7 @@ static liana_status refuse_smoothing(const liana_loss_type *loss, const liana__v
 liana_status liana__loss_read(const liana_context *context, const liana__value *value, const char *where,
                               liana__arena *arena, liana__loss_choice *choice, liana__error *error)
 {
-    static const char *const ignored[] = {"name", "from_logits", NULL};
+    static const char *const ignored[] = {"name", "from_logits", "reduction", NULL};
     const char *name, *nearest = NULL;
     const liana__value *map;
     *choice = (liana__loss_choice){0};
@@ -84,6 +120,7 @@ liana_status liana__loss_read(const liana_context *context, const liana__value *
                               liana__hint(nearest).text);
     }
     LIANA_TRY(refuse_smoothing(choice->loss, map, where, error));
+    LIANA_TRY(read_reduction(liana__value_get(map, "reduction"), where, choice, error));
     LIANA_TRY(read_from_logits(liana__value_get(map, "from_logits"), where, choice, error));
     LIANA_TRY(liana__choice_options(&choice->loss->part.options, map, where, ignored, arena, &choice->options, error));
     return liana__part_check(&choice->loss->part, context, choice->options, value, where, error);

@@ -17,12 +17,23 @@ extern const liana__kind liana__loss_kind;
  * differentiated. The trainer divides by the number of elements of the whole update (Keras's sum_over_batch_size). */
 liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call);
 
+/* What a sum of losses is divided by: Keras's reductions. */
+typedef enum liana__reduction {
+    LIANA__REDUCE_MEAN,          /* the number of elements: sum_over_batch_size and mean */
+    LIANA__REDUCE_SUM,           /* nothing */
+    LIANA__REDUCE_WEIGHTED_MEAN, /* the sum of the elements' weights: mean_with_sample_weight */
+} liana__reduction;
+
 /* A loss with its options. */
 typedef struct liana__loss_choice {
     const liana_loss_type *loss;
     const void *options;
+    liana__reduction reduction;
     bool from_logits; /* the model gives logits, of which the loss's activation makes predictions */
 } liana__loss_choice;
+
+/* Whether elements are left out of the mean. */
+bool liana__leaves_out(const liana__loss_choice *choice);
 
 /* Reads NAME or {name: NAME, from_logits: true, ...} and finds all errors in it. The name may be one of the context's
  * own (NULL: there are none). `where` is its dotted key; the choice is in the arena. Errors: INVALID_CONFIG;

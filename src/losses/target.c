@@ -2,6 +2,7 @@
 #include "losses/target.h"
 
 #include "base/format.h"
+#include "ir/graph.h"
 
 #include <math.h>
 
@@ -23,6 +24,63 @@ liana_tensor liana__target_smooth(liana_tensor target, double smoothing, double 
     if (smoothing == 0) return target;
     liana_tensor kept = liana_op_multiply(target, liana__scalar_like(target, 1 - smoothing));
     return liana_op_add(kept, liana__scalar_like(target, smoothing / parts));
+}
+
+liana_tensor liana__times_rows(liana_tensor values, liana_tensor rows)
+{
+    liana_shape column = liana_tensor_shape(values);
+    if (!rows.id || column.rank == 0) return values;
+    for (int i = 1; i < column.rank; i++) column.dims[i] = 1;
+    if (liana_tensor_dtype(values) != LIANA_F32) rows = liana_op_cast(rows, liana_tensor_dtype(values));
+    return liana_op_multiply(values, liana_op_reshape(rows, column));
+}
+
+static liana_tensor moved_to_end(liana_tensor tensor, int axis)
+{
+    liana_axes order = {0};
+    const int rank = tensor.id ? liana_tensor_shape(tensor).rank : 0;
+    if (!tensor.id || axis == rank - 1) return tensor;
+    for (int i = 0; i < rank; i++) {
+        if (i != axis) order.values[order.count++] = i;
+    }
+    order.values[order.count++] = axis;
+    return liana_op_transpose(tensor, order);
+}
+
+liana_loss_call liana__loss_move_axis(const liana_loss_call *call, int64_t axis)
+{
+    liana_loss_call moved = *call;
+    const int rank = liana_tensor_shape(call->output).rank;
+    if (axis < 0) axis += rank;
+    if (axis < 1 || axis >= rank) {
+        liana__graph_fail(call->output.graph, liana_tensor_info(call->output).here, LIANA_INVALID_CONFIG,
+                          "the loss has axis: %lld, expected one of the output's %d dimensions without the first",
+                          (long long)axis, rank);
+        return moved;
+    }
+    liana_tensor rows = liana__target_rows(&call->target, call->output);
+    if (axis == rank - 1) return moved;
+    moved.target = (liana_target){LIANA_TARGET_VALUES, moved_to_end(rows, (int)axis)};
+    moved.output = moved_to_end(call->output, (int)axis);
+    moved.logits = moved_to_end(call->logits, (int)axis);
+    return moved;
+}
+
+liana_tensor liana__loss_spread(liana_tensor each, liana_tensor output)
+{
+    liana_shape shape = liana_tensor_shape(output), own = liana_tensor_shape(each);
+    liana_axes axes = {0};
+    if (shape.rank == 0 || own.rank == 0) return each;
+    shape.rank--;
+    bool same = own.rank == shape.rank;
+    for (int i = 0; same && i < own.rank; i++) same = own.dims[i] == shape.dims[i];
+    if (same) return each;
+    for (int i = 1; i < own.rank; i++) axes.values[axes.count++] = i;
+    if (axes.count) each = liana_op_reduce_mean(each, axes, false);
+    liana_shape column = shape;
+    for (int i = 1; i < column.rank; i++) column.dims[i] = 1;
+    column.dims[0] = own.dims[0];
+    return liana_op_broadcast_to(liana_op_reshape(each, column), shape);
 }
 
 liana_tensor liana__as_rows(liana_tensor tensor)

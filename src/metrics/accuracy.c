@@ -33,6 +33,19 @@ static liana_tensor accuracy(const liana_metric_call *call)
     return liana_op_cast(right, LIANA_F32);
 }
 
+/* The share of values that equal the target's. */
+static liana_tensor equality(const liana_metric_call *call)
+{
+    liana_tensor right = liana_op_equal(call->output, liana__target_rows(&call->target, call->output));
+    return liana_op_reduce_mean(liana_op_cast(right, LIANA_F32), LIANA_AXES(-1), false);
+}
+
+/* By the largest value, whatever the output is. */
+static liana_tensor categorical_accuracy(const liana_metric_call *call)
+{
+    return liana_op_cast(liana_op_equal(liana_op_argmax(call->output, -1), true_class(call)), LIANA_F32);
+}
+
 typedef struct threshold_options {
     double threshold;
 } threshold_options;
@@ -77,32 +90,57 @@ static liana_tensor top_k_accuracy(const liana_metric_call *call)
     return among_best(call, options->k);
 }
 
+#define OF_ALL_TARGETS .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES
+
 const liana_metric_type liana__metric_accuracy = {
     LIANA_PART(METRIC, liana_metric_type, "accuracy",
-               "The share of examples whose true class has the largest probability (the first of equals)."),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+               "The share of examples whose true class has the largest probability (the first of equals).",
+               .aliases = {"acc"}),
+    OF_ALL_TARGETS,
     .elements = accuracy,
+};
+
+const liana_metric_type liana__metric_equality = {
+    LIANA_PART(METRIC, liana_metric_type, "equality", "The share of values that are equal to the target's.",
+               .aliases = {"Accuracy"}),
+    OF_ALL_TARGETS,
+    .elements = equality,
 };
 
 const liana_metric_type liana__metric_binary_accuracy = {
     LIANA_PART(METRIC, liana_metric_type, "binary_accuracy",
-               "The share of right answers, where each is yes (1) or no (0).",
+               "The share of right answers, where each is yes (1) or no (0).", .aliases = {"BinaryAccuracy"},
                LIANA_PART_OPTIONS(threshold_options, threshold_fields)),
-    .targets = LIANA_TARGET_VALUES,
+    OF_ALL_TARGETS,
     .elements = binary_accuracy,
 };
+
+#define CATEGORICAL(name, class_name)                                                                     \
+    const liana_metric_type liana__metric_##name = {                                                      \
+        LIANA_PART(METRIC, liana_metric_type, #name,                                                      \
+                   "The share of elements whose true class has the largest value (the first of equals).", \
+                   .aliases = {class_name}),                                                              \
+        OF_ALL_TARGETS,                                                                                   \
+        .elements = categorical_accuracy,                                                                 \
+    };
+CATEGORICAL(categorical_accuracy, "CategoricalAccuracy")
+CATEGORICAL(sparse_categorical_accuracy, "SparseCategoricalAccuracy")
 
 const liana_metric_type liana__metric_top_5_accuracy = {
     LIANA_PART(METRIC, liana_metric_type, "top_5_accuracy",
                "The share of examples whose true class is among the five most likely."),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
+    OF_ALL_TARGETS,
     .elements = top_5_accuracy,
 };
 
-const liana_metric_type liana__metric_top_k_accuracy = {
-    LIANA_PART(METRIC, liana_metric_type, "top_k_accuracy",
-               "The share of examples whose true class is among the k most likely.",
-               LIANA_PART_OPTIONS(top_k_options, top_k_fields)),
-    .targets = LIANA_TARGET_CLASSES | LIANA_TARGET_VALUES,
-    .elements = top_k_accuracy,
-};
+#define TOP_K(name, ...)                                                                                           \
+    const liana_metric_type liana__metric_##name = {                                                               \
+        LIANA_PART(METRIC, liana_metric_type, #name,                                                               \
+                   "The share of examples whose true class is among the k most likely.", .aliases = {__VA_ARGS__}, \
+                   LIANA_PART_OPTIONS(top_k_options, top_k_fields)),                                               \
+        OF_ALL_TARGETS,                                                                                            \
+        .elements = top_k_accuracy,                                                                                \
+    };
+TOP_K(top_k_accuracy, NULL)
+TOP_K(top_k_categorical_accuracy, "TopKCategoricalAccuracy")
+TOP_K(sparse_top_k_categorical_accuracy, "SparseTopKCategoricalAccuracy")

@@ -49,6 +49,9 @@ liana_tensor liana__optimizer_ratio(liana_tensor a, liana_tensor b);
 /* Ends an update: the new variable is the old one less `descent`. */
 void liana__optimizer_descend(liana_optimizer_step *step, liana_tensor descent);
 
+/* Whether Muon, with these options, trains a weight with Adam. */
+bool liana__muon_is_adams(const void *options, const char *name, int rank);
+
 /* Reads {name: NAME, learning_rate: RATE or {name: SCHEDULE, ...}, rate_multipliers: {PATTERN: FACTOR, ...}, and the
  * optimizer's options}, and finds all errors in it; whether patterns match weights is not known yet. The names
  * may be the context's own (NULL: there are none). `where` is its dotted key. Errors: INVALID_CONFIG; OUT_OF_MEMORY. */

@@ -1,4 +1,5 @@
 /* Reading an optimizer: its name, its options and its learning rate. */
+#include "base/other_names.h"
 #include "base/text.h"
 #include "optimizers/update_rule.h"
 
@@ -88,6 +89,20 @@ static liana_status read_learning_rate(const liana_context *context, const liana
     return LIANA_OK;
 }
 
+/* Keras's LossScaleOptimizer: the inner one. Its scale keeps gradients in float16 above 0; those here are float32 or
+ * bfloat16, whose smallest numbers are as small, so that no scale changes an update. */
+static liana_status read_scaled(const liana_context *context, const liana__value *value, const liana__value *inner,
+                                const char *where, liana__arena *arena, liana__optimizer_choice *choice,
+                                liana__error *error)
+{
+    static const char *const known[] = {"name", "inner_optimizer", "initial_scale", "dynamic_growth_steps", NULL};
+    static const liana_options none = {.name = "LossScaleOptimizer"};
+    char key[256], nothing[1];
+    LIANA_TRY(liana__fields_read(&none, value, where, known, arena, nothing, error));
+    snprintf(key, sizeof key, "%s.inner_optimizer", where);
+    return liana__optimizer_read(context, inner, key, arena, choice, error);
+}
+
 liana_status liana__optimizer_read(const liana_context *context, const liana__value *value, const char *where,
                                    liana__arena *arena, liana__optimizer_choice *choice, liana__error *error)
 {
@@ -96,6 +111,10 @@ liana_status liana__optimizer_read(const liana_context *context, const liana__va
     const liana__value *name = NULL;
     LIANA_TRY(
         read_name(value, where, "a name, or a mapping such as {name: Adam, learning_rate: 1.0e-3}", &name, error));
+    const liana__value *inner = liana__value_get(value, "inner_optimizer");
+    if (inner && liana__same_name(name->string, "LossScaleOptimizer")) {
+        return read_scaled(context, value, inner, where, arena, choice, error);
+    }
     const liana_optimizer_type *optimizer = liana__part_find(context, &liana__optimizer_kind, name->string, &nearest);
     if (!optimizer) return fail_unknown(name, where, "optimizer", nearest, error);
     void *options = liana__arena_allocate(arena, optimizer->part.options.size);

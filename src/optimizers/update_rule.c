@@ -21,7 +21,17 @@ static const liana_optimizer_common *common_of(const liana__update_rule *rule)
 
 bool liana__rule_keeps_averages(const liana__update_rule *rule)
 {
-    return common_of(rule)->use_ema;
+    return common_of(rule)->use_ema || common_of(rule)->swa_period;
+}
+
+static bool accumulates(const liana__update_rule *rule)
+{
+    return common_of(rule)->gradient_accumulation_steps > 1;
+}
+
+static bool looks_ahead(const liana__update_rule *rule)
+{
+    return common_of(rule)->lookahead_period > 0;
 }
 
 static size_t direction_slot(const liana__update_rule *rule)
@@ -29,9 +39,19 @@ static size_t direction_slot(const liana__update_rule *rule)
     return liana__optimizer_num_slots(rule->optimizer, rule->options);
 }
 
-size_t liana__rule_average_slot(const liana__update_rule *rule)
+static size_t accumulator_slot(const liana__update_rule *rule)
 {
     return direction_slot(rule) + rule->adapts_rate;
+}
+
+static size_t slow_slot(const liana__update_rule *rule)
+{
+    return accumulator_slot(rule) + accumulates(rule);
+}
+
+size_t liana__rule_average_slot(const liana__update_rule *rule)
+{
+    return slow_slot(rule) + looks_ahead(rule);
 }
 
 size_t liana__rule_num_slots(const liana__update_rule *rule)
@@ -45,7 +65,9 @@ const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
     const liana_optimizer_type *optimizer = rule->optimizer;
     if (slot < own && optimizer->slot_name) return optimizer->slot_name(rule->options, slot);
     if (slot < own) return optimizer->slots[slot];
-    return slot == own && rule->adapts_rate ? "direction" : "average";
+    if (slot < accumulator_slot(rule)) return "direction";
+    if (slot < slow_slot(rule)) return "gradient_accumulator";
+    return slot < liana__rule_average_slot(rule) ? "slow" : "average";
 }
 
 void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
@@ -59,6 +81,49 @@ double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot)
     const liana_optimizer_type *optimizer = rule->optimizer;
     if (slot >= direction_slot(rule) || !optimizer->slot_begins_at) return 0;
     return optimizer->slot_begins_at(rule->options, slot);
+}
+
+/* ---- gradients of several steps ---- */
+
+static liana_tensor quotient(liana_tensor number, double divisor)
+{
+    return liana_op_divide(number, liana__optimizer_scalar(number, divisor));
+}
+
+/* Whether a number of updates is a multiple. Numbers below 2^24 are exact, and so is their quotient where it is
+ * whole. */
+static liana_tensor is_multiple(liana_tensor number, int64_t of)
+{
+    liana_tensor times = quotient(number, (double)of);
+    return liana_op_equal(times, liana_op_floor(times));
+}
+
+/* The step with the mean gradient of the steps since the last update, and the number of updates. */
+static liana_optimizer_step accumulated(const liana__update_rule *rule, const liana_optimizer_step *step)
+{
+    liana_optimizer_step whole = *step;
+    if (!accumulates(rule)) return whole;
+    const double steps = (double)common_of(rule)->gradient_accumulation_steps;
+    liana_tensor one = liana__optimizer_scalar(step->iteration, 1);
+    whole.gradient = quotient(liana_op_add(step->gradient, step->slots[accumulator_slot(rule)]), steps);
+    whole.iteration = liana_op_add(liana_op_floor(quotient(liana_op_subtract(step->iteration, one), steps)), one);
+    return whole;
+}
+
+/* Unless it is time for an update, weights and slots stay, and the gradient joins the others. */
+static void keep_until_update(const liana__update_rule *rule, liana_optimizer_step *step)
+{
+    if (!accumulates(rule)) return;
+    const size_t accumulator = accumulator_slot(rule);
+    liana_tensor is_time = is_multiple(step->iteration, common_of(rule)->gradient_accumulation_steps);
+    liana_tensor sum = liana_op_add(step->gradient, step->slots[accumulator]);
+    step->new_slots[accumulator] = sum;
+    for (size_t i = 0; i < slow_slot(rule) + looks_ahead(rule); i++) {
+        liana_tensor old = i == accumulator ? sum : step->slots[i];
+        liana_tensor none = liana_op_multiply(sum, liana__optimizer_scalar(sum, 0));
+        step->new_slots[i] = liana_op_select(is_time, i == accumulator ? none : step->new_slots[i], old);
+    }
+    step->new_variable = liana_op_select(is_time, step->new_variable, step->variable);
 }
 
 /* ---- rounds of sums: of the clipping, of the rate, of the optimizer ---- */
@@ -153,7 +218,7 @@ static bool is_excluded(const liana__update_rule *rule, const char *variable)
 liana_optimizer_step liana__rule_begin(const liana__update_rule *rule, const char *variable)
 {
     double decay = common_of(rule)->weight_decay;
-    liana_optimizer_step step = {.options = rule->options, .excluded = is_excluded(rule, variable)};
+    liana_optimizer_step step = {.options = rule->options, .name = variable, .excluded = is_excluded(rule, variable)};
     step.weight_decay = isnan(decay) || step.excluded ? 0 : decay;
     return step;
 }
@@ -190,6 +255,8 @@ static liana_optimizer_step inner_step(const liana__update_rule *rule, const lia
 void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
                        liana_tensor *terms)
 {
+    const liana_optimizer_step whole = accumulated(rule, step);
+    step = &whole;
     if (round < rate_round(rule)) {
         clip_terms(step, terms);
     } else if (round < first_own_round(rule)) {
@@ -215,8 +282,42 @@ static liana_tensor direction(const liana__update_rule *rule, const liana_optimi
     return liana_op_add(taken, liana_op_multiply(step->variable, decay));
 }
 
+/* Zhang et al. 2019, "Lookahead optimizer: k steps forward, 1 step back": every so many updates slow weights go a share
+ * of the way to the weights, which go on from there. */
+static void look_ahead(const liana__update_rule *rule, const liana_optimizer_step *before, liana_optimizer_step *step)
+{
+    if (!looks_ahead(rule)) return;
+    const size_t slot = slow_slot(rule);
+    liana_tensor value = step->new_variable, one = liana__optimizer_scalar(value, 1);
+    liana_tensor slow =
+        liana_op_select(liana_op_greater(before->iteration, one), before->slots[slot], before->variable);
+    liana_tensor share = liana__optimizer_scalar(value, common_of(rule)->lookahead_step_size);
+    liana_tensor next = liana_op_add(slow, liana_op_multiply(share, liana_op_subtract(value, slow)));
+    liana_tensor is_time = is_multiple(before->iteration, common_of(rule)->lookahead_period);
+    step->new_slots[slot] = liana_op_select(is_time, next, slow);
+    step->new_variable = liana_op_select(is_time, next, value);
+}
+
+/* Izmailov et al. 2018, "Averaging weights leads to wider optima and better generalization": the mean of the weights
+ * after `swa_start` updates, and after every period from then on. Until then it is the weights. */
+static liana_tensor swa_average(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor value,
+                                liana_tensor is_update)
+{
+    const double start = (double)common_of(rule)->swa_start;
+    liana_tensor one = liana__optimizer_scalar(value, 1), old = step->slots[liana__rule_average_slot(rule)];
+    liana_tensor mean = liana_op_select(liana_op_greater(step->iteration, one), old, step->variable);
+    liana_tensor since = liana_op_subtract(step->iteration, liana__optimizer_scalar(step->iteration, start));
+    liana_tensor count = liana_op_add(quotient(since, (double)common_of(rule)->swa_period), one);
+    liana_tensor has_begun = liana_op_greater(since, liana__optimizer_scalar(since, 0));
+    count = liana_op_maximum(count, one);
+    liana_tensor joined = liana_op_add(mean, liana_op_divide(liana_op_subtract(value, mean), count));
+    liana_tensor next = liana_op_select(is_multiple(since, common_of(rule)->swa_period), joined, mean);
+    if (accumulates(rule)) next = liana_op_select(is_update, next, mean);
+    return liana_op_select(has_begun, next, value);
+}
+
 /* The first average is the weight itself. */
-static liana_tensor followed(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor value)
+static liana_tensor ema_average(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor value)
 {
     liana_tensor one = liana__optimizer_scalar(value, 1), old = step->slots[liana__rule_average_slot(rule)];
     liana_tensor stays = liana__optimizer_scalar(value, common_of(rule)->ema_momentum);
@@ -225,28 +326,33 @@ static liana_tensor followed(const liana__update_rule *rule, const liana_optimiz
     return liana_op_add(liana_op_multiply(momentum, old), liana_op_multiply(liana_op_subtract(one, momentum), value));
 }
 
-/* The average where the number of updates is a multiple of the frequency. Numbers below 2^24 are exact, and so is their
- * quotient where it is whole. */
+/* The average where the number of updates is a multiple of the frequency. */
 static liana_tensor overwritten(const liana__update_rule *rule, const liana_optimizer_step *step, liana_tensor average,
                                 liana_tensor value)
 {
     int64_t frequency = common_of(rule)->ema_overwrite_frequency;
     if (frequency == 0) return value;
-    liana_tensor times = liana_op_divide(step->iteration, liana__optimizer_scalar(value, (double)frequency));
-    return liana_op_select(liana_op_equal(times, liana_op_floor(times)), average, value);
+    return liana_op_select(is_multiple(step->iteration, frequency), average, value);
 }
 
 void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *step)
 {
-    liana_optimizer_step inner = inner_step(rule, step);
+    const liana_optimizer_step whole = accumulated(rule, step);
+    liana_optimizer_step inner = inner_step(rule, &whole);
     liana__optimizer_update(rule->optimizer, &inner);
     memcpy(step->new_slots, inner.new_slots, sizeof step->new_slots);
     step->new_variable = inner.new_variable;
-    if (rule->adapts_rate) step->new_slots[direction_slot(rule)] = direction(rule, step, &inner);
+    if (rule->adapts_rate) step->new_slots[direction_slot(rule)] = direction(rule, &whole, &inner);
+    look_ahead(rule, &whole, step);
+    keep_until_update(rule, step);
     if (!liana__rule_keeps_averages(rule)) return;
-    liana_tensor average = followed(rule, step, step->new_variable);
+    liana_tensor value = step->new_variable;
+    liana_tensor is_update = {0};
+    if (accumulates(rule)) is_update = is_multiple(step->iteration, common_of(rule)->gradient_accumulation_steps);
+    liana_tensor average =
+        common_of(rule)->use_ema ? ema_average(rule, &whole, value) : swa_average(rule, &whole, value, is_update);
     step->new_slots[liana__rule_average_slot(rule)] = average;
-    step->new_variable = overwritten(rule, step, average, step->new_variable);
+    step->new_variable = overwritten(rule, &whole, average, value);
 }
 
 /* ---- checks ---- */
@@ -327,6 +433,18 @@ liana_status liana__optimizer_check_common(const liana_optimizer_common *common,
         return fail_at_key(value, where, "exclude_from_weight_decay", error,
                            "found without a weight_decay above 0, so there is nothing to exclude from; set "
                            "weight_decay, or remove this key");
+    }
+    if (common->gradient_accumulation_steps == 1) {
+        return fail_at_key(value, where, "gradient_accumulation_steps", error,
+                           "found 1, expected at least 2, or 0 for an update in each step");
+    }
+    if (common->use_ema && common->swa_period) {
+        return fail_at_key(value, where, "swa_period", error,
+                           "found beside use_ema: true, expected one kind of averages; remove one of them");
+    }
+    if (common->swa_start && !common->swa_period) {
+        return fail_at_key(value, where, "swa_start", error,
+                           "found without a swa_period, so there is no mean; set swa_period, or remove this key");
     }
     if (common->ema_overwrite_frequency && !common->use_ema) {
         return fail_at_key(value, where, "ema_overwrite_frequency", error,

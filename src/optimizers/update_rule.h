@@ -1,8 +1,10 @@
-/* update_rule.h - an optimizer with the common work of all optimizers: clipped gradients, weight decay, averages of the
- * weights, and sums for a learning rate that follows the training. The order is Keras's:
+/* update_rule.h - an optimizer with the common work of all optimizers: gradients of several steps, clipped gradients,
+ * weight decay, Lookahead, averages of the weights, and sums for a learning rate that follows the training. The order
+ * is Keras's:
  *
- *     gradients are clipped; weights decay; the optimizer updates them; averages follow the weights; weights become
- *     their averages, if it is time.
+ *     gradients join those of the steps before, and unless it is time for an update, nothing else happens; gradients
+ *     are clipped; weights decay; the optimizer updates them; they go back towards where they were (Lookahead), if it
+ *     is time; averages follow the weights; weights become their averages, if it is time.
  *
  * Without these options an update has no op more than the optimizer's. */
 #ifndef LIANA_OPTIMIZERS_UPDATE_RULE_H
@@ -16,7 +18,8 @@ typedef struct liana__update_rule {
     bool adapts_rate;    /* the schedule follows the training: liana_schedule_type.adapt */
 } liana__update_rule;
 
-/* The slots of each variable: the optimizer's, then "direction" and "average" where they are needed. */
+/* The slots of each variable: the optimizer's, then "direction", "gradient_accumulator", "slow" (Lookahead's) and
+ * "average" where they are needed. */
 size_t liana__rule_num_slots(const liana__update_rule *rule);
 const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot);
 /* "optimizer/Adam/m/dense/kernel": the variable that a slot of a variable is. In `name`. */

@@ -2,6 +2,7 @@
 #include "remote/digest.h"
 #include "remote/download.h"
 #include "remote/outlet.h"
+#include "remote/post.h"
 #include "remote/store.h"
 
 #include <stdlib.h>
@@ -201,4 +202,9 @@ liana_status liana__store_remove_if(liana__remote *remote, const char *url, cons
                                     liana__error *error)
 {
     return refuse_writing(url, error);
+}
+
+liana_status liana__remote_post(const liana__posting *posting, liana__error *error)
+{
+    return refuse(posting->url, error);
 }

@@ -133,15 +133,18 @@ liana__hlo liana__hlo_matrix_product(liana__lowering *lowering, liana__hlo a, li
 /* Whether the text is for XLA on CPUs, which does well with other forms than accelerators do. */
 bool liana__hlo_is_for_cpus(const liana__lowering *lowering);
 
-/* A convolution over two axes. Pairs are vertical, horizontal. */
+enum { LIANA__HLO_MOST_SPATIAL = 3 };
+
+/* A convolution over two or three axes. */
 typedef struct liana__hlo_convolution {
-    /* The roles of the axes of x, kernel and result: b batch, f feature, i and o features in and out, 0 and 1 spatial:
-     * "b01f", "01io", "b01f". */
+    /* The roles of the axes of x, kernel and result: b batch, f feature, i and o features in and out, 0, 1 and 2
+     * spatial: "b01f", "01io", "b01f". */
     const char *x_axes, *kernel_axes, *result_axes;
-    int64_t strides[2];
-    int64_t x_dilations[2];
-    int64_t kernel_dilations[2];
-    int64_t padding[2][2]; /* low, high; may be negative */
+    /* By spatial axis. */
+    int64_t strides[LIANA__HLO_MOST_SPATIAL];
+    int64_t x_dilations[LIANA__HLO_MOST_SPATIAL];
+    int64_t kernel_dilations[LIANA__HLO_MOST_SPATIAL];
+    int64_t padding[LIANA__HLO_MOST_SPATIAL][2]; /* low, high; may be negative */
     int64_t feature_groups;
     int64_t batch_groups;
     liana_dtype dtype; /* the result's */

@@ -214,39 +214,66 @@ static void add_roles(liana__text *attributes, const char *roles)
 }
 
 /* The permutation that turns axes with the roles `from` into `to`. */
-static void permute_roles(const char *from, const char *to, int64_t permutation[4])
+static void permute_roles(const char *from, const char *to, int64_t permutation[LIANA_MAX_RANK])
 {
-    for (int i = 0; i < 4; i++) permutation[i] = (int64_t)(strchr(from, to[i]) - from);
+    for (int i = 0; to[i]; i++) permutation[i] = (int64_t)(strchr(from, to[i]) - from);
 }
 
 static liana__hlo with_roles(liana__lowering *l, liana__hlo x, const char *from, const char *to)
 {
-    int64_t permutation[4];
+    int64_t permutation[LIANA_MAX_RANK];
     if (strcmp(from, to) == 0) return x;
     permute_roles(from, to, permutation);
     return liana__hlo_transpose(l, x, permutation);
 }
 
-static const char IMAGES[] = "b01f", KERNELS[] = "01io";
+static int count_spatial(const liana__hlo_convolution *c)
+{
+    return (int)strlen(c->x_axes) - 2;
+}
+
+static const char *usual_images(const liana__hlo_convolution *c)
+{
+    return count_spatial(c) == 3 ? "b012f" : "b01f";
+}
+
+static const char *usual_kernels(const liana__hlo_convolution *c)
+{
+    return count_spatial(c) == 3 ? "012io" : "01io";
+}
 
 static liana__hlo convolve_with_usual_axes(liana__lowering *l, liana__hlo x, liana__hlo kernel,
                                            const liana__hlo_convolution *given)
 {
+    const char *images = usual_images(given), *kernels = usual_kernels(given);
     liana__hlo_convolution usual = *given;
-    int64_t permutation[4];
-    permute_roles(given->result_axes, IMAGES, permutation);
-    for (int i = 0; i < 4; i++) usual.shape.dims[i] = given->shape.dims[permutation[i]];
-    usual.x_axes = usual.result_axes = IMAGES;
-    usual.kernel_axes = KERNELS;
-    x = with_roles(l, x, given->x_axes, IMAGES);
-    kernel = with_roles(l, kernel, given->kernel_axes, KERNELS);
-    return with_roles(l, liana__hlo_convolve(l, x, kernel, &usual), IMAGES, given->result_axes);
+    int64_t permutation[LIANA_MAX_RANK];
+    permute_roles(given->result_axes, images, permutation);
+    for (int i = 0; i < given->shape.rank; i++) usual.shape.dims[i] = given->shape.dims[permutation[i]];
+    usual.x_axes = usual.result_axes = images;
+    usual.kernel_axes = kernels;
+    x = with_roles(l, x, given->x_axes, images);
+    kernel = with_roles(l, kernel, given->kernel_axes, kernels);
+    return with_roles(l, liana__hlo_convolve(l, x, kernel, &usual), images, given->result_axes);
 }
 
 static bool has_usual_axes(const liana__hlo_convolution *c)
 {
-    return strcmp(c->x_axes, IMAGES) == 0 && strcmp(c->kernel_axes, KERNELS) == 0 &&
-           strcmp(c->result_axes, IMAGES) == 0;
+    return strcmp(c->x_axes, usual_images(c)) == 0 && strcmp(c->kernel_axes, usual_kernels(c)) == 0 &&
+           strcmp(c->result_axes, usual_images(c)) == 0;
+}
+
+static void add_padding(liana__text *attributes, const liana__hlo_convolution *c)
+{
+    const int count = count_spatial(c);
+    liana__text text = {0};
+    for (int i = 0; i < count; i++) {
+        liana__text_add(&text, "%s[%lld, %lld]", i ? ", " : "", (long long)c->padding[i][0],
+                        (long long)c->padding[i][1]);
+    }
+    liana__hlo_add(attributes, "padding = dense<[%s]> : tensor<%dx2xi64>", text.data ? text.data : "", count);
+    attributes->failed = attributes->failed || text.failed;
+    liana__text_free(&text);
 }
 
 liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kernel, const liana__hlo_convolution *c)
@@ -261,12 +288,11 @@ liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kern
     liana__text_add(&attributes, "->");
     add_roles(&attributes, c->result_axes);
     liana__text_add(&attributes, ">");
-    liana__hlo_add_array(&attributes, "window_strides", c->strides, 2);
-    liana__hlo_add(&attributes, "padding = dense<[[%lld, %lld], [%lld, %lld]]> : tensor<2x2xi64>",
-                   (long long)c->padding[0][0], (long long)c->padding[0][1], (long long)c->padding[1][0],
-                   (long long)c->padding[1][1]);
-    liana__hlo_add_array(&attributes, "lhs_dilation", c->x_dilations, 2);
-    liana__hlo_add_array(&attributes, "rhs_dilation", c->kernel_dilations, 2);
+    const int spatial = count_spatial(c);
+    liana__hlo_add_array(&attributes, "window_strides", c->strides, spatial);
+    add_padding(&attributes, c);
+    liana__hlo_add_array(&attributes, "lhs_dilation", c->x_dilations, spatial);
+    liana__hlo_add_array(&attributes, "rhs_dilation", c->kernel_dilations, spatial);
     liana__hlo_add(&attributes, "feature_group_count = %lld : i64, batch_group_count = %lld : i64",
                    (long long)c->feature_groups, (long long)c->batch_groups);
     add_precision(l, &attributes);

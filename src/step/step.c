@@ -87,18 +87,6 @@ static liana_status make_penalty(liana__step *step, liana__error *error)
     return liana__program_create(step->device, graph, "penalty", step->variables, &step->penalty, error);
 }
 
-liana_status liana__step_check_whole_batch(const liana__step *step, int64_t shards, liana__error *error)
-{
-    const liana__step_plan *plan = &step->plan;
-    const char *layer = plan->shards->whole_batch;
-    if (!layer || !plan->update || shards * plan->microbatch >= plan->batch_size) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "layer '%s' (BatchNormalization): synchronized: its statistics are those of the whole batch of "
-                       "%lld examples, but shards of %lld are computed apart; set microbatch (train.microbatch) to "
-                       "%lld, or leave synchronized out",
-                       layer, (long long)plan->batch_size, (long long)plan->microbatch, (long long)plan->batch_size);
-}
-
 static liana_status set_up(liana__step *step, liana__error *error)
 {
     const liana__update_builder *update = step->plan.update;

@@ -33,12 +33,12 @@ static void look_at_element(const liana_element *element)
 {
     for (size_t i = 0; i < spec.count; i++) {
         const liana_component *component = &spec.components[i];
-        int64_t known = liana__component_rows(component);
-        int64_t rows = known == LIANA_UNKNOWN_DIM ? element->rows[i] : known;
-        look_at(element->data[i], liana__component_size(component, rows));
+        const int64_t rows = liana__element_rows(element, i), width = liana__element_width(element, i);
+        look_at(element->data[i], liana__component_size(component, rows, width));
         if (component->dtype != LIANA_STRING) continue;
         const liana_bytes *strings = element->data[i];
-        for (int64_t k = 0; k < liana__component_count(component, rows); k++) look_at(strings[k].data, strings[k].size);
+        for (int64_t k = 0; k < liana__component_count(component, rows, width); k++)
+            look_at(strings[k].data, strings[k].size);
     }
 }
 

@@ -175,7 +175,7 @@ static void unique_list(const list *in, list *out)
 }
 
 /* Wanted are b, c and 1 parts of the three classes; found so far are the counts, from 10 on, or equal parts. */
-static void resample_list(const node *own, const list *in, uint64_t epoch, list *out)
+static void resample_list(const node *own, const list *in, list *out)
 {
     const double wanted[] = {(double)own->b, (double)own->c, 1};
     double counts[] = {10, 10, 10};
@@ -184,7 +184,7 @@ static void resample_list(const node *own, const list *in, uint64_t epoch, list 
         if (own->remainder == LIANA_REMAINDER_KEEP) counts[class]++;
         double largest = 0;
         for (int k = 0; k < 3; k++) largest = wanted[k] / counts[k] > largest ? wanted[k] / counts[k] : largest;
-        const uint64_t word = liana__draw_for((uint64_t)own->a, epoch, (uint64_t)i, LIANA__SALT_RESAMPLE);
+        const uint64_t word = liana__draw_for((uint64_t)own->a, 0, (uint64_t)i, LIANA__SALT_RESAMPLE);
         const double point = (double)(word >> 11) / 9007199254740992.0;
         if (point < wanted[class] / counts[class] / largest) append(out, &in->items[i]);
     }
@@ -338,7 +338,7 @@ static bool evaluate_whole(const node *own, const list *in, uint64_t epoch, list
     case SCAN:
     case REDUCE: scan_list(own, in, out); return true;
     case UNIQUE: unique_list(in, out); return true;
-    case RESAMPLE: resample_list(own, in, epoch, out); return true;
+    case RESAMPLE: resample_list(own, in, out); return true;
     default: return false;
     }
 }

@@ -54,6 +54,26 @@ static void build_layers(liana_model *m)
     liana_softmax(m);
 }
 
+/* Inputs by place, results of a layer, options of a call. */
+static void build_attention(liana_model *m)
+{
+    liana_layer x = liana_input(m, .name = "x", .shape = LIANA_INTS(5, 8));
+    liana_layer allowed = liana_input(m, .name = "allowed", .shape = LIANA_INTS(5, 5), .dtype = LIANA_S32);
+    liana_layer y = liana_multi_head_attention(m, .inputs = {x, x, {0}, {0}, {0}, {0}, allowed}, .num_heads = 2,
+                                               .key_dim = 4);
+    liana_layer again = liana_layer_again(y, liana_multi_head_attention_options, .inputs = {x, y},
+                                          .return_attention_scores = true);
+    y = liana_group_query_attention(m, .inputs = {again, x}, .head_dim = 3, .num_query_heads = 4,
+                                    .num_key_value_heads = 2);
+    y = liana_attention(m, .inputs = {y, x}, .use_scale = true);
+    y = liana_additive_attention(m, .inputs = {y, x});
+    y = liana_einsum_dense(m, .equation = "abc,cd->abd", .output_shape = LIANA_INTS(-1, 3), .bias_axes = "d");
+    liana_layer ids = liana_input(m, .name = "ids", .shape = LIANA_INTS(5), .dtype = LIANA_S32);
+    liana_layer rows = liana_reversible_embedding(m, .input = ids, .input_dim = 9, .output_dim = 3);
+    liana_layer logits = liana_layer_again(rows, liana_reversible_embedding_options, .input = y, .reverse = true);
+    liana_model_outputs(m, logits, rows, liana_layer_output(again, 1));
+}
+
 /* Several inputs and outputs, a layer that is called twice, a model within a model. */
 static void build_calls(liana_context *context, liana_model *m)
 {
@@ -87,6 +107,9 @@ int main(int argc, char **argv)
     m = begin(context);
     build_calls(context, m);
     save(context, m, argv[1], "calls");
+    m = begin(context);
+    build_attention(m);
+    save(context, m, argv[1], "attention");
     m = begin(context);
     liana_mobilenet(m, .alpha = 0.25);
     save(context, m, argv[1], "mobilenet");

@@ -19,13 +19,12 @@ static double logistic(double x)
 static const struct {
     const liana__op *op;
     double (*value)(double x);
-    double limit; /* units in the last place, as vector_math.h promises; `generic`: of the kernels of that name */
+    double limit; /* units in the last place, as the headers promise; `generic`: of the kernels of that name */
     double generic;
 } functions[] = {
-    {&liana__op_exp, exp, 0.87, 0.9},
-    {&liana__op_log, log, 0.81, 1.04},
-    {&liana__op_tanh, tanh, 1.28, 1.28},
-    {&liana__op_logistic, logistic, 1.97, 1.97},
+    {&liana__op_exp, exp, 0.87, 0.9},    {&liana__op_log, log, 0.81, 1.04},
+    {&liana__op_tanh, tanh, 1.28, 1.28}, {&liana__op_logistic, logistic, 1.97, 1.97},
+    {&liana__op_erf, erf, 2.5, 2.7},     {&liana__op_expm1, expm1, 1.6, 1.9},
 };
 enum { NUM_FUNCTIONS = sizeof functions / sizeof *functions };
 

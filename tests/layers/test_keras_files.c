@@ -239,8 +239,10 @@ static void test_calls_of_nested_models(void **state)
 
 static double slope_of(size_t layer)
 {
-    const liana_relu_options *options = model->layers[layer].options;
-    return options->negative_slope;
+    const bool leaks = strcmp(model->layers[layer].type->part.name, "LeakyReLU") == 0;
+    const void *options = model->layers[layer].options;
+    return leaks ? ((const liana_leaky_relu_options *)options)->negative_slope
+                 : ((const liana_relu_options *)options)->negative_slope;
 }
 
 /* LeakyReLU's slope has another key in Keras 3. */
@@ -365,10 +367,12 @@ static void test_classes_of_packages(void **state)
     /* An early Keras 3 wrote Keras's own functions so. */
     accept(ONE(DENSE("\"activation\": {\"module\": \"builtins\", \"class_name\": \"function\", \"config\": \"relu\", "
                      "\"registered_name\": \"function\"}")));
-    /* A layer as an activation has options. */
-    assert_refused(ONE(DENSE("\"activation\": {\"module\": \"keras.layers\", \"class_name\": \"ReLU\", \"config\": "
-                             "{\"negative_slope\": 0.5}, \"registered_name\": null}")),
-                   LIANA_UNIMPLEMENTED, "activation", "ReLU");
+    /* A layer as an activation has options; a PReLU has weights too. */
+    accept(ONE(DENSE("\"activation\": {\"module\": \"keras.layers\", \"class_name\": \"ReLU\", \"config\": "
+                     "{\"negative_slope\": 0.5}, \"registered_name\": null}")));
+    assert_refused(ONE(DENSE("\"activation\": {\"module\": \"keras.layers\", \"class_name\": \"PReLU\", \"config\": "
+                             "{\"alpha_regularizer\": null}, \"registered_name\": null}")),
+                   LIANA_UNIMPLEMENTED, "activation", "PReLU");
 }
 
 static void test_versions(void **state)
@@ -407,12 +411,18 @@ static void test_batch_normalization(void **state)
     (void)state;
 #define NORMALIZED(option) ONE("{\"class_name\": \"BatchNormalization\", \"config\": {\"name\": \"b\", " option "}}")
     accept(NORMALIZED("\"renorm\": false, \"renorm_clipping\": {}, \"renorm_momentum\": 0.9, \"axis\": [1]"));
-    assert_refused(NORMALIZED("\"renorm\": true"), LIANA_UNIMPLEMENTED, "'b'", "renorm");
+    accept(NORMALIZED("\"renorm\": true"));
+    assert_refused("{\"keras_version\": \"2.15.0\", \"class_name\": \"Sequential\", \"config\": {\"name\": \"s\", "
+                   "\"layers\": [{\"class_name\": \"BatchNormalization\", \"config\": {\"name\": \"b\", "
+                   "\"batch_input_shape\": [null, 4], \"renorm\": true}}]}}",
+                   LIANA_UNIMPLEMENTED, "'b'", "renorm");
+    assert_refused(NORMALIZED("\"renorm\": true, \"renorm_clipping\": {\"rmax\": 1, \"rmin\": 2}"),
+                   LIANA_INVALID_CONFIG, "'b'", "rmax 1 below rmin 2");
     assert_refused(
         ONE("{\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\", \"axis\": [-1], \"mean\": [1, 2, "
-            "3, 4], \"variance\": [1, 1, 1, 1]}}"),
-        LIANA_UNIMPLEMENTED, "'n'", "mean", "a weight");
-    assert_refused(NORMALIZED("\"axis\": 3"), LIANA_UNIMPLEMENTED, "'b'", "axis");
+            "3, 4, 5, 6, 7], \"variance\": [1, 1, 1, 1, 1, 1, 1]}}"),
+        LIANA_INVALID_ARGUMENT, "'n'", "7 numbers of mean");
+    assert_refused(NORMALIZED("\"axis\": 3"), LIANA_INVALID_ARGUMENT, "'b'", "axis 3");
 }
 
 /* ---- limits of a form ---- */

@@ -81,6 +81,65 @@ static void build_images(liana_model *m)
     liana_model_outputs(m, sum, wide, both);
 }
 
+static void build_sequences(liana_model *m)
+{
+    liana_layer steps = liana_input(m, .shape = LIANA_INTS(12, 4)), a, b, c, d;
+    liana_conv1d(m, .filters = 6, .kernel_size = 3, .padding = LIANA_PADDING_CAUSAL, .dilation_rate = 2, .groups = 2,
+                 .activation = "relu", .kernel_regularizer = "l2(0.01)");
+    liana_zero_padding1d(m, .padding = LIANA_INTS(1, 2));
+    liana_depthwise_conv1d(m, .kernel_size = 2, .depth_multiplier = 2, .depthwise_constraint = "max_norm");
+    a = liana_max_pooling1d(m, .pool_size = 3, .strides = 2, .padding = LIANA_PADDING_SAME);
+    liana_separable_conv1d(m, .filters = 3, .kernel_size = 4, .strides = 2, .use_bias = false, .input = steps);
+    b = liana_up_sampling1d(m, .size = 3);
+    liana_conv1d_transpose(m, .filters = 2, .kernel_size = 3, .strides = 3, .output_padding = LIANA_INTS(1),
+                           .input = steps);
+    c = liana_cropping1d(m, .cropping = LIANA_INTS(2, 3));
+    d = liana_average_pooling1d(m, .pool_size = 3, .strides = 1, .input = steps);
+    liana_model_outputs(m, a, b, c, d);
+}
+
+static void build_enlarged(liana_model *m)
+{
+    liana_layer image = liana_input(m, .shape = LIANA_INTS(5, 4, 3)), a, b, c;
+    liana_conv2d_transpose(m, .filters = 2, .kernel_size = {3, 2}, .strides = {2, 1}, .padding = LIANA_PADDING_SAME,
+                           .activation = "tanh");
+    a = liana_cropping2d(m, .cropping = LIANA_INTS(1, 0));
+    b = liana_up_sampling2d(m, .size = {3, 2}, .interpolation = LIANA_BICUBIC, .input = image);
+    c = liana_conv2d_transpose(m, .filters = 2, .kernel_size = 2, .strides = 3, .output_padding = LIANA_INTS(2, 0),
+                               .input = image);
+    liana_model_outputs(m, a, b, c);
+}
+
+static void build_volumes(liana_model *m)
+{
+    liana_layer volume = liana_input(m, .shape = LIANA_INTS(5, 4, 6, 2)), a, b;
+    liana_conv3d(m, .filters = 4, .kernel_size = {2, 1, 3}, .strides = {2, 1, 1}, .padding = LIANA_PADDING_SAME,
+                 .groups = 2, .activation = "relu");
+    liana_max_pooling3d(m, .pool_size = {1, 2, 2});
+    a = liana_conv3d_transpose(m, .filters = 2, .kernel_size = 2, .strides = {1, 2, 1});
+    liana_zero_padding3d(m, .padding = LIANA_INTS(0, 1, 2), .input = volume);
+    liana_average_pooling3d(m, .pool_size = 3, .strides = 2);
+    liana_up_sampling3d(m, .size = {2, 1, 3});
+    b = liana_cropping3d(m, .cropping = LIANA_INTS(1, 0, 0, 1, 2, 2));
+    liana_layer most = liana_global_max_pooling3d(m, .input = volume);
+    liana_layer mean = liana_global_average_pooling3d(m, .keepdims = true, .input = volume);
+    liana_model_outputs(m, a, b, most, mean);
+}
+
+static void build_adaptive(liana_model *m)
+{
+    liana_layer volume = liana_input(m, .shape = LIANA_INTS(5, 4, 6, 2)), a, b, c;
+    liana_adaptive_max_pooling3d(m, .output_size = {3, 2, 4});
+    a = liana_adaptive_average_pooling3d(m, .output_size = 2);
+    liana_reshape(m, .target_shape = LIANA_INTS(20, 6, 2), .input = volume);
+    liana_adaptive_max_pooling2d(m, .output_size = {7, 4});
+    b = liana_adaptive_average_pooling2d(m, .output_size = {3, 2});
+    liana_reshape(m, .target_shape = LIANA_INTS(60, 4), .input = volume);
+    liana_adaptive_max_pooling1d(m, .output_size = 7);
+    c = liana_adaptive_average_pooling1d(m, .output_size = 3);
+    liana_model_outputs(m, a, b, c);
+}
+
 /* All but the one that Keras 3 does not have. */
 static void build_activations(liana_model *m)
 {
@@ -366,6 +425,10 @@ static const struct {
     bool of_keras2, of_keras3; /* whether the form can say it */
 } cases[] = {
     {"images", build_images, true, true},
+    {"sequences", build_sequences, true, true},
+    {"enlarged", build_enlarged, true, true},
+    {"volumes", build_volumes, true, true},
+    {"adaptive", build_adaptive, false, true},
     {"activations", build_activations, false, true},
     {"old_activation", build_old_activation, true, false},
     {"ids", build_ids, true, true},

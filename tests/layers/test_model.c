@@ -3,6 +3,7 @@
 
 #include "formats/json.h"
 #include "formats/yaml.h"
+#include "harness/convolution_layers.h"
 #include "harness/model_run.h"
 #include "harness/mutate.h"
 #include "ir/graph.h"
@@ -319,7 +320,9 @@ static void test_keras_json_round_trip_of_every_layer(void **state)
     x = liana_category_encoding(model, .num_tokens = 9, .output_mode = LIANA_COUNT, .input = words);
     liana_concatenate(model, .inputs = {x, y, rows, liana_model_layer(model, "flatten")});
     liana_dense(model, .units = 4, .kernel_initializer = "truncated_normal(mean=0, stddev=0.3)");
-    liana_softmax(model);
+    liana_layer end = liana_softmax(model);
+    liana_layer more = liana__test_add_convolutions(model);
+    liana_model_outputs(model, end, more);
     assert_model_ok();
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;

@@ -1,5 +1,5 @@
-/* Random numbers in graphs, and the layers that draw: what they are by definition, their distributions, and that neither
- * batches nor other layers matter. */
+/* Random numbers in graphs, and the layers that draw: what they are by definition, their distributions, and that
+ * batches do not matter. */
 #include "harness/harness.h"
 
 #include "base/random.h"

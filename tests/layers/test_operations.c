@@ -1,5 +1,5 @@
-/* Operation: functions of keras.ops as layers, against numpy's results (written as numbers that numpy gave); and in Keras's
- * files. tests/train/model/keras_layers.py holds each function against Keras. */
+/* Operation: functions of keras.ops as layers, against numpy's results (written as numbers that numpy gave), and in
+ * Keras's files. tests/train/model/keras_layers.py holds each function against Keras. */
 #include "harness/harness.h"
 
 #include "formats/json.h"
@@ -235,8 +235,8 @@ static void test_nodes_of_keras_3(void **state)
     assert_non_null(written);
     liana__text text = {0};
     liana__value_write_json(written, 0, &text);
-    assert_non_null(strstr(text.data, "keras.src.ops.numpy"));
-    assert_non_null(strstr(text.data, "__ellipsis__"));
+    assert_says(text.data, "keras.src.ops.numpy");
+    assert_says(text.data, "__ellipsis__");
     assert_ok(read(text.data, again), &again->error);
     check_functions(again, functions3, 5);
     liana__error error = {0};

@@ -493,7 +493,7 @@ static void test_values_from_c(void **state)
     for (int i = 0; i < CLASSES * CLASSES; i++) sum += seen.matrix[i];
     assert_near(sum, 1, 1e-12);
     /* A metric that does not fit is refused, with the output and the loss. */
-    const liana_evaluate_options numbers = {.loss = "mse", .output_metrics = {{.name = "f1_score"}}};
+    const liana_evaluate_options numbers = {.loss = "mse", .output_metrics = {{.name = "class_f1_score"}}};
     const liana_evaluate_options several = {.loss = "binary_crossentropy", .output_metrics = {{.name = "cohen_kappa"}}};
     const liana_evaluate_options harmonic = {.output_metrics = {{.name = "class_recall", .average = "harmonic"}}};
     const liana_evaluate_options beta = {.output_metrics = {{.name = "fbeta_score", .beta = -1}}};
@@ -518,9 +518,10 @@ static void test_metrics_that_do_not_fit(void **state)
     make_config();
     char *file = path_of("config.yaml"), *out = path_of("refused");
     assert_refused(
-        liana__test_command("train", file, "--out", out, "train.loss=mse", "train.metrics=[f1_score]",
+        liana__test_command("train", file, "--out", out, "train.loss=mse", "train.metrics=[class_f1_score]",
                             "model.layers=[InputLayer: {name: x, shape: [2]}, Dense: {name: kind, units: 1}]"),
-        2, "train.metrics", "'f1_score' counts right and wrong answers", "'mean_squared_error'", "mean_absolute_error");
+        2, "train.metrics", "'class_f1_score' counts right and wrong answers", "'mean_squared_error'",
+        "mean_absolute_error");
     assert_refused(liana__test_command("train", file, "--out", out,
                                        "data.columns={x: [x], kind: {from: tag, multi_hot: 3}}",
                                        "train.loss=binary_crossentropy", "train.metrics=[matthews_correlation]",

@@ -550,8 +550,9 @@ static void run_elements(const char *name, const samples *all, liana_logits_kind
 {
     const liana_metric_type *metric = liana__part_find(NULL, &liana__metric_kind, name, NULL);
     liana__arena arena = {0};
-    void *options = liana__arena_allocate(&arena, metric->part.options.size + 1);
-    assert_ok(liana__fields_default(&metric->part.options, &arena, options, &context->error), &context->error);
+    const liana_options *table = liana__metric_options(metric);
+    void *options = liana__arena_allocate(&arena, table->size + 1);
+    assert_ok(liana__fields_default(table, &arena, options, &context->error), &context->error);
     liana_graph *graph = liana__test_new_graph(context);
     liana_shape rows = liana_shape_of(EXAMPLES, CLASSES);
     const liana_metric_call call = {
@@ -732,7 +733,11 @@ static void test_mistakes_are_named(void **state)
     check_refused("{name: accuracy, k: 3}", "unknown key 'k'", "there are no keys");
     check_refused("{name: class_recall, average: harmonic}", "average", "macro");
     check_refused("{name: recall, average: macro}", "has no average", "class_recall");
-    check_refused("{name: Precision, thresholds: [0.3, 0.5]}", "thresholds", "a list");
+    check_refused("{name: Precision, thresholds: [0.3, 1.5]}", "thresholds", "from 0 to 1");
+    check_refused("{name: Precision, thresholds: []}", "thresholds", "an empty list");
+    check_refused("{name: iou, num_classes: 3, target_class_ids: [0, 3]}", "target_class_ids", "from 0 to 2");
+    check_refused("{name: auc, num_labels: 3}", "num_labels", "multi_label");
+    check_refused("{name: hinge, from_logits: true}", "from_logits", "hinge");
     check_refused("{name: Precision, threshold: 0.3}", "unknown key 'threshold'", "'thresholds'");
     check_refused("{name: fbeta_score, beta: 0}", "beta", "0");
     check_refused("{name: fbeta_score, beta: -1.0}", "beta", "-1");

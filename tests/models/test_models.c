@@ -211,7 +211,7 @@ static void test_names_and_order_of_the_tops(void **state)
     assert_layer(12, "block_1_pad");
     assert_layer(model->num_layers - 1, "predictions");
     /* 97 -> 49: an odd side is padded on both ends, an even one only at the end. */
-    const liana_zero_padding2d_options *pad = model->layers[12].options;
+    const liana_zero_padding_options *pad = model->layers[12].options;
     assert_int_equal(pad->padding.values[0], 1);
     assert_int_equal(pad->padding.values[1], 1);
     assert_int_equal(pad->padding.values[2], 0);
@@ -286,8 +286,7 @@ static void test_names_and_order_of_efficientnets(void **state)
     ASSERT_ORDER("block7a_project_bn", "top_conv", "top_bn", "top_activation", "avg_pool", "top_dropout",
                  "predictions");
     /* A 5 x 5 window on 16 x 17. */
-    const liana_zero_padding2d_options *pad =
-        model->layers[liana__model_find_layer(model, "block3a_dwconv_pad")].options;
+    const liana_zero_padding_options *pad = model->layers[liana__model_find_layer(model, "block3a_dwconv_pad")].options;
     const int64_t expected[4] = {1, 2, 2, 2};
     assert_memory_equal(pad->padding.values, expected, sizeof expected);
     start_again();

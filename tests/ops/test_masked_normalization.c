@@ -32,11 +32,8 @@ static liana_graph *build(int64_t shards, bool gradients)
     weights[2] = channel_input(graph, "mean");
     weights[3] = channel_input(graph, "variance");
     liana_tensor shares = liana_graph_input(graph, "shares", LIANA_F64, images);
-    const liana_batch_normalization_options options = {.axis = -1,
-                                                       .momentum = 0.99,
-                                                       .epsilon = EPSILON,
-                                                       .center = true,
-                                                       .scale = true};
+    const liana_batch_normalization_options options = {
+        .axis = -1, .momentum = 0.99, .epsilon = EPSILON, .center = true, .scale = true};
     liana_layer_call call = {.here = LIANA_HERE,
                              .options = &options,
                              .inputs = &x,

@@ -110,6 +110,23 @@ static void test_one_cycle(void **state)
         {30, 0.0043428571428571431}, {39, 1e-4});
 }
 
+/* By the formulas of Smith 2017, section 3, and of Vaswani et al. 2017, section 5.3. */
+static void test_cyclic_and_noam(void **state)
+{
+    (void)state;
+    CHECK_RATES("{name: Cyclic, initial_learning_rate: 0.1, maximal_learning_rate: 0.5, step_size: 4}", {0, 0.1},
+                {2, 0.3}, {4, 0.5}, {6, 0.3}, {8, 0.1}, {12, 0.5}, {1001, 0.2});
+    CHECK_RATES("{name: cyclic, initial_learning_rate: 0.1, maximal_learning_rate: 0.5, step_size: 4, mode: "
+                "triangular2}",
+                {4, 0.5}, {8, 0.1}, {12, 0.3}, {20, 0.2});
+    CHECK_RATES("{name: CyclicalLearningRate, initial_learning_rate: 0.1, maximal_learning_rate: 0.5, step_size: 4, "
+                "mode: exp_range, gamma: 0.9}",
+                {4, 0.36244}, {6, 0.1 + 0.4 * 0.5 * 0.531441}, {12, 0.1 + 0.4 * 0.282429536481});
+    CHECK_RATES("{name: Noam, model_size: 64, warmup_steps: 16}", {0, 0}, {4, 0.0078125}, {16, 0.03125}, {64, 0.015625},
+                {400, 0.00625});
+    CHECK_RATES("{name: noam, initial_learning_rate: 0.4, warmup_steps: 4}", {2, 0.2}, {4, 0.4}, {16, 0.2});
+}
+
 /* Warm-up as a share of the run; a factor; a factor of the batch size; steps of an epoch. */
 static void test_what_all_have(void **state)
 {
@@ -178,6 +195,11 @@ static void test_impossible_ranges_are_named(void **state)
     REFUSE("{name: OneCycle, pct_start: 1.5}", "learning_rate.pct_start", "1.5");
     REFUSE("{name: OneCycle, pct_start: 0.6, three_phase: true}", "learning_rate.pct_start", "0.6", "at most 0.5");
     REFUSE("{name: OneCycle, div_factor: 0.5}", "learning_rate.div_factor", "0.5");
+    REFUSE("{name: Cyclic}", "maximal_learning_rate");
+    REFUSE("{name: Cyclic, maximal_learning_rate: 1, mode: square}", "learning_rate.mode", "square", "triangular2");
+    REFUSE("{name: Cyclic, maximal_learning_rate: 1, step_size: 0}", "learning_rate.step_size", "0");
+    REFUSE("{name: Noam, warmup_epochs: 2}", "learning_rate.warmup_epochs", "warmup_steps");
+    REFUSE("{name: Noam, model_size: 0}", "learning_rate.model_size", "0");
     REFUSE("{name: Constant, warmup_share: 1.5}", "learning_rate.warmup_share", "1.5");
     REFUSE("{name: Constant, warmup_share: 0.5, warmup_epochs: 1}", "learning_rate.warmup_share", "warmup_epochs");
     REFUSE("{name: Constant, scale: 0}", "learning_rate.scale", "0");
@@ -199,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_restarts),
         cmocka_unit_test(test_piecewise),
         cmocka_unit_test(test_one_cycle),
+        cmocka_unit_test(test_cyclic_and_noam),
         cmocka_unit_test(test_what_all_have),
         cmocka_unit_test(test_online_is_another_name),
         cmocka_unit_test(test_impossible_ranges_are_named),

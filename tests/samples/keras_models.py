@@ -33,8 +33,11 @@ def set_weights(model):
             set_weights(layer)
             continue
         for weight in layer.weights:
+            # Keras 2's name, and liana's.
+            depthwise = weight.name == "kernel" and isinstance(layer, (layers.DepthwiseConv1D, layers.DepthwiseConv2D))
+            name = "depthwise_kernel" if depthwise else weight.name
             if weight.name != "count":
-                weight.assign(fill(layer.name + "/" + weight.name, weight.shape))
+                weight.assign(fill(layer.name + "/" + name, weight.shape))
         if isinstance(layer, layers.Normalization):
             layer.finalize_state()
 
@@ -106,6 +109,48 @@ def sequence():
     return keras.Sequential([inner, layers.Dense(2, name="steps"), layers.GlobalAveragePooling1D(name="mean")], name="sequence")
 
 
+def sequences():
+    x = steps = keras.Input((9, 3), name="steps")
+    x = layers.Conv1D(4, 3, padding="causal", dilation_rate=2, activation="tanh", name="past")(x)
+    x = layers.ZeroPadding1D((2, 1), name="longer")(x)
+    x = layers.Conv1D(6, 3, strides=2, groups=2, name="parts")(x)
+    a = layers.SeparableConv1D(3, 2, padding="same", depth_multiplier=2, name="apart")(x)
+    b = layers.DepthwiseConv1D(3, padding="same", depth_multiplier=2, use_bias=False, name="each")(steps)
+    b = layers.Cropping1D((1, 2), name="shorter")(layers.MaxPooling1D(3, strides=1, padding="same", name="most")(b))
+    c = layers.Conv1DTranspose(2, 3, strides=2, output_padding=1, name="back")(layers.AveragePooling1D(2, name="mean")(steps))
+    d = layers.AdaptiveMaxPooling1D(4, name="four")(layers.UpSampling1D(2, name="twice")(a))
+    e = layers.AdaptiveAveragePooling1D(3, name="three")(steps)
+    return keras.Model(steps, [a, b, c, d, e], name="sequences")
+
+
+def images():
+    x = image = keras.Input((5, 4, 2), name="image")
+    a = layers.Conv2DTranspose(3, (3, 2), strides=(2, 1), padding="same", name="larger")(x)
+    b = layers.Conv2DTranspose(2, 2, strides=3, output_padding=(0, 2), use_bias=False, name="spread")(x)
+    b = layers.Cropping2D(((5, 1), (2, 4)), name="middle")(b)
+    c = layers.UpSampling2D((2, 1), interpolation="bilinear", name="smooth")(x)
+    d = layers.UpSampling2D((1, 3), interpolation="bicubic", name="cubic")(x)
+    d = layers.Add(name="sharp")([d, layers.UpSampling2D((1, 3), interpolation="lanczos3", name="waves")(x),
+                                  layers.UpSampling2D((1, 3), interpolation="lanczos5", name="more_waves")(x),
+                                  layers.UpSampling2D((1, 3), name="again")(x)])
+    e = layers.AdaptiveMaxPooling2D((2, 3), name="largest")(x)
+    e = layers.Add(name="sum")([e, layers.AdaptiveAveragePooling2D((2, 3), name="means")(x)])
+    return keras.Model(image, [a, b, c, d, e], name="images")
+
+
+def volumes():
+    volume = keras.Input((4, 5, 3, 2), name="volume")
+    a = layers.Conv3D(4, (2, 3, 2), strides=(1, 2, 1), padding="same", groups=2, activation="relu", name="deep")(volume)
+    b = layers.Conv3D(3, 2, dilation_rate=(2, 1, 1), use_bias=False, name="wide")(volume)
+    b = layers.AveragePooling3D((1, 3, 2), strides=(1, 1, 2), padding="same", name="means")(b)
+    c = layers.Conv3DTranspose(2, (2, 3, 1), strides=(2, 1, 1), padding="valid", name="back")(layers.MaxPooling3D(2, name="most")(volume))
+    d = layers.ZeroPadding3D(((1, 0), (0, 2), (1, 1)), name="around")(volume)
+    d = layers.Cropping3D((1, 2, 1), name="inside")(layers.MaxPooling3D((2, 3, 1), strides=1, padding="same", name="large")(d))
+    e = layers.GlobalAveragePooling3D(keepdims=True, name="mean")(layers.UpSampling3D((1, 2, 1), name="tall")(a))
+    e = layers.Concatenate(name="both")([layers.Flatten(name="flat")(e), layers.GlobalMaxPooling3D(name="max")(volume)])
+    return keras.Model(volume, [a, b, c, d, e], name="volumes")
+
+
 def text(name, model):
     """The JSON as a list of lines."""
     print(f"static const char *const {name}_json[] = {{")
@@ -138,6 +183,7 @@ print(f"/* Written by keras_models.py: models of Keras {keras.__version__}, and 
 print("/* clang-format off */")
 for name, model, ids in (
     ("tables", tables(), 9), ("pairs", pairs(), 2), ("masks", masks(), 7), ("sequence", sequence(), 9),
+    ("sequences", sequences(), 2), ("images", images(), 2), ("volumes", volumes(), 2),
 ):
     write(name, model, ids)
     if len(sys.argv) > 1:

@@ -56,10 +56,17 @@ typedef struct liana_prelu_options {
 #define LIANA_PRELU_DEFAULTS .trainable = true, .training = true, .alpha_initializer = "zeros"
 #define liana_prelu(...) LIANA_ADD_("PReLU", liana_prelu_options, LIANA_PRELU_DEFAULTS, __VA_ARGS__, )
 
-/* Softmax over .axis: one, or several axes together, {1, 2}. A mask of the input, which must be broadcast to it
- * as in numpy, makes the results 0 where it is false. */
+/* Softmax over .axis: one, or several axes together, {1, 2}. A mask of the input makes the results 0 where it is false;
+ * it must be broadcast to the input, as in numpy. So does another layer's result that is the second of .inputs: false
+ * where it is 0. */
 typedef struct liana_softmax_options {
-    LIANA_LAYER_OPTIONS;
+    const char *name LIANA_DEFAULT_();
+    bool trainable LIANA_DEFAULT_(true);
+    bool training LIANA_DEFAULT_(true);
+    union {
+        liana_layer input LIANA_DEFAULT_();
+        liana_layer inputs[LIANA_MAX_LAYER_INPUTS];
+    };
     int64_t axis[LIANA_MAX_AXES] LIANA_DEFAULT_(-1);
 } liana_softmax_options;
 #define LIANA_SOFTMAX_DEFAULTS .trainable = true, .training = true, .axis = {-1}

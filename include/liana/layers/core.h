@@ -77,12 +77,13 @@ typedef struct liana_masking_options {
 
 /* The same, and its reverse: with .reverse a product with the transposed `embeddings`, from [batch, ..., output_dim] to
  * [batch, ..., input_dim], as at the end of a language model. Without .tie_weights the reverse has a weight
- * reverse_embeddings [output_dim, input_dim] of its own. .reverse belongs to the call; so the layer is called once more:
+ * reverse_embeddings [output_dim, input_dim] of its own. .reverse belongs to the call; so the layer is called once
+ * more:
  *
  *     liana_layer table = liana_reversible_embedding(m, .input_dim = 1000, .output_dim = 64, .input = ids);
  *     ...
  *     liana_layer logits = liana_layer_again(table, liana_reversible_embedding_options, .input = x, .reverse = true);
- */
+ * */
 typedef struct liana_reversible_embedding_options {
     LIANA_LAYER_OPTIONS;
     int64_t input_dim LIANA_DEFAULT_();

@@ -11,8 +11,8 @@ extern "C" {
 /* An option `axis` is one or several axes: .axis = 1, .axis = {1, 2}. Axis 0 is the batch; negative ones count from the
  * end. */
 
-/* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (along .axis). In training, mean and variance are
- * those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum) *
+/* gamma (x - mean) / sqrt(variance + epsilon) + beta, for each channel (along .axis). In training, mean and variance
+ * are those of the shard, without the steps that a mask leaves out, and moving = momentum * moving + (1 - momentum) *
  * shard's. Otherwise, and if .trainable is false, they are the moving ones. */
 typedef struct liana_batch_normalization_options {
     LIANA_LAYER_OPTIONS;
@@ -29,6 +29,13 @@ typedef struct liana_batch_normalization_options {
     const char *gamma_regularizer LIANA_DEFAULT_();
     const char *beta_constraint LIANA_DEFAULT_();
     const char *gamma_constraint LIANA_DEFAULT_();
+    /* Batch renormalisation (Ioffe 2017): x is normalised in training by averages that follow with .renorm_momentum.
+     * The correction factors lie from renorm_rmin to renorm_rmax, and from -renorm_dmax to renorm_dmax. */
+    bool renorm LIANA_DEFAULT_();
+    double renorm_rmax LIANA_DEFAULT_(LIANA_NO_LIMIT);
+    double renorm_rmin LIANA_DEFAULT_(LIANA_NO_LIMIT);
+    double renorm_dmax LIANA_DEFAULT_(LIANA_NO_LIMIT);
+    double renorm_momentum LIANA_DEFAULT_(0.99);
     /* The statistics are those of the whole batch. An update must then be one shard, or one program of a device. */
     bool synchronized LIANA_DEFAULT_();
     /* The moving variance of images is that of the population, as in Keras 3. Else it is n / (n - 1) times that, as in
@@ -38,7 +45,8 @@ typedef struct liana_batch_normalization_options {
 #define LIANA_BATCH_NORMALIZATION_DEFAULTS                                                                             \
     .trainable = true, .training = true, .axis = -1, .momentum = 0.99, .epsilon = 1e-3, .center = true, .scale = true, \
     .beta_initializer = "zeros", .gamma_initializer = "ones", .moving_mean_initializer = "zeros",                      \
-    .moving_variance_initializer = "ones", .population_variance = true
+    .moving_variance_initializer = "ones", .renorm_rmax = LIANA_NO_LIMIT, .renorm_rmin = LIANA_NO_LIMIT,               \
+    .renorm_dmax = LIANA_NO_LIMIT, .renorm_momentum = 0.99, .population_variance = true
 #define liana_batch_normalization(...)                                                                      \
     LIANA_ADD_("BatchNormalization", liana_batch_normalization_options, LIANA_BATCH_NORMALIZATION_DEFAULTS, \
                __VA_ARGS__, )
@@ -110,6 +118,18 @@ typedef struct liana_unit_normalization_options {
 #define LIANA_UNIT_NORMALIZATION_DEFAULTS .trainable = true, .training = true, .axis = {-1}
 #define liana_unit_normalization(...) \
     LIANA_ADD_("UnitNormalization", liana_unit_normalization_options, LIANA_UNIT_NORMALIZATION_DEFAULTS, __VA_ARGS__, )
+
+/* .layer, whose kernel (or embeddings) is divided in training by its greatest singular value (Miyato et al. 2018),
+ * which .power_iterations steps for each update find. Outside training the kernel is used as it is. */
+typedef struct liana_spectral_normalization_options {
+    LIANA_LAYER_OPTIONS;
+    liana_held_layer layer LIANA_DEFAULT_();
+    int64_t power_iterations LIANA_DEFAULT_(1);
+} liana_spectral_normalization_options;
+#define LIANA_SPECTRAL_NORMALIZATION_DEFAULTS .trainable = true, .training = true, .power_iterations = 1
+#define liana_spectral_normalization(...)                                                                            \
+    LIANA_ADD_("SpectralNormalization", liana_spectral_normalization_options, LIANA_SPECTRAL_NORMALIZATION_DEFAULTS, \
+               __VA_ARGS__, )
 
 #ifdef __cplusplus
 }

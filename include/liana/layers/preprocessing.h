@@ -57,10 +57,10 @@ typedef struct liana_category_encoding_options {
 
 /* ---- layers that the host computes of texts ----
  *
- * Their input is a liana_input of dtype LIANA_STRING, which feeds nothing else. They are computed where batches are made,
- * so they are part of the model and of its files, and the device gets numbers. A whole number counts as its decimal text.
- * A vocabulary that is not given is found in the training data, the most frequent text first. Hashes, rules and files
- * are Keras's. */
+ * Their input is a liana_input of dtype LIANA_STRING, which feeds nothing else. They are computed where batches are
+ * made, so they are part of the model and of its files, and the device gets numbers. A whole number counts as its
+ * decimal text. A vocabulary that is not given is found in the training data, the most frequent text first. Hashes,
+ * rules and files are Keras's. */
 
 /* Keras's output_mode. */
 typedef enum liana_output_mode {
@@ -71,8 +71,9 @@ typedef enum liana_output_mode {
     LIANA_OUTPUT_TF_IDF,    /* ... times its weight */
 } liana_output_mode;
 
-/* The number of each text. .mask_token (if given) is 0, then come .num_oov_indices numbers for texts that the vocabulary
- * does not have, then those of the vocabulary. In other modes than LIANA_OUTPUT_INT the mask has no number. */
+/* The number of each text. .mask_token (if given) is 0, then come .num_oov_indices numbers for texts that the
+ * vocabulary does not have, then those of the vocabulary. In other modes than LIANA_OUTPUT_INT the mask has no
+ * number. */
 typedef struct liana_string_lookup_options {
     LIANA_LAYER_OPTIONS;
     int64_t max_tokens LIANA_DEFAULT_(); /* 0: any number */
@@ -93,10 +94,10 @@ typedef struct liana_string_lookup_options {
  * LIANA_OUTPUT_INT there is no padding, and numbers begin at 0. */
 typedef struct liana_text_vectorization_options {
     LIANA_LAYER_OPTIONS;
-    int64_t max_tokens LIANA_DEFAULT_();  /* 0: any number */
-    int standardize LIANA_DEFAULT_();     /* 0: lower_and_strip_punctuation, 1: lower, 2: strip_punctuation, 3: none */
-    int split LIANA_DEFAULT_();           /* 0: whitespace, 1: character, 2: none */
-    liana_ints ngrams LIANA_DEFAULT_();   /* one number: that many tokens in a row, and fewer; several: these */
+    int64_t max_tokens LIANA_DEFAULT_(); /* 0: any number */
+    int standardize LIANA_DEFAULT_();    /* 0: lower_and_strip_punctuation, 1: lower, 2: strip_punctuation, 3: none */
+    int split LIANA_DEFAULT_();          /* 0: whitespace, 1: character, 2: none */
+    liana_ints ngrams LIANA_DEFAULT_();  /* one number: that many tokens in a row, and fewer; several: these */
     liana_output_mode output_mode LIANA_DEFAULT_();
     int64_t output_sequence_length LIANA_DEFAULT_();
     bool pad_to_max_tokens LIANA_DEFAULT_();

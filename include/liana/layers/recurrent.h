@@ -2,8 +2,8 @@
  * builders (layer.h).
  *
  * Sequences are [batch, steps, features]. The result is the output of the last step, [batch, units], or with
- * .return_sequences that of each step. A mask leaves out steps: the states stay as they were, and so does the output (or
- * it is zeros, with .zero_output_for_mask).
+ * .return_sequences that of each step. A mask leaves out steps: the states stay as they were, and so does the output.
+ * With .zero_output_for_mask it is zeros.
  *
  *     liana_lstm(m, .units = 64, .dropout = 0.2, .return_sequences = true);
  *     liana_bidirectional(m, .layer = LIANA_HELD("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, .units = 32));
@@ -50,7 +50,9 @@ extern "C" {
     int64_t implementation LIANA_DEFAULT_(2)
 #define LIANA_GATED_CELL_DEFAULTS_ LIANA_CELL_DEFAULTS_, .recurrent_activation = "sigmoid", .implementation = 2
 
-/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. */
+/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. Where
+ * initial states are given, the mask of the sequences counts with .mask_with_states alone: that is Keras 3's rule; in
+ * Keras 2 it counts always. A mask that is an input of its own always counts. */
 #define LIANA_RNN_OPTIONS                              \
     const char *activity_regularizer LIANA_DEFAULT_(); \
     bool return_sequences LIANA_DEFAULT_();            \
@@ -58,7 +60,8 @@ extern "C" {
     bool go_backwards LIANA_DEFAULT_();                \
     bool stateful LIANA_DEFAULT_();                    \
     bool unroll LIANA_DEFAULT_();                      \
-    bool zero_output_for_mask LIANA_DEFAULT_()
+    bool zero_output_for_mask LIANA_DEFAULT_();        \
+    bool mask_with_states LIANA_DEFAULT_()
 
 /* ---- cells ---- */
 
@@ -81,8 +84,8 @@ typedef struct liana_lstm_cell_options {
 #define LIANA_LSTM_CELL_DEFAULTS LIANA_GATED_CELL_DEFAULTS_, .unit_forget_bias = true
 #define liana_lstm_cell(...) LIANA_ADD_("LSTMCell", liana_lstm_cell_options, LIANA_LSTM_CELL_DEFAULTS, __VA_ARGS__, )
 
-/* Cho et al. 2014. kernel [features, 3 units]: update, reset, candidate. With .reset_after the reset gate works after the
- * product with the recurrent kernel, and the bias is [2, 3 units]. */
+/* Cho et al. 2014. kernel [features, 3 units]: update, reset, candidate. With .reset_after the reset gate works after
+ * the product with the recurrent kernel, and the bias is [2, 3 units]. */
 typedef struct liana_gru_cell_options {
     LIANA_MERGE_OPTIONS;
     LIANA_GATED_CELL_OPTIONS;
@@ -129,6 +132,38 @@ typedef struct liana_gru_options {
 #define LIANA_GRU_DEFAULTS LIANA_GRU_CELL_DEFAULTS
 #define liana_gru(...) LIANA_ADD_("GRU", liana_gru_options, LIANA_GRU_DEFAULTS, __VA_ARGS__, )
 
+/* An LSTM whose products are convolutions (Shi et al. 2015): of sequences [batch, steps, size, channels], images
+ * [batch, steps, height, width, channels] or volumes. kernel [sizes, channels, 4 filters], recurrent_kernel [sizes,
+ * filters, 4 filters]. */
+#define LIANA_CONV_LSTM_OPTIONS_(axes)                          \
+    LIANA_MERGE_OPTIONS;                                        \
+    int64_t filters LIANA_DEFAULT_();                           \
+    int64_t kernel_size[axes] LIANA_DEFAULT_();                 \
+    int64_t strides[axes] LIANA_DEFAULT_(1);                    \
+    liana_padding padding LIANA_DEFAULT_();                     \
+    int64_t dilation_rate[axes] LIANA_DEFAULT_(1);              \
+    LIANA_CELL_PART_OPTIONS;                                    \
+    const char *recurrent_activation LIANA_DEFAULT_("sigmoid"); \
+    bool unit_forget_bias LIANA_DEFAULT_(true);                 \
+    LIANA_RNN_OPTIONS
+typedef struct liana_conv_lstm1d_options {
+    LIANA_CONV_LSTM_OPTIONS_(1);
+} liana_conv_lstm1d_options;
+typedef struct liana_conv_lstm2d_options {
+    LIANA_CONV_LSTM_OPTIONS_(2);
+} liana_conv_lstm2d_options;
+typedef struct liana_conv_lstm3d_options {
+    LIANA_CONV_LSTM_OPTIONS_(3);
+} liana_conv_lstm3d_options;
+#define LIANA_CONV_LSTM_DEFAULTS \
+    LIANA_CELL_DEFAULTS_, .strides = 1, .dilation_rate = 1, .recurrent_activation = "sigmoid", .unit_forget_bias = true
+#define liana_conv_lstm1d(...) \
+    LIANA_ADD_("ConvLSTM1D", liana_conv_lstm1d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+#define liana_conv_lstm2d(...) \
+    LIANA_ADD_("ConvLSTM2D", liana_conv_lstm2d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+#define liana_conv_lstm3d(...) \
+    LIANA_ADD_("ConvLSTM3D", liana_conv_lstm3d_options, LIANA_CONV_LSTM_DEFAULTS, __VA_ARGS__, )
+
 /* Any cell: .cell = LIANA_HELD("LSTMCell", ...). */
 typedef struct liana_rnn_options {
     LIANA_MERGE_OPTIONS;
@@ -148,13 +183,15 @@ typedef enum liana_merge_mode {
     LIANA_MERGE_NONE, /* two results */
 } liana_merge_mode;
 
-/* `layer` on the steps from the first to the last, and `backward_layer` (default: a copy of it with weights of its own)
- * from the last to the first; both results merged. .inputs: initial states are those of the first, then of the other. */
+/* `layer` on the steps from the first to the last, and `backward_layer` from the last to the first (default: a copy of
+ * the first with weights of its own); both results merged. .inputs: initial states are those of the first, then those
+ * of the other. */
 typedef struct liana_bidirectional_options {
     LIANA_MERGE_OPTIONS;
     liana_held_layer layer LIANA_DEFAULT_();
     liana_merge_mode merge_mode LIANA_DEFAULT_();
     liana_held_layer backward_layer LIANA_DEFAULT_();
+    bool mask_with_states LIANA_DEFAULT_();
 } liana_bidirectional_options;
 #define LIANA_BIDIRECTIONAL_DEFAULTS .trainable = true, .training = true
 #define liana_bidirectional(...) \

@@ -23,8 +23,8 @@ static int64_t whole_number(int dtype, const void *values, int64_t i)
     }
 }
 
-liana_status liana__row_from_texts(const liana__row_of_texts *how, int dtype, const void *values, void *row, size_t size,
-                                   liana__error *error)
+liana_status liana__row_from_texts(const liana__row_of_texts *how, int dtype, const void *values, void *row,
+                                   size_t size, liana__error *error)
 {
     enum { LONGEST = 24 };
     memset(row, 0, size);

@@ -15,10 +15,10 @@ typedef struct liana__row_of_texts {
     uint64_t fingerprint; /* of all that a row depends on */
 } liana__row_of_texts;
 
-/* Makes the row of an example of `values`, which are texts, or whole numbers: these count as their decimal texts. Errors:
- * those of `run`; INVALID_DATA (other numbers), OUT_OF_MEMORY. */
-liana_status liana__row_from_texts(const liana__row_of_texts *how, int dtype, const void *values, void *row, size_t size,
-                                   liana__error *error) LIANA_MUST_USE;
+/* Makes the row of an example of `values`, which are texts, or whole numbers: these count as their decimal texts.
+ * Errors: those of `run`; INVALID_DATA (other numbers), OUT_OF_MEMORY. */
+liana_status liana__row_from_texts(const liana__row_of_texts *how, int dtype, const void *values, void *row,
+                                   size_t size, liana__error *error) LIANA_MUST_USE;
 
 /* Whether values of a dtype count as texts. */
 bool liana__dtype_has_texts(int dtype);

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/scoped.h"
+#include "base/text_hash.h"
 #include "base/utf8.h"
 #include "data/source/cast.h"
 #include "data/source/class_list.h"
@@ -44,6 +45,21 @@ static const liana__field items[] = {
         liana__column, num_oov_indices, INT, .maximum = 1,
         .doc = "1: names that the vocabulary lacks become number 0, which is called [UNK], and the others count "
                "from 1; 0: such names are an error"),
+    LIANA__FIELD_ROW(liana__column, hash_bins, INT, .maximum = INT32_MAX,
+                     .doc = "texts become numbers of this many bins, by their hash, as with Keras's Hashing (0: not)"),
+    LIANA__FIELD_ROW(liana__column, cross, INT, .maximum = INT32_MAX,
+                     .doc =
+                         "the texts of the columns in from become, together, the number of one of this many bins, as "
+                         "with Keras's HashedCrossing (0: not)"),
+    LIANA__FIELD_ROW(
+        liana__column, bin_boundaries, VALUE,
+        .doc =
+            "a list of numbers in ascending order: a value becomes the number of boundaries that are not above it, as "
+            "with Keras's Discretization (null: it stays)"),
+    LIANA__FIELD_ROW(liana__column, num_bins, INT, .maximum = 100,
+                     .doc =
+                         "numbers become those of this many bins, each with about as many values of the training data; "
+                         "bin_boundaries are found as by Discretization.adapt (0: not)"),
     LIANA__FIELD_ROW(liana__column, length, INT, .maximum = MAX_VALUES,
                      .doc =
                          "a cell holds several values, separated by blanks; they are padded or cut to this number (0: "
@@ -156,6 +172,54 @@ static liana_status read_missing(const liana__value *value, const char *where, l
     return LIANA_OK;
 }
 
+static liana_status read_boundaries(liana__column *column, const char *where, liana__arena *arena, liana__error *error)
+{
+    const liana__value *list = column->bin_boundaries;
+    char found[128];
+    if (!list || list->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    bool fits = list->kind == LIANA__VALUE_LIST && list->count > 0;
+    double *made = fits ? liana__arena_allocate(arena, list->count * sizeof *made) : NULL;
+    if (fits && !made) return liana__fail_memory(error, "a column");
+    for (size_t i = 0; fits && i < list->count; i++) {
+        const liana__value *item = list->items[i];
+        fits = item->kind == LIANA__VALUE_INT || item->kind == LIANA__VALUE_FLOAT;
+        if (fits) made[i] = item->number;
+        fits = fits && isfinite(made[i]) && (i == 0 || made[i] >= made[i - 1]);
+    }
+    if (!fits) {
+        return liana__fail_at(error, &list->place, where,
+                              "'bin_boundaries' is %s, expected a list of numbers that do not fall",
+                              liana__value_describe(list, found, sizeof found));
+    }
+    column->boundaries = made;
+    column->num_boundaries = list->count;
+    return LIANA_OK;
+}
+
+/* Values become numbers in one way. */
+static liana_status check_bins(const liana__column *column, const liana__place *place, const char *where,
+                               liana__error *error)
+{
+    const int ways = (column->hash_bins > 0) + (column->cross > 0) +
+                     (column->num_boundaries > 0 || column->num_bins > 0) + column->category + (column->multi_hot > 0);
+    if (ways > 1) {
+        return liana__fail_at(
+            error, place, where,
+            "'category', 'hash_bins', 'cross', 'bin_boundaries' or 'num_bins', and 'multi_hot' exclude each "
+            "other; keep one of them");
+    }
+    if (liana__column_is_numbered(column) && column->dtype == LIANA_STRING) {
+        return liana__fail_at(error, place, where, "found the dtype string, expected one of numbers for bins");
+    }
+    if (column->num_bins == 1) {
+        return liana__fail_at(error, place, where, "found num_bins 1, expected at least 2 (0: numbers stay)");
+    }
+    const size_t count = column->from.count;
+    if (!column->cross || (count > 1 && count <= LIANA__MOST_CROSSED && !column->length)) return LIANA_OK;
+    return liana__fail_at(error, place, where, "'cross' is of 2 to %d columns, with one value each: from: [a, b]",
+                          LIANA__MOST_CROSSED);
+}
+
 static liana_status check_vocabulary(const liana__column *column, const liana__place *place, const char *key,
                                      liana__error *error)
 {
@@ -200,6 +264,8 @@ static liana_status read_column(const liana__value *value, const char *name, con
     if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->stacked = true;
     LIANA_TRY(read_missing(column->missing, key, arena, column, error));
     column->missing = NULL;
+    LIANA_TRY(read_boundaries(column, key, arena, error));
+    LIANA_TRY(check_bins(column, &value->place, key, error));
     return check_column(column, &value->place, key, error);
 }
 
@@ -329,6 +395,11 @@ void liana__columns_inherit(liana__columns *columns, const liana__columns *found
             column->ascending = known->ascending;
             column->num_oov_indices = known->num_oov_indices;
         }
+        if (column->num_bins && !column->num_boundaries) {
+            column->bin_boundaries = known->bin_boundaries;
+            column->boundaries = known->boundaries;
+            column->num_boundaries = known->num_boundaries;
+        }
         if (has_statistic(&column->values_if_missing)) column->values_if_missing = known->values_if_missing;
         if (column->from.count == 1 && strcmp(column->from.items[0], "*") == 0) column->from = known->from;
     }
@@ -347,6 +418,11 @@ liana_status liana__columns_copy(const liana__columns *columns, liana__arena *ar
         made->lengths = liana__arena_string(arena, column->lengths);
         made->indices = liana__arena_string(arena, column->indices);
         made->values_if_missing = liana__names_copy(&column->values_if_missing, arena);
+        made->bin_boundaries = column->bin_boundaries ? liana__value_copy(arena, column->bin_boundaries) : NULL;
+        if (column->num_boundaries) {
+            made->boundaries =
+                liana__arena_copy(arena, column->boundaries, column->num_boundaries * sizeof *column->boundaries);
+        }
         made->from = liana__names_copy(&column->from, arena);
         made->vocabulary = liana__names_copy(&column->vocabulary, arena);
     }
@@ -358,7 +434,7 @@ static liana_component component_of(const liana__column *column)
 {
     liana_component made = {.name = column->name, .dtype = column->dtype};
     int64_t count = column->length ? column->length : column->multi_hot ? column->multi_hot : 0;
-    if (!count && column->stacked) count = (int64_t)column->from.count;
+    if (!count && column->stacked && !column->cross) count = (int64_t)column->from.count;
     if (count) made.shape = (liana_shape){1, {count}};
     return made;
 }
@@ -567,8 +643,42 @@ static liana_status find_number(const liana__column *column, const liana__cell *
         cell->kind = LIANA__CELL_WHOLE;
         return cell->whole >= 0 ? LIANA_OK : fail_name(column, given, error);
     }
+    if (column->hash_bins) {
+        cell->whole = (int64_t)(liana__farm_hash(given->text, given->size) % (uint64_t)column->hash_bins);
+        cell->kind = LIANA__CELL_WHOLE;
+        return LIANA_OK;
+    }
     if (cell->kind == LIANA__CELL_TEXT) return fail_cell(given, "a number", LIANA_INVALID_DATA, error);
+    if (column->num_boundaries) {
+        const double number = cell->kind == LIANA__CELL_WHOLE ? (double)cell->whole : cell->real;
+        cell->kind = LIANA__CELL_WHOLE;
+        for (cell->whole = 0; (size_t)cell->whole < column->num_boundaries; cell->whole++) {
+            if (column->boundaries[cell->whole] > number) break;
+        }
+    }
     return LIANA_OK;
+}
+
+liana_status liana__column_set_boundaries(liana__column *column, const double *boundaries, size_t count,
+                                          liana__arena *arena, liana__error *error)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; list && i < count; i++) liana__value_add(arena, list, liana__value_float(arena, boundaries[i]));
+    column->bin_boundaries = list;
+    column->boundaries = liana__arena_copy(arena, boundaries, count * sizeof *boundaries);
+    column->num_boundaries = count;
+    return arena->failed ? liana__fail_memory(error, "a column") : LIANA_OK;
+}
+
+void liana__column_put_cross(const liana__column *column, void *values, const liana_bytes *texts)
+{
+    uint64_t joined = LIANA__CROSS_KEY;
+    int64_t bad;
+    for (size_t i = 0; i < column->from.count; i++) {
+        joined = liana__cross_hash(joined, liana__farm_hash(texts[i].data, texts[i].size));
+    }
+    const int64_t bin = (int64_t)(joined % (uint64_t)column->cross);
+    put_number(column, values, 0, &bin, LIANA_S64, &bad);
 }
 
 liana_status liana__column_put(const liana__column *column, void *values, int64_t k, const liana__cell *given,
@@ -586,6 +696,7 @@ liana_status liana__column_put(const liana__column *column, void *values, int64_
         return LIANA_OK;
     }
     LIANA_TRY(find_number(column, given, &cell, error));
+    const bool is_bin = liana__column_is_numbered(column);
     if (column->multi_hot) {
         static const int64_t one = 1;
         char expected[64];
@@ -601,7 +712,7 @@ liana_status liana__column_put(const liana__column *column, void *values, int64_
     if (column->dtype == LIANA_F32) nearest = (double)(float)cell.whole;
     if (cell.kind == LIANA__CELL_REAL) {
         put_number(column, values, k, &cell.real, LIANA_F64, &bad);
-    } else if (to_real && !column->category) {
+    } else if (to_real && !is_bin) {
         put_number(column, values, k, &nearest, LIANA_F64, &bad);
     } else {
         put_number(column, values, k, &cell.whole, LIANA_S64, &bad);

@@ -8,6 +8,9 @@
 
 enum { LIANA__DTYPE_DETECTED = -1 };
 
+/* The most columns that `cross` takes together. */
+enum { LIANA__MOST_CROSSED = 8 };
+
 /* One component. */
 typedef struct liana__column {
     const char *name;
@@ -20,6 +23,14 @@ typedef struct liana__column {
     bool ascending; /* the vocabulary is in byte order, without LIANA__UNKNOWN_NAME */
     /* 1: the vocabulary begins with LIANA__UNKNOWN_NAME, for names that it lacks; 0: those are an error. */
     int64_t num_oov_indices;
+    int64_t hash_bins; /* a text becomes the number of a bin, by its hash; 0: not */
+    int64_t cross;     /* the texts of all of `from` together become the number of one of so many bins; 0: not */
+    /* A number becomes the count of boundaries that are not above it. NULL: it stays, unless num_bins is set: then the
+     * table gives the boundaries. */
+    int64_t num_bins;
+    const liana__value *bin_boundaries; /* the option of that name */
+    const double *boundaries;
+    size_t num_boundaries;
     int64_t length;      /* cells hold several values, separated by blanks; the component is [length]; 0: one */
     double padding;      /* fills up to `length` */
     const char *lengths; /* name of another component, s32 []: how many values there were; NULL: none */
@@ -37,6 +48,12 @@ typedef struct liana__column {
 
 /* "mean", "median" */
 bool liana__is_statistic(const char *value);
+
+/* Whether the values become numbers of bins or names. */
+static inline bool liana__column_is_numbered(const liana__column *column)
+{
+    return column->category || column->hash_bins || column->cross || column->num_bins || column->num_boundaries;
+}
 
 /* What stands for a missing value of number `index` of `from`; NULL: it is an error. */
 static inline const char *liana__column_if_missing(const liana__column *column, size_t index)
@@ -111,6 +128,13 @@ void liana__column_begin(const liana__column *column, void *values);
  * dtype, or is no class of `multi_hot`). */
 liana_status liana__column_put(const liana__column *column, void *values, int64_t k, const liana__cell *cell,
                                liana__error *error) LIANA_MUST_USE;
+
+/* Sets the boundaries; the numbers are copied. Errors: OUT_OF_MEMORY. */
+liana_status liana__column_set_boundaries(liana__column *column, const double *boundaries, size_t count,
+                                          liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* Writes the only value of a column with `cross`, of the texts of all of its columns or features. */
+void liana__column_put_cross(const liana__column *column, void *values, const liana_bytes *texts);
 
 /* Sets the vocabulary, which is borrowed; with num_oov_indices it gets LIANA__UNKNOWN_NAME if it lacks it. Errors:
  * OUT_OF_MEMORY. */

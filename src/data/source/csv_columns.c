@@ -275,8 +275,9 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     liana__column *column = &found->columns.items[number];
     kinds own = {0};
     if (column->dtype != LIANA__DTYPE_DETECTED) return;
-    column->dtype = column->category ? LIANA_S32 : LIANA_F32;
-    if (column->category || column->multi_hot) return;
+    const bool is_bin = liana__column_is_numbered(column);
+    column->dtype = is_bin ? LIANA_S32 : LIANA_F32;
+    if (is_bin || column->multi_hot) return;
     visit_column(request, found, number, count_kind, &own);
     for (size_t i = 0; i < column->values_if_missing.count; i++) {
         const char *value = column->values_if_missing.items[i];
@@ -401,7 +402,8 @@ static liana_status find_missing(const liana__csv_request *request, liana__csv_c
     for (size_t i = 0; i < column->values_if_missing.count; i++) {
         any = any || liana__is_statistic(column->values_if_missing.items[i]);
     }
-    if (!any || column->dtype == LIANA_STRING || column->category || column->multi_hot) return LIANA_OK;
+    const bool are_texts = column->dtype == LIANA_STRING || column->category || column->hash_bins || column->cross;
+    if (!any || are_texts || column->multi_hot) return LIANA_OK;
     const char **texts = liana__arena_allocate(found->arena, column->from.count * sizeof *texts);
     if (!texts) return liana__fail_memory(error, column->name);
     for (size_t k = 0; k < column->from.count; k++) {
@@ -411,6 +413,47 @@ static liana_status find_missing(const liana__csv_request *request, liana__csv_c
     }
     column->values_if_missing = (liana__strings){column->from.count, texts};
     return LIANA_OK;
+}
+
+/* ---- bins ---- */
+
+/* The value at a share of the sorted values, between those beside it: number i of `count` has the share (i + 1) /
+ * count. */
+static double value_at(const double *values, size_t count, double share)
+{
+    const double place = share * (double)count - 1;
+    if (place <= 0) return values[0];
+    if (place >= (double)(count - 1)) return values[count - 1];
+    const size_t below = (size_t)place;
+    return values[below] + (place - (double)below) * (values[below + 1] - values[below]);
+}
+
+/* The boundaries of Keras's Discretization.adapt: of every n-th of the sorted values, at most about 200, those at equal
+ * shares. */
+static liana_status find_bins(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                              liana__error *error)
+{
+    enum { SUMMARY = 100, MOST_BINS = 100 };
+    liana__column *column = &found->columns.items[number];
+    double boundaries[MOST_BINS];
+    size_t num_kept = 0;
+    if (!column->num_bins || column->num_boundaries) return LIANA_OK;
+    LIANA__SCOPED(numbers) own = {0};
+    visit_column(request, found, number, collect_number, &own);
+    if (own.failed) return liana__fail_memory(error, column->name);
+    if (own.count < (size_t)column->num_bins) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s', column '%.100s': %zu numbers cannot be cut into %lld bins (num_bins)",
+                           request->tables[0].path, column->from.items[0], own.count, (long long)column->num_bins);
+    }
+    qsort(own.items, own.count, sizeof *own.items, compare_numbers);
+    const size_t step = own.count > SUMMARY ? own.count / SUMMARY : 1;
+    const double first = own.count > SUMMARY ? (double)own.count / SUMMARY - 1 : 0;
+    for (size_t i = (size_t)first; i < own.count; i += step) own.items[num_kept++] = own.items[i];
+    for (int64_t k = 1; k < column->num_bins; k++) {
+        boundaries[k - 1] = value_at(own.items, num_kept, (double)k / (double)column->num_bins);
+    }
+    return liana__column_set_boundaries(column, boundaries, (size_t)column->num_bins - 1, found->arena, error);
 }
 
 /* ---- values ---- */
@@ -437,6 +480,7 @@ liana_status liana__csv_columns_find(const liana__csv_request *request, uint64_t
         find_dtype(request, found, i);
         LIANA_TRY(find_vocabulary(request, found, i, error));
         LIANA_TRY(find_missing(request, found, i, error));
+        LIANA_TRY(find_bins(request, found, i, error));
     }
     LIANA_TRY(liana__columns_components(&found->columns, &found->components, error));
     return make_room(found, num_rows, error);
@@ -460,7 +504,7 @@ static liana_status put_cell(liana__csv_columns *columns, const liana__column *c
                              int64_t *k, const char *cell, liana__error *error)
 {
     const char *if_missing = liana__column_if_missing(column, part);
-    const bool is_number = column->dtype != LIANA_STRING && !column->category;
+    const bool is_number = column->dtype != LIANA_STRING && !column->category && !column->hash_bins;
     bool is_empty = cell[strspn(cell, " \t\r\n")] == 0;
     bool is_missing = is_empty || (is_number && liana__cell_is_missing(cell, strlen(cell)));
     if (is_missing && if_missing) cell = if_missing;
@@ -486,6 +530,20 @@ static liana_status put_cell(liana__csv_columns *columns, const liana__column *c
     return put(columns, column, values, (*k)++, cell, (size_t)(end - cell), error);
 }
 
+/* The texts of a row's cells together; an empty cell is a text too, unless another stands for it. */
+static void put_cross(const liana__csv *csv, size_t row, const liana__column *column, const int *places, void *values)
+{
+    liana_bytes texts[LIANA__MOST_CROSSED];
+    for (size_t i = 0; i < column->from.count; i++) {
+        const char *cell = liana__csv_cell(csv, row, (size_t)places[i]);
+        const char *if_missing = liana__column_if_missing(column, i);
+        if (if_missing && cell[strspn(cell, " \t\r\n")] == 0) cell = if_missing;
+        const liana__cell trimmed = liana__cell_read(cell, strlen(cell));
+        texts[i] = (liana_bytes){trimmed.text, trimmed.size};
+    }
+    liana__column_put_cross(column, values, texts);
+}
+
 liana_status liana__csv_columns_read(liana__csv_columns *columns, const liana__csv_table *tables, size_t table,
                                      size_t row, uint64_t index, liana__error *error)
 {
@@ -498,6 +556,11 @@ liana_status liana__csv_columns_read(liana__csv_columns *columns, const liana__c
         void *values = columns->values[i] + index * all->sizes[i];
         int64_t k = 0;
         liana__column_begin(column, values);
+        if (column->cross) {
+            put_cross(csv, row, column, place, values);
+            place += column->from.count;
+            continue;
+        }
         for (size_t c = 0; c < column->from.count; c++, place++) {
             const char *cell = liana__csv_cell(csv, row, (size_t)*place);
             if (put_cell(columns, column, c, values, &k, cell, error) == LIANA_OK) continue;

@@ -29,7 +29,7 @@ static int detect(const liana__column *column, const liana__example *pattern)
 {
     liana__feature feature;
     const char *name = column->from.items[0];
-    if (column->category) return LIANA_S32;
+    if (liana__column_is_numbered(column)) return LIANA_S32;
     if (column->multi_hot || column->stacked) return LIANA_F32;
     const bool found = find_feature(pattern, name, &feature) || find_step(pattern, name, &feature);
     if (!found || feature.kind == LIANA__FEATURE_FLOAT) return LIANA_F32;
@@ -51,6 +51,12 @@ static liana_status check_column(const liana__column *column, liana__error *erro
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "data.columns.%.100s: 'missing: %s' is of tables, which are read as a whole; give a number",
                            column->name, value);
+    }
+    if (column->cross || (column->num_bins && !column->num_boundaries)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "data.columns.%.100s: '%s' is of columns of a table, not of features of tf.Examples%s",
+                           column->name, column->cross ? "cross" : "num_bins",
+                           column->cross ? "" : "; give bin_boundaries");
     }
     if (strcmp(column->from.items[0], "*") == 0) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
@@ -116,12 +122,14 @@ static liana_status put_value(const liana__column *column, void *values, int64_t
         cell.kind = LIANA__CELL_WHOLE;
         cell.whole = feature->int64s[index];
     }
-    bool needs_text = column->category || column->dtype == LIANA_STRING;
+    bool needs_text = column->category || column->hash_bins || column->dtype == LIANA_STRING;
     if (needs_text && cell.kind == LIANA__CELL_REAL) {
         return liana__fail(error, LIANA_INVALID_DATA, "found a float, expected a text");
     }
     if (needs_text && cell.kind == LIANA__CELL_WHOLE) {
-        if (!column->category) return liana__fail(error, LIANA_INVALID_DATA, "found a whole number, expected a text");
+        if (column->dtype == LIANA_STRING) {
+            return liana__fail(error, LIANA_INVALID_DATA, "found a whole number, expected a text");
+        }
         cell.size = (size_t)snprintf(number, sizeof number, "%" PRId64, cell.whole);
         cell.text = number;
     }

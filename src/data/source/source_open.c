@@ -407,6 +407,13 @@ static void describe_columns(const liana__columns *columns, liana__fingerprint *
             liana__fingerprint_add_text(settings, column->values_if_missing.items[k]);
         }
         if (column->num_oov_indices) liana__fingerprint_add_text(settings, LIANA__UNKNOWN_NAME);
+        if (column->hash_bins || column->cross || column->num_bins) {
+            const int64_t bins[] = {column->hash_bins, column->cross, column->num_bins};
+            liana__fingerprint_add(settings, bins, sizeof bins);
+        }
+        if (column->num_boundaries) {
+            liana__fingerprint_add(settings, column->boundaries, column->num_boundaries * sizeof *column->boundaries);
+        }
         liana__fingerprint_add(settings, &column->padding, sizeof column->padding);
         for (size_t k = 0; k < column->from.count; k++) liana__fingerprint_add_text(settings, column->from.items[k]);
         for (size_t k = 0; k < column->vocabulary.count; k++) {

@@ -81,8 +81,12 @@ static liana_status find_window(liana__cursor *cursor, int64_t key, window **out
 {
     const liana_group_by_window_options *options = &((const group *)cursor->dataset->own)->options;
     group_cursor *at = cursor->own;
-    size_t place = 0;
-    while (place < at->count && at->windows[place].key < key) place++;
+    size_t place = 0, end = at->count;
+    while (place < end) {
+        const size_t middle = (place + end) / 2;
+        if (at->windows[middle].key < key) place = middle + 1;
+        if (at->windows[middle].key >= key) end = middle;
+    }
     if (place == at->count || at->windows[place].key != key) {
         const int64_t size =
             options->window_size_of ? options->window_size_of(options->user, key) : options->window_size;

@@ -73,7 +73,8 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         }
         if (at->counts) at->counts[class]++;
         const double chance = chance_of(own, at->counts ? at->counts : own->initial, (size_t) class);
-        const uint64_t word = liana__draw_for(own->seed, cursor->epoch, where.index, LIANA__SALT_RESAMPLE);
+        /* The same in each epoch, so that all epochs have as many elements. */
+        const uint64_t word = liana__draw_for(own->seed, 0, where.index, LIANA__SALT_RESAMPLE);
         if ((double)(word >> 11) * 0x1p-53 < chance) return LIANA_OK;
     }
 }
@@ -131,7 +132,7 @@ liana_dataset *liana_dataset_rejection_resample(liana_dataset *input, const lian
                                            .user = options->user};
     dataset->length = dataset->length == 0 ? 0 : LIANA_UNKNOWN;
     dataset->random_access = false;
-    dataset->varies = true;
+    dataset->varies = dataset->varies || options->class_of;
     liana__dataset_call(dataset, options->name);
     return liana__dataset_finish(dataset, check(dataset, options, &dataset->context->error));
 }

@@ -33,34 +33,40 @@ static liana_status check_softmax(liana_check *check)
     return liana__check_axes(check, ((const liana_softmax_options *)check->options)->axis, false);
 }
 
+/* Of a call; the mask is optional. */
+static const char *const softmax_arguments[] = {"inputs", "mask", NULL};
+
+/* Whether a mask is broadcast to x by numpy's rule, without making it larger. */
+static bool mask_fits(const liana_shape *own, const liana_shape *all)
+{
+    for (int i = 1; i <= own->rank; i++) {
+        const int64_t size = own->dims[own->rank - i];
+        if (i > all->rank || (size != 1 && size != all->dims[all->rank - i])) return false;
+    }
+    return true;
+}
+
 static liana_status check_softmax_shape(liana_layer_build *build)
 {
     const liana_softmax_options *chosen = build->options;
     const liana_ints axis = liana__given_axes(chosen->axis);
-    return liana__build_axes(build, axis.values, axis.count);
-}
-
-/* Whether a mask is broadcast to x by numpy's rule, without making it larger. */
-static bool mask_fits(liana_tensor mask, liana_tensor x)
-{
-    const liana_shape own = liana_tensor_shape(mask), all = liana_tensor_shape(x);
-    for (int i = 1; i <= own.rank; i++) {
-        const int64_t size = own.dims[own.rank - i];
-        if (i > all.rank || (size != 1 && size != all.dims[all.rank - i])) return false;
-    }
-    return true;
+    LIANA_TRY(liana__build_axes(build, axis.values, axis.count));
+    const bool fits = build->num_inputs < 2 || mask_fits(&build->inputs[1], &build->inputs[0]);
+    return fits ? LIANA_OK : liana_layer_refuse(build, 1, "a mask that is broadcast to the input, as in numpy");
 }
 
 static liana_tensor call_softmax(liana_layer_call *call)
 {
     const liana_softmax_options *chosen = call->options;
     const liana_location here = call->here;
-    liana_tensor x = call->inputs[0], mask = call->masks[0];
+    const bool has_mask = call->num_inputs > 1 && call->inputs[1].id;
+    liana_tensor x = call->inputs[0], mask = has_mask ? call->inputs[1] : call->masks[0];
     const liana_shape shape = liana_tensor_shape(x);
     const liana_ints axis = liana__given_axes(chosen->axis);
     const liana_axes axes = liana__axes_of(&axis, shape.rank);
-    if (mask.id && !mask_fits(mask, x)) {
-        const liana_shape own = liana_tensor_shape(mask);
+    const liana_shape own = mask.id ? liana_tensor_shape(mask) : shape;
+    call->mask = call->masks[0];
+    if (!mask_fits(&own, &shape)) {
         return liana__graph_fail(
             x.graph, here, LIANA_INVALID_ARGUMENT,
             "Softmax: the mask of its input is %s, which is not broadcast to %s; use the activation "
@@ -79,8 +85,9 @@ static liana_tensor call_softmax(liana_layer_call *call)
 const liana_layer_type liana__layer_softmax = {
     LIANA_PART(LAYER, liana_layer_type, "Softmax", "softmax over an axis",
                LIANA_PART_OPTIONS(liana_softmax_options, softmax_rows), .check = check_softmax),
-    LIANA__INPUTS(1, 1),
-    .masking = LIANA_MASKING_KEPT,
+    LIANA__INPUTS(1, 2),
+    .masking = LIANA_MASKING_OWN,
     .weights = check_softmax_shape,
     .call = call_softmax,
+    .arguments = softmax_arguments,
 };

@@ -43,8 +43,8 @@ liana_tensor liana__relu_of(liana_location here, liana_tensor x, double negative
     return where(here, is_above(here, x, threshold), above, times(here, below, negative_slope));
 }
 
-/* The exponent is limited to 0, so that the branch that is not taken cannot overflow. At 0 the slope is TensorFlow's, of
- * x. */
+/* The exponent is limited to 0, so that the branch that is not taken cannot overflow. At 0 the slope is TensorFlow's:
+ * that of x. */
 liana_tensor liana__elu_of(liana_location here, liana_tensor x, double alpha, double scale)
 {
     liana_tensor zero = scalar_like(here, x, 0), above = liana_op_greater_equal_at(here, x, zero);

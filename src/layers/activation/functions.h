@@ -21,8 +21,8 @@ liana__formula liana__hard_sigmoid_of, liana__hard_sigmoid_keras2_of, liana__sel
     liana__log_sigmoid_of, liana__sparse_plus_of, liana__sparse_sigmoid_of, liana__sparsemax_of,
     liana__sparsemax_projection_of;
 
-/* Applies a function that works on the last axis to another one, which may be negative. Of an axis that x does not have,
- * or the batch, the graph fails. */
+/* Applies a function that works on the last axis to another one, which may be negative. The graph fails for an axis
+ * that x does not have, and for the batch. */
 liana_tensor liana__along_axis(liana_location here, liana_tensor x, int64_t axis, liana__formula *function);
 
 /* (x + sqrt(x^2 + b)) / 2. */

@@ -59,6 +59,7 @@ static liana__heads heads_of(const void *options)
                           .use_gate = chosen->use_gate,
                           .use_causal_mask = chosen->use_causal_mask,
                           .return_attention_scores = chosen->return_attention_scores,
+                          .has_activity_regularizer = chosen->activity_regularizer != NULL,
                           .kernel_initializer = chosen->kernel_initializer,
                           .bias_initializer = chosen->bias_initializer,
                           .places = places};

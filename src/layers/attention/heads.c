@@ -258,18 +258,28 @@ static liana_tensor scores_mask(const liana_layer_call *call, const liana__heads
 
 /* ---- the result ---- */
 
-/* The parts' weights follow one after the other. */
+static liana_tensor multiply(const liana_layer_call *call, liana_tensor x, double factor)
+{
+    return liana_op_multiply_at(call->here, x,
+                                liana_graph_scalar_at(call->here, x.graph, liana_tensor_dtype(x), factor));
+}
+
+/* The parts' weights follow one after the other. A factor of the result multiplies them, which are fewer numbers. */
 static liana_tensor project(liana_layer_call *call, const liana__heads *heads, int part, const char *equation,
-                            liana_tensor x)
+                            liana_tensor x, double factor)
 {
     int index = 0;
     for (int i = 0; i < part; i++) index += (i != GATE || heads->use_gate) * (heads->use_bias ? 2 : 1);
-    const liana_tensor both[] = {x, call->weights[index]};
-    liana_tensor result = liana_einsum_at(call->here, equation, both, 2);
-    if (heads->use_bias) result = liana_op_add_at(call->here, result, call->weights[index + 1]);
+    liana_tensor kernel = call->weights[index], bias = {0};
+    if (heads->use_bias) bias = call->weights[index + 1];
+    const bool by_weights = factor != 1 && !heads->has_activity_regularizer;
+    if (by_weights) kernel = multiply(call, kernel, factor);
+    if (by_weights && bias.id) bias = multiply(call, bias, factor);
+    liana_tensor result = liana_einsum_at(call->here, equation, (liana_tensor[]){x, kernel}, 2);
+    if (bias.id) result = liana_op_add_at(call->here, result, bias);
     if (part == GATE) result = liana_op_logistic_at(call->here, result);
     call->activities[call->num_activities++] = result;
-    return result;
+    return factor != 1 && !by_weights ? multiply(call, result, factor) : result;
 }
 
 /* The notation of the products: axes of the query are a, b, ...; those of attention of the value follow behind. */
@@ -367,9 +377,6 @@ static liana_tensor attend(liana_layer_call *call, const liana__heads *heads, li
     const int rank = liana_tensor_shape(query).rank;
     const bool has_groups = heads->query_heads != heads->value_heads;
     const notation in = make_notation(rank, axes, has_groups);
-    liana_tensor factor =
-        liana_graph_scalar_at(call->here, query.graph, liana_tensor_dtype(query), 1 / sqrt((double)heads->key_dim));
-    query = liana_op_multiply_at(call->here, query, factor);
     if (has_groups) query = with_groups(call, heads, query, true);
     snprintf(equation, sizeof equation, "%s,%s->%s", in.query, in.value, in.scores);
     liana_tensor scores = liana_einsum_at(call->here, equation, (liana_tensor[]){query, key}, 2);
@@ -391,15 +398,16 @@ liana_tensor liana__heads_call(liana_layer_call *call, const liana__heads *heads
     liana_tensor query = call->inputs[LIANA_QUERY], value = call->inputs[LIANA_VALUE];
     liana_tensor key = call->inputs[LIANA_KEY].id ? call->inputs[LIANA_KEY] : value;
     const liana_ints axes = axes_of(heads, liana_tensor_shape(query).rank);
-    const liana_tensor projected = project(call, heads, QUERY, "...x,xyz->...yz", query);
-    key = project(call, heads, KEY, "...x,xyz->...yz", key);
+    const liana_tensor projected =
+        project(call, heads, QUERY, "...x,xyz->...yz", query, 1 / sqrt((double)heads->key_dim));
+    key = project(call, heads, KEY, "...x,xyz->...yz", key, 1);
     const liana_tensor gate =
-        heads->use_gate ? project(call, heads, GATE, "...x,xyz->...yz", query) : (liana_tensor){0};
-    value = project(call, heads, VALUE, "...x,xyz->...yz", value);
+        heads->use_gate ? project(call, heads, GATE, "...x,xyz->...yz", query, 1) : (liana_tensor){0};
+    value = project(call, heads, VALUE, "...x,xyz->...yz", value, 1);
     liana_tensor result = attend(call, heads, projected, key, value, &axes);
     if (heads->use_gate) result = liana_op_multiply_at(call->here, result, gate);
     const int count = heads->output_shape.count ? (int)heads->output_shape.count : 1;
     snprintf(equation, sizeof equation, "...xy,xy%.*s->...%.*s", count, letters, count, letters);
     call->mask = call->masks[LIANA_QUERY];
-    return project(call, heads, OUTPUT, equation, result);
+    return project(call, heads, OUTPUT, equation, result, 1);
 }

@@ -18,6 +18,7 @@ typedef struct liana__heads {
     double dropout;
     bool use_bias, use_gate, use_causal_mask, return_attention_scores;
     bool reads_query_mask; /* one that is given */
+    bool has_activity_regularizer;
     const char *kernel_initializer, *bias_initializer;
     const char *const *places; /* of query, key, gate, value and output in Keras's files */
 } liana__heads;

@@ -69,6 +69,7 @@ static liana__heads heads_of(const void *options)
                           .use_gate = chosen->use_gate,
                           .use_causal_mask = chosen->use_causal_mask,
                           .return_attention_scores = chosen->return_attention_scores,
+                          .has_activity_regularizer = chosen->activity_regularizer != NULL,
                           .kernel_initializer = chosen->kernel_initializer,
                           .bias_initializer = chosen->bias_initializer,
                           .places = places};
@@ -86,12 +87,24 @@ static liana_tensor call_layer(liana_layer_call *call)
     return liana__heads_call(call, &heads);
 }
 
+/* What tf_keras also writes: shapes of inputs, and how it masks. */
+static void from_keras(liana__arena *arena, const liana__value *config, liana__value *options_map)
+{
+    (void)arena, (void)config;
+    liana__value_remove(options_map, "query_shape");
+    liana__value_remove(options_map, "key_shape");
+    liana__value_remove(options_map, "value_shape");
+    liana__value_remove(options_map, "softmax_robust_masking");
+}
+
 /* Keras writes null for what is not given. */
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
     const liana_multi_head_attention_options *chosen = options;
     liana__value_remove(config, "flash_attention");
-    if (!chosen->sliding_window) liana__value_set(arena, config, "sliding_window", liana__value_null(arena));
+    const bool has_window = liana__value_get(config, "sliding_window") != NULL;
+    if (has_window && !chosen->sliding_window)
+        liana__value_set(arena, config, "sliding_window", liana__value_null(arena));
     if (!chosen->value_dim) liana__value_set(arena, config, "value_dim", liana__value_int(arena, chosen->key_dim));
     if (!chosen->output_shape.count) liana__value_set(arena, config, "output_shape", liana__value_null(arena));
     if (!chosen->attention_axes.count) liana__value_set(arena, config, "attention_axes", liana__value_null(arena));
@@ -106,6 +119,7 @@ const liana_layer_type liana__layer_multi_head_attention = {
     .masking = LIANA_MASKING_OWN,
     .weights = declare_weights,
     .call = call_layer,
+    .from_keras = from_keras,
     .to_keras = to_keras,
     .arguments = liana__heads_arguments,
 };

@@ -5,17 +5,18 @@
 #include <string.h>
 
 /* TensorFlow's names in the order of liana_dtype. */
-static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int32", "int64",
-                                          "uint8",   "uint32",   "uint64",  "bool",  "string", NULL};
+static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int32",  "int64", "uint8",
+                                          "uint32",  "uint64",   "bool",    "string", NULL};
 _Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_STRING + 2, "each dtype has a name");
 _Static_assert(sizeof(liana_dtype) == sizeof(int), "tables of fields keep an enum as an int");
 
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
                      .doc = "shape of one example, without the batch: [height, width, channels]; [] for one number"),
-    LIANA_OPTION_ROW(liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
-                     .doc = "float32, int32 for ids, such as those that an Embedding looks up, or string for texts, which a "
-                            "StringLookup, TextVectorization or Hashing reads"),
+    LIANA_OPTION_ROW(
+        liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
+        .doc = "float32, int32 for ids, such as those that an Embedding looks up, or string for texts, which a "
+               "StringLookup, TextVectorization or Hashing reads"),
 };
 
 static liana_status check_options(liana_check *check)

@@ -2,7 +2,6 @@
 #include "layers/keras/keras_activation.h"
 
 #include "layers/keras/keras_file.h"
-#include "layers/keras/keras_form.h"
 #include "layers/rules/call_text.h"
 
 #include <string.h>

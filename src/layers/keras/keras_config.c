@@ -61,6 +61,11 @@ static const char *const neutral[] = {
     "renorm_clipping",
     "time_major",
     "use_cudnn",
+    "encoding",
+    "vocabulary_dtype",
+    "vocabulary_size",
+    "has_input_vocabulary",
+    "oov_method",
     NULL,
 };
 
@@ -123,7 +128,8 @@ liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, c
         return LIANA_OK;
     }
     if (is_input && is_text(name, "string")) return LIANA_OK;
-    static const char *const whole[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "bool"};
+    static const char *const whole[] = {"uint8", "int8",   "uint16", "int16", "uint32",
+                                        "int32", "uint64", "int64",  "bool"};
     for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
         if (is_text(name, whole[i])) return LIANA_OK;
     }
@@ -168,9 +174,6 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     }
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
-    if (strcmp(key, "renorm") == 0 && is_true(value)) {
-        return refuse(value, where, key, "false: liana has no batch renormalisation", error);
-    }
     if (strcmp(key, "time_major") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
@@ -231,7 +234,9 @@ static void complete_threshold(const char *class_name, liana__arena *arena, lian
 /* Keys that say nothing about the result of most layers, but are options of these. */
 static bool is_option(const liana_layer_type *type, const char *key)
 {
-    static const char *const keys[] = {"axis", "data_format", "input_dim", "invert", "seed", "synchronized"};
+    static const char *const keys[] = {"axis",        "data_format",     "input_dim",       "invert",
+                                       "renorm",      "renorm_clipping", "renorm_momentum", "seed",
+                                       "synchronized"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) return liana__fields_find(&type->part.options, key) != NULL;
     }
@@ -274,9 +279,9 @@ static liana_status read_held(const liana_context *context, const liana__value *
         const liana__value *item = liana__value_get(config, common[i]);
         if (item) liana__value_set(arena, options, common[i], liana__value_copy(arena, item));
     }
-    /* As of a layer of the model itself: Keras 3 has another moving variance than Keras 2. */
-    if (keras3 && type == &liana__layer_batch_normalization) {
-        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, true));
+    /* As of a layer of the model itself: Keras 2 has another moving variance than Keras 3. */
+    if (!keras3 && type == &liana__layer_batch_normalization) {
+        liana__value_set(arena, options, LIANA__POPULATION_VARIANCE, liana__value_bool(arena, false));
     }
     if (map) liana__value_append(arena, map, type->part.name, &layer->place, options);
     if (arena->failed) return liana__fail_memory(error, "a layer's options");
@@ -322,6 +327,9 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
         const char *key = current_name(type, config->keys[i]);
         if (item->kind == LIANA__VALUE_NULL) continue;
         LIANA_TRY(check_key(type, key, item, where, rank, error));
+        if (!keras3 && strcmp(key, "renorm") == 0 && is_true(item)) {
+            return refuse(item, where, key, "false: the batch renormalisation of Keras 2 is another one", error);
+        }
         if ((is_neutral(key) && !is_option(type, key)) || is_unused(type, key)) continue;
         LIANA_TRY(read_text(context, arena, where, key, keras3, &item, error));
         LIANA_TRY(read_layers(context, type, where, key, rank, keras3, arena, &item, error));

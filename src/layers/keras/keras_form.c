@@ -3,8 +3,10 @@
 
 #include "base/scoped.h"
 #include "layers/keras/keras_activation.h"
+#include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
 
+#include <liana/layers/preprocessing.h>
 #include <string.h>
 
 static const liana__keras_kind kinds[] = {
@@ -20,15 +22,6 @@ const liana__keras_kind *liana__keras_kind_of(const char *key)
         if (liana__ends_with(key, kinds[i].ending)) return &kinds[i];
     }
     return NULL;
-}
-
-bool liana__keras_is_own(const liana__kind *kind, const char *text)
-{
-    const size_t length = strcspn(text, "(");
-    for (size_t i = 0; kind->builtin[i]; i++) {
-        if (liana__part_is_named(kind->builtin[i], text, length)) return false;
-    }
-    return true;
 }
 
 const char *liana__keras_output_name(const liana_model *model, size_t scope, size_t index)
@@ -135,6 +128,14 @@ static void check_options(findings *found, const liana_model *model, const liana
     }
 }
 
+/* Weights of texts, which are options here. */
+static bool has_text_weights(const liana__layer *layer)
+{
+    const liana_option *mode = liana__fields_find(&layer->type->part.options, "output_mode");
+    if (!layer->type->texts || !mode) return false;
+    return *(const int *)((const char *)layer->options + mode->offset) == LIANA_OUTPUT_TF_IDF;
+}
+
 /* A layer, and those that it holds. */
 static void check_layer(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
 {
@@ -147,6 +148,15 @@ static void check_layer(findings *found, const liana_model *model, const liana__
         add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
         return;
     }
+    if (has_text_weights(layer)) {
+        add(found, name, "output_mode tf_idf", "", "Keras keeps its weights among the variables; use count");
+    }
+    if (found->form == LIANA__KERAS2 && liana__keras_is_newer(layer->type)) {
+        add(found, name, "its class ", class_name, "Keras 2 has no such layer");
+    }
+    const char *newer =
+        found->form == LIANA__KERAS2 ? liana__keras_find_newer_option(layer->type, layer->options) : NULL;
+    if (newer) add(found, name, "the option ", newer, "Keras 2's layer does not have it");
     check_options(found, model, layer, name);
     for (size_t next = 0; (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
         const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};

@@ -4,14 +4,17 @@
 #define LIANA_LAYERS_KERAS_FORM_H
 
 #include "layers/activations.h"
+#include "layers/keras/keras_file.h"
 #include "layers/model.h"
 
 /* liana's own keys of a layer in the form of Keras 3, which Keras passes over. training: false for a layer that always
  * computes as in inference. liana_name: its name, where Keras has another one. liana_population_variance: false for a
- * BatchNormalization whose moving variance is not Keras 3's. */
+ * BatchNormalization whose moving variance is not Keras 3's. liana_mask_with_states: true for a layer that goes through
+ * steps by the rule of Keras 2. */
 #define LIANA__KERAS_TRAINING "training"
 #define LIANA__KERAS_NAME "liana_name"
 #define LIANA__KERAS_VARIANCE "liana_" LIANA__POPULATION_VARIANCE
+#define LIANA__KERAS_MASK "liana_" LIANA__MASK_WITH_STATES
 
 /* The name of an item in a form: Keras 3 takes no '/', so "conv1/conv" is "conv1_conv" there. If another item of the
  * scope has that name already, it stays as it is. TensorFlow.js finds weights by the names of layers alone, so those of
@@ -29,9 +32,6 @@ typedef struct liana__keras_kind {
 
 /* NULL: the option names no part. */
 const liana__keras_kind *liana__keras_kind_of(const char *key);
-
-/* Whether a name, or the name in a text such as "mine(0.5)", is that of a part that liana does not bring. */
-bool liana__keras_is_own(const liana__kind *kind, const char *text);
 
 /* Whether a scope is written as a Functional. */
 bool liana__keras_is_functional(const liana_model *model, size_t scope);

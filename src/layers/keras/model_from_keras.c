@@ -105,6 +105,15 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
+/* In Keras 2 a mask counts with initial states too. */
+static void find_mask(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
+{
+    const liana__value *own = liana__value_get(layer, LIANA__KERAS_MASK);
+    const bool says_so = own && own->kind == LIANA__VALUE_BOOL && own->boolean;
+    if (!liana__fields_find(&type->part.options, LIANA__MASK_WITH_STATES) || (r->keras3 && !says_so)) return;
+    liana__value_set(&r->arena, options, LIANA__MASK_WITH_STATES, liana__value_bool(&r->arena, true));
+}
+
 /* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */
 static void find_variance(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
@@ -151,6 +160,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const layer_
     LIANA_TRY(liana__keras_read_config(r->model->context, class_value->string, request.type, config, where, rank,
                                        r->keras3, &r->arena, &options, &r->error));
     find_variance(r, layer, request.type, options);
+    find_mask(r, layer, request.type, options);
     for (size_t i = 0; first->options && i < first->options->count; i++) {
         liana__value_set(&r->arena, options, first->options->keys[i], first->options->items[i]);
     }
@@ -286,7 +296,9 @@ static liana_status read_sequential(reader *r, const liana__value *config)
     if (!layers) LIANA_TRY(expect(r, config, "layers", LIANA__VALUE_LIST, &layers));
     LIANA_TRY(read_dtype(r, config, false, "the model"));
     for (size_t i = 0; i < layers->count; i++) {
-        const liana__value *layer = layers->items[i], *inner = liana__value_get(layer, "config");
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        const liana__value *inner = liana__value_get(layer, "config");
         const char *class_name = text_of(layer, "class_name");
         bool is_input = class_name && strcmp(class_name, "InputLayer") == 0;
         if (liana__keras_is_model_class(class_name)) {
@@ -689,13 +701,15 @@ static liana_status read_functional(reader *r, const liana__value *config)
     r->entries = entries;
     r->num_entries = layers->count;
     for (size_t i = 0; i < layers->count; i++) {
-        open_entry(layers->items[i], &entries[i]);
-        if (text_of(layers->items[i], LIANA__KERAS_NAME)) {
+        const liana__value *layer = liana__keras_expand(layers->items[i], &r->arena);
+        if (!layer) return liana__fail_memory(&r->error, "a model");
+        open_entry(layer, &entries[i]);
+        if (text_of(layer, LIANA__KERAS_NAME)) {
             entries[i].next_renamed = r->renamed;
             r->renamed = &entries[i];
         }
         r->is_new = r->is_new || entries[i].is_new;
-        if (!liana__keras_is_model_class(text_of(layers->items[i], "class_name"))) continue;
+        if (!liana__keras_is_model_class(text_of(layer, "class_name"))) continue;
         entries[i].next_model = r->models;
         r->models = &entries[i];
     }

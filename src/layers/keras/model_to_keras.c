@@ -2,6 +2,7 @@
 #include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_form.h"
+#include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
 #include "layers/model.h"
 #include "layers/operation/operation.h"
@@ -209,11 +210,13 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     liana__value_set(w->arena, config, "dtype", write_dtype(w));
     for (size_t i = 0; i < options->count; i++) {
         if (liana__argument_is_option(layer->type, options->keys[i])) continue;
+        if (w->form != LIANA__KERAS3 && liana__keras_is_newer_option(layer->type, options->keys[i])) continue;
         liana__value_set(w->arena, config, options->keys[i], options->items[i]); /* an InputLayer has its own dtype */
     }
     if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
     write_held(w, layer, config);
+    liana__value_remove(config, LIANA__MASK_WITH_STATES);
     if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
     if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
@@ -221,20 +224,45 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
 
 /* ---- calls ---- */
 
+/* [null, 20, 32] */
+static liana__value *write_shape(const writer *w, const liana_shape *shape)
+{
+    liana__value *list = liana__value_list(w->arena);
+    if (list) liana__value_add(w->arena, list, liana__value_null(w->arena));
+    for (int i = 1; list && i < shape->rank; i++) {
+        liana__value_add(w->arena, list, liana__value_int(w->arena, shape->dims[i]));
+    }
+    return list;
+}
+
+/* Keras 2's MultiHeadAttention makes its weights from these, not from its inputs. */
+static void write_input_shapes(const writer *w, size_t index, liana__value *map)
+{
+    static const char *const keys[] = {"query_shape", "value_shape", "key_shape"};
+    liana__value *config = (liana__value *)(uintptr_t)liana__value_get(map, "config");
+    size_t node = 0;
+    while (w->model->nodes[node].layer != index) node++;
+    for (size_t slot = 0; config && slot < sizeof keys / sizeof *keys; slot++) {
+        size_t input = liana__node_input_at(&w->model->nodes[node], slot);
+        if (input == LIANA__NONE) input = liana__node_input_at(&w->model->nodes[node], slot - 1);
+        liana__value_set(w->arena, config, keys[slot], write_shape(w, &w->model->nodes[input].shape));
+    }
+}
+
 /* {"class_name": "__keras_tensor__", "config": {shape, dtype, keras_history}}. */
 static liana__value *write_tensor(const writer *w, const liana__scope_result *result)
 {
     const liana__layer_node *node = liana__scope_result_node(w->model, result);
     liana__value *map = liana__value_map(w->arena), *config = liana__value_map(w->arena);
-    liana__value *shape = liana__value_list(w->arena);
+    liana__value *shape = write_shape(w, &node->shape);
     if (!map || !config || !shape) return NULL;
-    liana__value_add(w->arena, shape, liana__value_null(w->arena));
-    for (int i = 1; i < node->shape.rank; i++) {
-        liana__value_add(w->arena, shape, liana__value_int(w->arena, node->shape.dims[i]));
-    }
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
     const bool is_bool = node->dtype == LIANA_BOOL;
-    const char *dtype = node->dtype == LIANA_S32 ? "int32" : is_bool ? "bool" : mixed ? "bfloat16" : "float32";
+    const char *dtype = node->is_text              ? "string"
+                        : node->dtype == LIANA_S32 ? "int32"
+                        : is_bool                  ? "bool"
+                        : mixed                    ? "bfloat16"
+                                                   : "float32";
     liana__value_set(w->arena, config, "shape", shape);
     set_text(w, config, "dtype", dtype);
     liana__value_set(w->arena, config, "keras_history", write_reference(w, result, false));
@@ -274,7 +302,7 @@ static liana__value *write_arguments(const writer *w, liana__scope_item item, si
     const bool is_list = !liana__keras_is_reference(first);
     for (size_t i = 0; i < (is_list ? first->count : 1); i++) {
         liana__value *tensor = is_list ? first->items[i] : first;
-        liana__value_add(w->arena, tensor, i ? liana__value_map(w->arena) : named);
+        liana__value_add(w->arena, tensor, liana__value_copy(w->arena, named)); /* the last one counts */
         liana__value_add(w->arena, call, tensor);
     }
     return call;
@@ -379,10 +407,16 @@ static liana__value *write_layer(const writer *w, size_t index, const char *name
     const liana__layer *layer = &w->model->layers[index];
     if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
     liana__value *map = layer_object(w, layer, name);
+    const liana_option *row = liana__fields_find(&layer->type->part.options, LIANA__MASK_WITH_STATES);
+    if (map && row && w->form == LIANA__KERAS3 && *(const bool *)((const char *)layer->options + row->offset)) {
+        liana__value_set(w->arena, map, LIANA__KERAS_MASK, liana__value_bool(w->arena, true));
+    }
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));
     }
+    const bool has_shapes = w->form == LIANA__KERAS2 && layer->type == &liana__layer_multi_head_attention;
+    if (map && has_shapes) write_input_shapes(w, index, map);
     if (map && w->form == LIANA__TFJS) liana__tfjs_rewrite(w->arena, w->model, index, map);
     return map;
 }

@@ -15,21 +15,69 @@ static const struct {
     const char *option;
     double plain;
 } limits[] = {
+    {&liana__layer_conv1d, "groups", 1},
     {&liana__layer_conv2d, "groups", 1},
+    {&liana__layer_conv3d, "groups", 1},
     {&liana__layer_depthwise_conv2d, "dilation_rate", 1},
+    {&liana__layer_conv2d_transpose, "dilation_rate", 1},
+    {&liana__layer_conv2d_transpose, "output_padding", 0},
+    {&liana__layer_conv3d_transpose, "dilation_rate", 1},
+    {&liana__layer_conv3d_transpose, "output_padding", 0},
     {&liana__layer_global_average_pooling2d, "keepdims", 0},
     {&liana__layer_global_max_pooling2d, "keepdims", 0},
     {&liana__layer_global_average_pooling1d, "keepdims", 0},
     {&liana__layer_global_max_pooling1d, "keepdims", 0},
     {&liana__layer_relu, "threshold", 0},
+    {&liana__layer_batch_normalization, "renorm", 0},
     {&liana__layer_flatten, "data_format", 0},
 };
 
 /* Layers that it does not have, and one whose mask it would need. */
 static const liana_layer_type *const missing[] = {
-    &liana__layer_identity,          &liana__layer_masking,           &liana__layer_subtract,
-    &liana__layer_spatial_dropout2d, &liana__layer_spatial_dropout3d,
+    &liana__layer_identity,
+    &liana__layer_masking,
+    &liana__layer_subtract,
+    &liana__layer_spatial_dropout2d,
+    &liana__layer_spatial_dropout3d,
+    &liana__layer_attention,
+    &liana__layer_additive_attention,
+    &liana__layer_einsum_dense,
+    &liana__layer_reversible_embedding,
+    &liana__layer_rms_normalization,
+    &liana__layer_group_normalization,
+    &liana__layer_unit_normalization,
+    &liana__layer_spectral_normalization,
 };
+
+/* Classes that it does not have, or computes otherwise. */
+static const liana_layer_type *const absent[] = {
+    &liana__layer_category_encoding,
+    &liana__layer_conv1d_transpose,
+    &liana__layer_depthwise_conv1d,
+    &liana__layer_separable_conv1d,
+    &liana__layer_adaptive_max_pooling1d,
+    &liana__layer_adaptive_max_pooling2d,
+    &liana__layer_adaptive_max_pooling3d,
+    &liana__layer_adaptive_average_pooling1d,
+    &liana__layer_adaptive_average_pooling2d,
+    &liana__layer_adaptive_average_pooling3d,
+    &liana__layer_global_average_pooling3d,
+    &liana__layer_global_max_pooling3d,
+    &liana__layer_zero_padding1d,
+    &liana__layer_zero_padding3d,
+    &liana__layer_cropping1d,
+    &liana__layer_cropping3d,
+    &liana__layer_up_sampling1d,
+    &liana__layer_up_sampling3d,
+};
+
+static bool is_absent(const liana_layer_type *type)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        if (type == absent[i]) return true;
+    }
+    return false;
+}
 
 static bool is_plain(const liana__value *value, double plain)
 {
@@ -93,20 +141,6 @@ static liana__tfjs_fault find_option(const liana__layer *layer)
     return (liana__tfjs_fault){"max_value with ", "negative_slope", "TensorFlow.js has no layer with both"};
 }
 
-/* Classes that it does not have. */
-static bool is_unknown(const liana_layer_type *type)
-{
-    static const liana_layer_type *const types[] = {
-        &liana__layer_rms_normalization,
-        &liana__layer_group_normalization,
-        &liana__layer_unit_normalization,
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (type == types[i]) return true;
-    }
-    return false;
-}
-
 /* Whether the axis of a layer for which it takes the last one alone is that. */
 static bool has_last_axis(const liana_model *model, size_t index)
 {
@@ -129,9 +163,6 @@ static const char *find_normalization(const liana__layer *layer)
 liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
 {
     const liana__layer *layer = &model->layers[index];
-    if (is_unknown(layer->type)) {
-        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js does not have it"};
-    }
     /* Its names of such weights are others. */
     if (layer->num_weights && model->weights[layer->first_weight].place) {
         return (liana__tfjs_fault){"its class ", layer->type->part.name,
@@ -141,8 +172,13 @@ liana__tfjs_fault liana__tfjs_find_fault(const liana_model *model, size_t index)
         if (layer->type != missing[i]) continue;
         return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js has no such layer"};
     }
-    if (layer->type == &liana__layer_category_encoding) {
-        return (liana__tfjs_fault){"its class ", layer->type->part.name, "TensorFlow.js computes it otherwise"};
+    if (is_absent(layer->type)) {
+        return (liana__tfjs_fault){"its class ", layer->type->part.name,
+                                   "TensorFlow.js does not have it, or computes it otherwise"};
+    }
+    if (layer->type == &liana__layer_up_sampling2d &&
+        ((const liana_up_sampling2d_options *)layer->options)->interpolation > LIANA_BILINEAR) {
+        return (liana__tfjs_fault){"the option ", "interpolation", "TensorFlow.js has nearest and bilinear"};
     }
     if (!has_last_axis(model, index)) {
         return (liana__tfjs_fault){"the option ", "axis", "TensorFlow.js takes the last one"};

@@ -60,7 +60,9 @@ static liana_status read_struct(const liana_model *model, const liana_layer_type
     if (type->arguments) {
         LIANA_TRY(read_arguments(model, prefix->inputs, type->max_inputs, nodes, request, error));
     } else if (type->max_inputs > 0) {
-        LIANA_TRY(read_inputs(model, prefix->inputs, type->max_inputs, nodes, &request->num_inputs, error));
+        /* Too many are refused later; a struct of several inputs has room for all. */
+        const size_t room = type->max_inputs > 1 ? LIANA_MAX_LAYER_INPUTS : 1;
+        LIANA_TRY(read_inputs(model, prefix->inputs, room, nodes, &request->num_inputs, error));
     }
     if (request->num_inputs) request->inputs = nodes;
     return LIANA_OK;

@@ -159,6 +159,10 @@ static size_t call_layer(building *own, const liana__layer_node *node, const lia
     for (size_t i = 0; i < num_regularized && layer->activity_regularizer.type; i++) {
         keep_penalty(own, layer, call.num_activities ? call.activities[i] : results[i].value);
     }
+    if (call.penalties.id) {
+        liana_tensor *total = &own->results.penalties;
+        *total = total->id ? liana_op_add_at(layer->where, *total, call.penalties) : call.penalties;
+    }
     return call.num_more + 1;
 }
 
@@ -210,7 +214,15 @@ static void build(building *own, const liana_tensor *inputs)
         liana__graph_fail(own->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
         return;
     }
-    for (size_t i = 0; i < results->num_outputs; i++) outputs[i] = own->nodes[liana__model_output_node(model, i)];
+    for (size_t i = 0; i < results->num_outputs; i++) {
+        const size_t node = liana__model_output_node(model, i);
+        outputs[i] = own->nodes[node];
+        /* What a model gives are floats. */
+        liana_tensor *value = &outputs[i].value;
+        if (own->graph->status == LIANA_OK && !liana__dtype_is_float(liana_tensor_dtype(*value))) {
+            *value = liana_op_cast_at(model->nodes[node].where, *value, own->dtype);
+        }
+    }
     results->outputs = outputs;
 }
 

@@ -97,7 +97,8 @@ static liana_status add_argument(const reading *own, const entry *at, const lian
     const liana__value *value = liana__value_get(at->map, name);
     size_t first = 0, count = liana__argument_slots(type, name, &first);
     joints named;
-    if (!count || liana__fields_find(&type->part.options, name)) return LIANA_OK;
+    /* Keras calls the list of several layers 'inputs' too. */
+    if (!count || strcmp(name, "inputs") == 0 || liana__fields_find(&type->part.options, name)) return LIANA_OK;
     LIANA_TRY(read_names(own, value, at->where, name, &named));
     if (named.count > count) {
         return liana__fail_at(own->error, &value->place, at->where, "%s: found %zu names, expected at most %zu", name,

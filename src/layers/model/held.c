@@ -164,13 +164,16 @@ typedef struct common_options {
 
 _Static_assert(sizeof(liana_padding) == sizeof(int), "tables of fields keep an enum as an int");
 
-/* A pair whose second number was not given takes the first one for both. Refuses values that no table can read: an enum
- * outside its names, a list with more numbers than it can hold. */
+/* A pair or a triple of which only the first number was given takes it for all. Refuses values that no table can read:
+ * an enum outside its names, a list with more numbers than it can hold. */
 static liana_status complete_member(const liana_option *field, void *member, liana__error *error)
 {
-    if (field->kind == LIANA_OPTION_INT_PAIR) {
-        int64_t *pair = member;
-        if (pair[1] == 0) pair[1] = pair[0];
+    const size_t num_ints = liana__field_num_ints(field->kind);
+    if (num_ints) {
+        int64_t *ints = member;
+        bool alone = true;
+        for (size_t i = 1; i < num_ints; i++) alone = alone && ints[i] == 0;
+        for (size_t i = 1; i < num_ints && alone; i++) ints[i] = ints[0];
     } else if (field->kind == LIANA_OPTION_ENUM) {
         int count = 0, index = *(int *)member;
         while (field->names[count]) count++;
@@ -256,26 +259,6 @@ liana_status liana__held_to_map(const liana_context *context, const liana_layer_
                                 liana__arena *arena, liana__value *map, liana__error *error)
 {
     return set_all(context, type, options, 0, arena, map, error);
-}
-
-const liana_held_layer *liana__held_next(const liana_layer_type *type, const void *options, size_t *next,
-                                         const liana_option **option)
-{
-    size_t number = 0;
-    for (size_t i = 0; i < type->part.options.count; i++) {
-        const liana_option *row = &type->part.options.items[i];
-        if (!is_held(row)) continue;
-        const void *member = (const char *)options + row->offset;
-        const liana_held_layers *list = row->kind == LIANA_OPTION_LAYERS ? member : NULL;
-        const liana_held_layer *items = list ? list->items : member;
-        const size_t count = list ? list->count : items->type != NULL;
-        if (*next < number + count) {
-            if (option) *option = row;
-            return &items[(*next)++ - number];
-        }
-        number += count;
-    }
-    return NULL;
 }
 
 /* ---- weights ---- */
@@ -424,4 +407,21 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
     }
     if (mask) *mask = own.mask;
     return result;
+}
+
+void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result)
+{
+    liana_graph *graph = result.graph;
+    const liana__layer layer = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+    const char *text = liana__layer_option_text(&layer, "activity_regularizer");
+    liana__regularizer regularizer;
+    liana__error error = {0};
+    if (!text || !graph || graph->status != LIANA_OK) return;
+    const liana_status status = liana__regularizer_read(graph->context, text, &graph->arena, &regularizer, &error);
+    if (status != LIANA_OK) {
+        liana__graph_fail(graph, call->here, status, "activity_regularizer: %s", error.message);
+        return;
+    }
+    const liana_tensor penalties = liana__regularizer_by_example(&regularizer, result);
+    call->penalties = call->penalties.id ? liana_op_add_at(call->here, call->penalties, penalties) : penalties;
 }

@@ -165,6 +165,12 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
         return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d inputs", LIANA_MAX_LAYER_INPUTS);
     }
     if (!is_nested_input) LIANA_TRY(check_inputs(type, node->slots, node->num_inputs, error));
+    if (!given->inputs && node->num_inputs && model->nodes[before].num_outputs > 1) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "the layer before, '%s', has %zu results: name those that are read in its inputs, or leave "
+                           "out the option of that layer that returns several, such as return_state",
+                           model->layers[model->nodes[before].layer].name, model->nodes[before].num_outputs);
+    }
     const size_t *inputs = given->inputs ? given->inputs : &before;
     node->inputs = liana__arena_copy(&model->arena, inputs, node->num_inputs * sizeof *inputs);
     return node->inputs ? LIANA_OK : liana__fail_memory(error, "a model");
@@ -274,9 +280,10 @@ static liana_status build_input(const liana_model *model, const liana__layer *la
     node->reader = LIANA__NONE;
     node->dtype = node->is_text ? LIANA_S32 : input->dtype;
     if (node->is_text && model->building_use != LIANA__NONE) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "a model that is a layer of another one cannot read texts; give the outer model the input of "
-                           "dtype string and the layer that reads it");
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "a model that is a layer of another one cannot read texts; give the outer model the input of "
+            "dtype string and the layer that reads it");
     }
     node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == node->dtype;
     node->shape = (liana_shape){.rank = (int)input->shape.count + 1, .dims = {1}};
@@ -302,7 +309,8 @@ static liana_status check_readers(const liana_model *model, const liana__layer *
         }
         bool is_read = input->is_text && input->reader != LIANA__NONE;
         for (size_t k = 0; !input->is_text && k < model->num_nodes && !is_read; k++) {
-            for (size_t m = 0; m < model->nodes[k].num_inputs; m++) is_read |= model->nodes[k].inputs[m] == node->inputs[i];
+            for (size_t m = 0; m < model->nodes[k].num_inputs; m++)
+                is_read |= model->nodes[k].inputs[m] == node->inputs[i];
         }
         const bool is_input = model->layers[input->layer].type->max_inputs == 0 && input->within == LIANA__NONE;
         const bool is_float = liana__dtype_is_float(input->dtype);

@@ -132,11 +132,27 @@ liana_status liana__read_weight_rules(liana_layer_build *build, liana__weight *w
 
 /* ---- questions ---- */
 
+/* Whether a layer that it holds, and calls as a layer, has a penalty. */
+static bool holds_penalty(const liana__layer *layer)
+{
+    const liana_held_layer *held;
+    bool found = false;
+    for (size_t next = 0; layer->type == &liana__layer_bidirectional &&
+                          (held = liana__held_next(layer->type, layer->options, &next, NULL)) != NULL;) {
+        const liana__layer inner = {.type = held->type, .options = (void *)(uintptr_t)held->options};
+        found = found || liana__layer_option_text(&inner, activity_option);
+    }
+    return found;
+}
+
 bool liana__model_is_regularized(const liana_model *model)
 {
     bool found = false;
     for (size_t i = 0; i < model->num_weights; i++) found |= model->weights[i].regularizer.type != NULL;
-    for (size_t i = 0; i < model->num_layers; i++) found |= model->layers[i].activity_regularizer.type != NULL;
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        found |= layer->activity_regularizer.type || layer->type->adds_loss || holds_penalty(layer);
+    }
     return found;
 }
 

@@ -94,8 +94,8 @@ static liana_tensor sum_places(liana_layer_call *call, liana_tensor x, int64_t a
     return places.count ? liana_op_reduce_sum_at(call->here, x, places, false) : x;
 }
 
-/* The mean of each channel in each shard: [shards, channels]. First come the sums in each example. So x keeps its shape,
- * which a TPU may have to copy for another one, and missing examples are left out of small tensors. */
+/* The mean of each channel in each shard: [shards, channels]. First come the sums in each example. So x keeps its
+ * shape, which a TPU may have to copy for another one, and missing examples are left out of small tensors. */
 static liana_tensor mean_by_shard(liana_layer_call *call, liana_tensor x, int64_t axis, liana_tensor counts)
 {
     liana_tensor sums = sum_places(call, masked(call, x), axis);
@@ -103,8 +103,8 @@ static liana_tensor mean_by_shard(liana_layer_call *call, liana_tensor x, int64_
     return liana_op_divide_at(call->here, sum_shards(call, sums), counts);
 }
 
-/* The shard's row of [shards, channels] for each example, with the channels along their axis and 1 along others: [batch,
- * 1, .., channels]; of one shard [1, 1, .., channels]. */
+/* The shard's row of [shards, channels] for each example, with the channels along their axis and 1 along others:
+ * [batch, 1, .., channels]; of one shard [1, 1, .., channels]. */
 static liana_tensor row_of_shard(liana_layer_call *call, liana_tensor each, int64_t axis)
 {
     const int64_t shards = num_shards(call), channels = liana_tensor_shape(each).dims[1];

@@ -3,6 +3,23 @@
 #include "layers/normalization/batch_moments.h"
 
 #include <liana/layers/normalization.h>
+#include <stdio.h>
+
+/* Of the three numbers from renorm_rmax on. */
+typedef struct clipping_options {
+    double rmax, rmin, dmax;
+} clipping_options;
+_Static_assert(offsetof(liana_batch_normalization_options, renorm_rmin) ==
+                   offsetof(liana_batch_normalization_options, renorm_rmax) + offsetof(clipping_options, rmin),
+               "renorm_clipping is read into three members");
+
+static const liana_option clipping_rows[] = {
+    LIANA_OPTION_ROW(clipping_options, rmax, FLOAT, .default_text = "null", .doc = "largest factor of the deviation"),
+    LIANA_OPTION_ROW(clipping_options, rmin, FLOAT, .default_text = "null", .doc = "smallest factor of the deviation"),
+    LIANA_OPTION_ROW(clipping_options, dmax, FLOAT, .default_text = "null", .minimum = 0, .maximum = INFINITY,
+                     .doc = "largest shift of the mean, in deviations"),
+};
+static const liana_options clipping_table = LIANA__FIELD_TABLE("renorm_clipping", clipping_options, clipping_rows);
 
 static const liana_option rows[] = {
     LIANA__AXIS_ROW(liana_batch_normalization_options),
@@ -22,6 +39,15 @@ static const liana_option rows[] = {
     LIANA__REGULARIZER_ROW(liana_batch_normalization_options, gamma_regularizer),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, beta_constraint),
     LIANA__CONSTRAINT_ROW(liana_batch_normalization_options, gamma_constraint),
+    LIANA_OPTION_ROW(liana_batch_normalization_options, renorm, BOOL, .default_text = "false",
+                     .doc = "batch renormalisation: training normalises by averages that follow fast"),
+    {.name = "renorm_clipping",
+     .kind = LIANA_OPTION_SECTION,
+     .offset = offsetof(liana_batch_normalization_options, renorm_rmax),
+     .section = &clipping_table,
+     .doc = "limits of its corrections: rmax, rmin, dmax"},
+    LIANA_OPTION_ROW(liana_batch_normalization_options, renorm_momentum, FLOAT, .default_text = "0.99", .minimum = 0,
+                     .maximum = 1, .doc = "share of its averages that each update keeps"),
     LIANA_OPTION_ROW(liana_batch_normalization_options, synchronized, BOOL, .default_text = "false",
                      .doc = "whether the statistics are those of the whole batch, which must then be one shard or one "
                             "program of a device"),
@@ -33,9 +59,15 @@ static const liana_option rows[] = {
 /* Beside the layer, since Keras has no such option. */
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
-    (void)arena;
-    (void)options;
+    const liana_batch_normalization_options *chosen = options;
+    const bool is_limited = !isnan(chosen->renorm_rmax) || !isnan(chosen->renorm_rmin) || !isnan(chosen->renorm_dmax);
     liana__value_remove(config, LIANA__POPULATION_VARIANCE);
+    if (!chosen->synchronized) liana__value_remove(config, "synchronized"); /* older Keras does not know it */
+    if (!is_limited) liana__value_set(arena, config, "renorm_clipping", liana__value_null(arena));
+    if (chosen->renorm) return;
+    liana__value_remove(config, "renorm");
+    liana__value_remove(config, "renorm_clipping");
+    liana__value_remove(config, "renorm_momentum");
 }
 
 /* Keras 2 writes the axis as a list of one. */
@@ -46,10 +78,28 @@ static void from_keras(liana__arena *arena, const liana__value *config, liana__v
     liana__value_set(arena, options, "axis", liana__value_copy(arena, axis->items[0]));
 }
 
+/* The initialiser of a deviation, from that of a variance: the root of a constant. Others draw as they are. */
+static const char *deviation_initializer(const char *variance, char text[60])
+{
+    double value;
+    if (sscanf(variance, "constant(%lf)", &value) != 1 && sscanf(variance, "constant(value=%lf)", &value) != 1) {
+        return variance;
+    }
+    snprintf(text, 60, "constant(%.17g)", sqrt(value > 0 ? value : 0));
+    return text;
+}
+
 static liana_status check_options(liana_check *check)
 {
-    if (((const liana_batch_normalization_options *)check->options)->axis != 0) return LIANA_OK;
-    return liana_option_refuse(check, "axis", "found 0, the batch, expected the axis of the channels");
+    const liana_batch_normalization_options *chosen = check->options;
+    if (chosen->axis == 0) {
+        return liana_option_refuse(check, "axis", "found 0, the batch, expected the axis of the channels");
+    }
+    if (chosen->renorm && chosen->renorm_rmax < chosen->renorm_rmin) {
+        return liana_option_refuse(check, "renorm_clipping", "found rmax %g below rmin %g", chosen->renorm_rmax,
+                                   chosen->renorm_rmin);
+    }
+    return LIANA_OK;
 }
 
 static liana_status declare_weights(liana_layer_build *build)
@@ -63,6 +113,12 @@ static liana_status declare_weights(liana_layer_build *build)
     if (chosen->center) liana_layer_add_weight(build, "beta", shape, chosen->beta_initializer, true);
     liana_layer_add_weight(build, "moving_mean", shape, chosen->moving_mean_initializer, false);
     liana_layer_add_weight(build, "moving_variance", shape, chosen->moving_variance_initializer, false);
+    char text[60];
+    if (!chosen->renorm) return build->status;
+    const char *deviation = deviation_initializer(chosen->moving_variance_initializer, text);
+    liana_layer_add_weight(build, "moving_stddev", shape, deviation, false);
+    liana_layer_add_weight(build, "renorm_mean", shape, chosen->moving_mean_initializer, false);
+    liana_layer_add_weight(build, "renorm_stddev", shape, deviation, false);
     return build->status;
 }
 
@@ -137,6 +193,58 @@ static liana_tensor infer(liana_layer_call *call, const places *at)
     return liana_op_add_at(here, scaled, liana__along_axes(here, at->beta, x, &axes));
 }
 
+/* ---- batch renormalisation ---- */
+
+static void add_average(liana_layer_call *call, size_t weight, liana_tensor statistic, double momentum)
+{
+    call->updates[call->num_updates++] = (liana_layer_update){weight, statistic, momentum, false, 0};
+}
+
+/* The moving variance is made of the moving deviation: the new one, since it is no average. */
+static void update_deviations(liana_layer_call *call, const places *at, liana_tensor mean, liana_tensor deviation)
+{
+    const liana_batch_normalization_options *chosen = call->options;
+    const liana_location here = call->here;
+    const size_t moving = at->variance + 1, renorm_mean = moving + 1, renorm_deviation = moving + 2;
+    liana_tensor old =
+        liana_op_multiply_at(here, call->weights[moving], scalar_like(call, deviation, chosen->momentum));
+    liana_tensor share = liana_op_multiply_at(here, deviation, scalar_like(call, deviation, 1 - chosen->momentum));
+    liana_tensor square = liana_op_square_at(here, liana_op_add_at(here, old, share));
+    liana_tensor variance = liana_op_subtract_at(here, square, scalar_like(call, deviation, chosen->epsilon));
+    add_average(call, at->mean, mean, chosen->momentum);
+    add_average(call, at->variance, liana_op_relu_at(here, variance), 0);
+    add_average(call, moving, deviation, chosen->momentum);
+    add_average(call, renorm_mean, mean, chosen->renorm_momentum);
+    add_average(call, renorm_deviation, deviation, chosen->renorm_momentum);
+}
+
+static liana_tensor limited(liana_layer_call *call, liana_tensor x, double low, double high)
+{
+    if (!isnan(low)) x = liana_op_maximum_at(call->here, x, scalar_like(call, x, low));
+    return isnan(high) ? x : liana_op_minimum_at(call->here, x, scalar_like(call, x, high));
+}
+
+/* Ioffe 2017: ((x - mean) / deviation r + d) gamma + beta, where r and d are constants for gradients. */
+static liana_tensor renormalise(liana_layer_call *call, const places *at, const liana__batch_moments *found)
+{
+    const liana_batch_normalization_options *chosen = call->options;
+    const liana_location here = call->here;
+    const liana_tensor renorm_mean = call->weights[at->variance + 2],
+                       renorm_deviation = call->weights[at->variance + 3];
+    liana_tensor fixed = liana_op_stop_gradient_at(here, found->variance);
+    liana_tensor deviation =
+        liana_op_sqrt_at(here, liana_op_add_at(here, fixed, scalar_like(call, fixed, chosen->epsilon)));
+    liana_tensor known = limited(call, renorm_deviation, sqrt(chosen->epsilon), NAN);
+    liana_tensor r =
+        limited(call, liana_op_divide_at(here, deviation, known), chosen->renorm_rmin, chosen->renorm_rmax);
+    liana_tensor d = liana_op_divide_at(here, liana_op_subtract_at(here, found->fixed_mean, renorm_mean), known);
+    d = limited(call, d, -chosen->renorm_dmax, chosen->renorm_dmax);
+    update_deviations(call, at, liana__batch_mean_of_shards(call, found, found->fixed_mean),
+                      liana__batch_mean_of_shards(call, found, deviation));
+    liana_tensor beta = liana_op_add_at(here, liana_op_multiply_at(here, d, at->gamma), at->beta);
+    return liana__batch_normalise(call, found, liana_op_multiply_at(here, r, at->gamma), beta, chosen->epsilon);
+}
+
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_batch_normalization_options *chosen = call->options;
@@ -144,8 +252,9 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana_shape shape = liana_tensor_shape(x);
     const places at = find_places(call);
     if (!call->training || !call->trainable) return infer(call, &at);
-    if (call->present.id || call->masks[0].id || at.axis != shape.rank - 1) {
+    if (chosen->renorm || call->present.id || call->masks[0].id || at.axis != shape.rank - 1) {
         const liana__batch_moments found = liana__batch_moments_of(call, at.axis);
+        if (chosen->renorm) return renormalise(call, &at, &found);
         liana_tensor moment = second_moment(call, found.mean, found.moving_variance, at.mean);
         register_updates(call, liana__batch_mean_of_shards(call, &found, found.mean),
                          liana__batch_mean_of_shards(call, &found, moment), at.mean, at.variance);

@@ -1,7 +1,24 @@
-/* Reads the arguments of operations. */
+/* Reads and writes the arguments of operations. */
 #include "layers/operation/arguments.h"
 
+#include "base/scoped.h"
+#include "ir/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+liana_tensor liana__operation_fail(const liana__operation_call *call, const char *format, ...)
+{
+    char message[400];
+    liana_graph *graph = call->layer->inputs[0].graph;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT, "%s: %s", call->row->name, message);
+    return (liana_tensor){graph, 0};
+}
 
 bool liana__operation_flag(const liana__operation_call *call, const char *name)
 {
@@ -94,4 +111,38 @@ bool liana__operation_axes(const liana__operation_call *call, const char *name, 
         axes->values[axes->count++] = found.values[i];
     }
     return true;
+}
+
+/* ---- writing ---- */
+
+static void write_value(liana__text *text, const liana__value *value)
+{
+    switch (value->kind) {
+    case LIANA__VALUE_INT: liana__text_add(text, "%lld", (long long)value->integer); return;
+    case LIANA__VALUE_FLOAT: liana__text_add_double(text, value->number); return;
+    case LIANA__VALUE_BOOL: liana__text_add(text, value->boolean ? "true" : "false"); return;
+    case LIANA__VALUE_STRING:
+        liana__text_add(text, strpbrk(value->string, ",[]() ") ? "'%s'" : "%s", value->string);
+        return;
+    case LIANA__VALUE_LIST: break;
+    default: liana__text_add(text, "null"); return;
+    }
+    liana__text_add(text, "[");
+    for (size_t i = 0; i < value->count; i++) {
+        if (i) liana__text_add(text, ", ");
+        write_value(text, value->items[i]);
+    }
+    liana__text_add(text, "]");
+}
+
+const char *liana__operation_text(liana__arena *arena, const liana__operation *operation)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__text_add(&text, "%s", operation->row->name);
+    for (size_t i = 0; i < operation->arguments->count; i++) {
+        liana__text_add(&text, "%s%s=", i ? ", " : "(", operation->arguments->keys[i]);
+        write_value(&text, operation->arguments->items[i]);
+    }
+    if (operation->arguments->count) liana__text_add(&text, ")");
+    return text.failed ? NULL : liana__arena_string(arena, text.data);
 }

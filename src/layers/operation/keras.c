@@ -149,8 +149,7 @@ static liana_status read_keras3(reader *r, const liana__value *call)
         const bool is_named = liana__operation_next(&operands, name) || liana__operation_next(&settings, name);
         if (!is_named) return refuse(r, args, "the operation '%.60s' has more arguments than liana's", r->said);
         LIANA_TRY(take(r, name, args->items[i]));
-        /* Some operations take their list as several arguments. */
-        if (operands[-1] == '*' && args->items[i]->kind != LIANA__VALUE_LIST) operands = r->row->operands;
+        if (operands[-1] == '+') operands = r->row->operands;
     }
     for (size_t i = 0; kwargs && kwargs->kind == LIANA__VALUE_MAP && i < kwargs->count; i++) {
         LIANA_TRY(take(r, kwargs->keys[i], kwargs->items[i]));
@@ -266,6 +265,15 @@ static const struct {
     {"gather", "take", ""},
     {"compat.v1.gather", "take", "validate_indices= batch_dims="},
     {"one_hot", "one_hot", "depth=num_classes"},
+    {"sort", "sort", ""},
+    {"argsort", "argsort", ""},
+    {"math.top_k", "top_k", ""},
+    {"nn.top_k", "top_k", ""},
+    {"math.cumsum", "cumsum", ""},
+    {"math.cumprod", "cumprod", ""},
+    {"split", "split", "num_or_size_splits=indices_or_sections"},
+    {"unstack", "unstack", ""},
+    {"nn.moments", "moments", ""},
     {"pad", "pad", "paddings=pad_width"},
     {"compat.v1.pad", "pad", "paddings=pad_width"},
     {"linalg.matmul", "matmul", "b=x2"},
@@ -424,12 +432,11 @@ liana__value *liana__operation_args(liana__arena *arena, const liana__operation 
             continue;
         }
         if (used == count) break;
-        const bool is_list = operands[-1] == '*';
-        liana__value *list = is_list ? liana__value_list(arena) : NULL;
+        liana__value *list = operands[-1] == '*' ? liana__value_list(arena) : NULL;
         do {
-            liana__value_add(arena, is_list ? list : args, tensors[used++]);
-        } while (is_list && used < count);
-        if (is_list) liana__value_add(arena, args, list);
+            liana__value_add(arena, list ? list : args, tensors[used++]);
+        } while (liana__operation_is_list(operands) && used < count);
+        if (list) liana__value_add(arena, args, list);
     }
     return args;
 }

@@ -6,21 +6,8 @@
 
 #include <liana/layers/operation.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-liana_tensor liana__operation_fail(const liana__operation_call *call, const char *format, ...)
-{
-    char message[400];
-    liana_graph *graph = call->layer->inputs[0].graph;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT, "%s: %s", call->row->name, message);
-    return (liana_tensor){graph, 0};
-}
 
 /* ---- constants ---- */
 
@@ -126,7 +113,7 @@ static bool find_operands(liana__operation_call *call, liana__arena *arena, oper
         do {
             note_dtype(&own->found, liana_tensor_dtype(call->layer->inputs[own->used]));
             call->operands[call->count++] = call->layer->inputs[own->used++];
-        } while (list[-1] == '*' && own->used < call->layer->num_inputs);
+        } while (liana__operation_is_list(list) && own->used < call->layer->num_inputs);
     }
     if (own->used == call->layer->num_inputs) return true;
     liana__operation_fail(call, "found %zu inputs, expected %zu, for the operands '%s' that have no constant",

@@ -17,7 +17,8 @@ typedef struct liana__operation_row {
     const char *name;       /* in keras.ops */
     const char *class_name; /* Keras's */
     const char *module;     /* in keras.src.ops */
-    /* Names of parameters, with blanks between. One operand that ends with '*' is a list of all inputs. */
+    /* Names of parameters, with blanks between. One operand that ends with '*' is a list of all inputs; with '+' these
+     * are arguments one after the other. */
     const char *operands, *settings;
     /* How it is built: of one or two operands of one dtype, or otherwise. */
     liana_tensor (*of_one)(liana_location here, liana_tensor x);
@@ -41,10 +42,12 @@ liana_status liana__operation_read(const char *text, liana__arena *arena, liana_
 /* The text of it. NULL: out of memory. */
 const char *liana__operation_text(liana__arena *arena, const liana__operation *operation);
 
-/* Whether `name` is one of the words of a list with blanks between; without their '*'. */
+/* Whether `name` is one of the words of a list with blanks between; without their '*' or '+'. */
 bool liana__operation_has(const char *list, const char *name);
 /* The next word of such a list, in `word`; false: there is none. *list goes forward. */
 bool liana__operation_next(const char **list, char word[32]);
+/* Whether the word before `list` stands for several operands. */
+bool liana__operation_is_list(const char *list);
 
 /* An operation that is being built. */
 typedef struct liana__operation_call {
@@ -63,8 +66,8 @@ liana_tensor liana__operation_fail(const liana__operation_call *call, const char
 /* ---- Keras's files (keras.c) ---- */
 
 /* Reads a node of a graph: an operation of Keras 3 with `call`, its {args, kwargs}; or a TFOpLambda or SlicingOpLambda
- * of Keras 2 with `call`, its list of inputs. *text is in the arena. Errors: UNIMPLEMENTED with the operation that liana
- * does not have, or its argument; OUT_OF_MEMORY. */
+ * of Keras 2 with `call`, its list of inputs. *text is in the arena. Errors: UNIMPLEMENTED with the operation or the
+ * argument that liana does not have; OUT_OF_MEMORY. */
 liana_status liana__operation_from_keras(const liana__value *node, const liana__value *call, liana__arena *arena,
                                          const char **text, liana__error *error) LIANA_MUST_USE;
 

@@ -10,25 +10,6 @@
 
 /* ---- over axes ---- */
 
-#define OVER_AXES(name, function)                                                                      \
-    static liana_tensor build_##name(liana__operation_call *call)                                      \
-    {                                                                                                  \
-        liana_axes axes;                                                                               \
-        if (!liana__operation_axes(call, "axis", 0, &axes)) return call->operands[0];                  \
-        return function(call->here, call->operands[0], axes, liana__operation_flag(call, "keepdims")); \
-    }
-OVER_AXES(sum, liana_op_reduce_sum_at)
-OVER_AXES(mean, liana_op_reduce_mean_at)
-OVER_AXES(max, liana_op_reduce_max_at)
-OVER_AXES(min, liana_op_reduce_min_at)
-OVER_AXES(prod, liana_op_reduce_prod_at)
-OVER_AXES(var, liana_op_variance_at)
-OVER_AXES(std, liana_op_standard_deviation_at)
-OVER_AXES(any, liana_op_any_at)
-OVER_AXES(all, liana_op_all_at)
-OVER_AXES(count_nonzero, liana_op_count_nonzero_at)
-OVER_AXES(logsumexp, liana_op_logsumexp_at)
-
 static liana_tensor build_norm(liana__operation_call *call)
 {
     liana_axes axes;
@@ -38,17 +19,6 @@ static liana_tensor build_norm(liana__operation_call *call)
     }
     return liana_op_norm_at(call->here, call->operands[0], order, axes, liana__operation_flag(call, "keepdims"));
 }
-
-#define OVER_AXIS(name, function)                                                                          \
-    static liana_tensor build_##name(liana__operation_call *call)                                          \
-    {                                                                                                      \
-        int64_t axis;                                                                                      \
-        if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return call->operands[0];                \
-        liana_tensor y = function(call->here, call->operands[0], axis);                                    \
-        return liana__operation_flag(call, "keepdims") ? liana_op_expand_dims_at(call->here, y, axis) : y; \
-    }
-OVER_AXIS(argmax, liana_op_argmax_at)
-OVER_AXIS(argmin, liana_op_argmin_at)
 
 static liana_tensor along_last(liana__operation_call *call, liana_tensor (*function)(liana_location, liana_tensor))
 {
@@ -156,6 +126,36 @@ static liana_tensor divide_no_nan(liana_location here, liana_tensor a, liana_ten
     liana_tensor quotient = liana_op_divide_at(here, a, liana_op_select_at(here, is_zero, one, b));
     return liana_op_select_at(here, is_zero, zero, quotient);
 }
+
+#define OVER_AXES(name, function)                                                                      \
+    static liana_tensor build_##name(liana__operation_call *call)                                      \
+    {                                                                                                  \
+        liana_axes axes;                                                                               \
+        if (!liana__operation_axes(call, "axis", 0, &axes)) return call->operands[0];                  \
+        return function(call->here, call->operands[0], axes, liana__operation_flag(call, "keepdims")); \
+    }
+OVER_AXES(sum, liana_op_reduce_sum_at)
+OVER_AXES(mean, liana_op_reduce_mean_at)
+OVER_AXES(max, liana_op_reduce_max_at)
+OVER_AXES(min, liana_op_reduce_min_at)
+OVER_AXES(prod, liana_op_reduce_prod_at)
+OVER_AXES(var, liana_op_variance_at)
+OVER_AXES(std, liana_op_standard_deviation_at)
+OVER_AXES(any, liana_op_any_at)
+OVER_AXES(all, liana_op_all_at)
+OVER_AXES(count_nonzero, liana_op_count_nonzero_at)
+OVER_AXES(logsumexp, liana_op_logsumexp_at)
+
+#define OVER_AXIS(name, function)                                                                          \
+    static liana_tensor build_##name(liana__operation_call *call)                                          \
+    {                                                                                                      \
+        int64_t axis;                                                                                      \
+        if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return call->operands[0];                \
+        liana_tensor y = function(call->here, call->operands[0], axis);                                    \
+        return liana__operation_flag(call, "keepdims") ? liana_op_expand_dims_at(call->here, y, axis) : y; \
+    }
+OVER_AXIS(argmax, liana_op_argmax_at)
+OVER_AXIS(argmin, liana_op_argmin_at)
 
 /* ---- the table ---- */
 
@@ -304,6 +304,16 @@ const liana__operation_row liana__operations[] = {
     SHAPE(pad, "Pad", "x constant_values", "pad_width mode"),
     SHAPE(tril, "Tril", "x", "k"),
     SHAPE(triu, "Triu", "x", "k"),
+    SHAPE(split, "Split", "x", "indices_or_sections axis"),
+    {"unstack", "Unstack", "core", "x", "num axis", .build = liana__operation_build_unstack, .takes_integers = true},
+    SHAPE(sort, "Sort", "x", "axis"),
+    SHAPE(argsort, "Argsort", "x", "axis"),
+    {"top_k", "TopK", "math", "x", "k sorted", .build = liana__operation_build_top_k},
+    SHAPE(cumsum, "Cumsum", "x", "axis"),
+    SHAPE(cumprod, "Cumprod", "x", "axis"),
+    SHAPE(take_along_axis, "TakeAlongAxis", "x indices", "axis"),
+    {"moments", "Moments", "nn", "x", "axes keepdims", .build = liana__operation_build_moments},
+    {"einsum", "Einsum", "numpy", "operands+", "subscripts", .build = liana__operation_build_einsum},
     {"matmul", "Matmul", "numpy", "x1 x2", "", .build = liana__operation_build_matmul},
     {"one_hot", "OneHot", "nn", "x", "num_classes axis dtype", .build = liana__operation_build_one_hot,
      .takes_integers = true},

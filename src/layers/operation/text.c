@@ -1,7 +1,5 @@
-/* Reads and writes operations as text. */
+/* Reads operations from text. */
 #include "layers/operation/operation.h"
-
-#include "base/scoped.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +11,13 @@ bool liana__operation_next(const char **list, char word[32])
     if (!length || length >= 32) return false;
     snprintf(word, 32, "%.*s", (int)length, *list);
     *list += length;
-    if (word[length - 1] == '*') word[length - 1] = 0;
+    if (word[length - 1] == '*' || word[length - 1] == '+') word[length - 1] = 0;
     return true;
+}
+
+bool liana__operation_is_list(const char *list)
+{
+    return list[-1] == '*' || list[-1] == '+';
 }
 
 bool liana__operation_has(const char *list, const char *name)
@@ -48,10 +51,22 @@ static liana_status refuse(reader *r, const char *expected)
                        expected, (size_t)(r->next - r->text) + 1);
 }
 
-/* A word up to a comma or a bracket, or a list in brackets. */
+/* A text in single quotes. */
+static liana_status read_quoted(reader *r, liana__value **value)
+{
+    const size_t length = strcspn(++r->next, "'");
+    if (r->next[length] != '\'') return refuse(r, "a closing quote");
+    const char *word = liana__arena_format(r->arena, "%.*s", (int)length, r->next);
+    *value = word ? liana__value_string(r->arena, word) : NULL;
+    r->next += length + 1;
+    return *value ? LIANA_OK : liana__fail_memory(r->error, "an operation");
+}
+
+/* A word up to a comma or a bracket, a text in quotes, or a list in brackets. */
 static liana_status read_value(reader *r, int depth, liana__value **value)
 {
     skip_blanks(r);
+    if (*r->next == '\'') return read_quoted(r, value);
     if (*r->next != '[') {
         size_t length = strcspn(r->next, ",[]()");
         const char *after = r->next + length;
@@ -145,36 +160,4 @@ liana_status liana__operation_read(const char *text, liana__arena *arena, liana_
     }
     if (*r.next != ')' || r.next[1]) return refuse(&r, "')' at the end");
     return LIANA_OK;
-}
-
-/* ---- writing ---- */
-
-static void write_value(liana__text *text, const liana__value *value)
-{
-    switch (value->kind) {
-    case LIANA__VALUE_INT: liana__text_add(text, "%lld", (long long)value->integer); return;
-    case LIANA__VALUE_FLOAT: liana__text_add_double(text, value->number); return;
-    case LIANA__VALUE_BOOL: liana__text_add(text, value->boolean ? "true" : "false"); return;
-    case LIANA__VALUE_STRING: liana__text_add(text, "%s", value->string); return;
-    case LIANA__VALUE_LIST: break;
-    default: liana__text_add(text, "null"); return;
-    }
-    liana__text_add(text, "[");
-    for (size_t i = 0; i < value->count; i++) {
-        if (i) liana__text_add(text, ", ");
-        write_value(text, value->items[i]);
-    }
-    liana__text_add(text, "]");
-}
-
-const char *liana__operation_text(liana__arena *arena, const liana__operation *operation)
-{
-    LIANA__SCOPED(liana__text) text = {0};
-    liana__text_add(&text, "%s", operation->row->name);
-    for (size_t i = 0; i < operation->arguments->count; i++) {
-        liana__text_add(&text, "%s%s=", i ? ", " : "(", operation->arguments->keys[i]);
-        write_value(&text, operation->arguments->items[i]);
-    }
-    if (operation->arguments->count) liana__text_add(&text, ")");
-    return text.failed ? NULL : liana__arena_string(arena, text.data);
 }

@@ -53,8 +53,12 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
     }
     result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
     result->state = made;
-    const uint64_t words[] = {(uint64_t)own->num_bins, (uint64_t)mode, (uint64_t)own->salt.count, made->salt[0],
-                              made->salt[1], own->mask_value ? liana__farm_hash(own->mask_value, made->mask_size) : 0};
+    const uint64_t words[] = {(uint64_t)own->num_bins,
+                              (uint64_t)mode,
+                              (uint64_t)own->salt.count,
+                              made->salt[0],
+                              made->salt[1],
+                              own->mask_value ? liana__farm_hash(own->mask_value, made->mask_size) : 0};
     result->fingerprint = liana__farm_hash(words, sizeof words);
     return LIANA_OK;
 }
@@ -66,8 +70,8 @@ static int64_t bucket_of(const state *own, liana_bytes text)
     const bool is_mask = has_mask && text.size == own->mask_size &&
                          (text.size == 0 || memcmp(text.data, options->mask_value, text.size) == 0);
     if (is_mask) return 0;
-    const uint64_t hash = options->salt.count ? liana__sip_hash(own->salt, text.data, text.size)
-                                              : liana__farm_hash(text.data, text.size);
+    const uint64_t hash =
+        options->salt.count ? liana__sip_hash(own->salt, text.data, text.size) : liana__farm_hash(text.data, text.size);
     return (int64_t)(hash % (uint64_t)(options->num_bins - has_mask)) + has_mask;
 }
 
@@ -93,7 +97,9 @@ static void from_keras(liana__arena *arena, const liana__value *config, liana__v
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
 {
     const liana_hashing_options *own = chosen;
+    const bool is_int = own->output_mode == LIANA_OUTPUT_INT;
     if (!own->salt.count) liana__value_set(arena, config, "salt", liana__value_null(arena));
+    liana__value_set(arena, config, "dtype", liana__value_string(arena, is_int ? "int32" : "float32"));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
 }
 

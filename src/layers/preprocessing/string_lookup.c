@@ -10,8 +10,9 @@ static const liana_option rows[] = {
                      .doc = "the most numbers, those of unknown texts among them; default: any number"),
     LIANA_OPTION_ROW(liana_string_lookup_options, num_oov_indices, INT, .default_text = "1", .minimum = 0,
                      .maximum = 65536,
-                     .doc = "numbers for texts that the vocabulary does not have, chosen by their hash; 0: such a text is "
-                            "an error"),
+                     .doc =
+                         "numbers for texts that the vocabulary does not have, chosen by their hash; 0: such a text is "
+                         "an error"),
     LIANA_OPTION_ROW(liana_string_lookup_options, mask_token, STRING,
                      .doc = "a text that is padding: its number is 0; default: none"),
     LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING, .default_text = "'[UNK]'",
@@ -25,7 +26,8 @@ static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_string_lookup_options, pad_to_max_tokens, BOOL, .default_text = "false",
                      .doc = "whether rows have max_tokens numbers"),
     LIANA_OPTION_ROW(liana_string_lookup_options, salt, INTS, .minimum = 0, .maximum = 9007199254740992,
-                     .doc = "a key for the hash of unknown texts, one number or two; default: another hash without key"),
+                     .doc =
+                         "a key for the hash of unknown texts, one number or two; default: another hash without key"),
 };
 
 typedef struct state {
@@ -54,8 +56,8 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
     LIANA_TRY(liana__output_shape(mode, texts, made->lookup.depth, &result->shape, error));
     made->count = liana_shape_size(texts);
     const bool shares = mode != LIANA_OUTPUT_ONE_HOT && texts->rank > 0;
-    made->row = (liana__output_row){mode, made->lookup.depth, shares ? texts->dims[texts->rank - 1] : 1,
-                                    made->lookup.weights};
+    made->row =
+        (liana__output_row){mode, made->lookup.depth, shares ? texts->dims[texts->rank - 1] : 1, made->lookup.weights};
     result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
     result->state = made;
     result->fingerprint = made->lookup.fingerprint;
@@ -88,7 +90,6 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     if (!own->vocabulary.count) liana__value_set(arena, config, "vocabulary", liana__value_null(arena));
     liana__value_set(arena, config, "invert", liana__value_bool(arena, false));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
-    liana__value_set(arena, config, "vocabulary_dtype", liana__value_string(arena, "string"));
     liana__value_set(arena, config, "encoding", liana__value_string(arena, "utf-8"));
 }
 

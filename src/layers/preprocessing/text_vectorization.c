@@ -22,8 +22,7 @@ static const liana_option rows[] = {
                      .doc = "what is changed first: ASCII letters to lower case, punctuation removed, both or none"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, split, ENUM, .names = split_names,
                      .doc = "where a text is cut: at blanks, between characters, or nowhere"),
-    LIANA_OPTION_ROW(liana_text_vectorization_options, ngrams, INTS, .minimum = 1,
-                     .maximum = LIANA_MAX_INTS,
+    LIANA_OPTION_ROW(liana_text_vectorization_options, ngrams, INTS, .minimum = 1, .maximum = LIANA_MAX_INTS,
                      .doc = "tokens in a row that count as one: 2: single ones and pairs; [2, 3]: pairs and threes; "
                             "[2, 2]: pairs alone"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, output_mode, ENUM, .default_text = "int",
@@ -35,7 +34,8 @@ static const liana_option rows[] = {
                      .doc = "whether rows have max_tokens numbers"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, vocabulary, STRINGS,
                      .doc = "the tokens, in the order of their numbers; default: those of the training data"),
-    LIANA_OPTION_ROW(liana_text_vectorization_options, idf_weights, VALUE, .doc = "of tf_idf: the weight of each token"),
+    LIANA_OPTION_ROW(liana_text_vectorization_options, idf_weights, VALUE,
+                     .doc = "of tf_idf: the weight of each token"),
 };
 
 typedef struct state {

@@ -84,6 +84,13 @@ liana_status liana__output_shape(liana_output_mode mode, const liana_shape *numb
 {
     *result = *numbers;
     if (mode == LIANA_OUTPUT_INT) return LIANA_OK;
+    if (mode != LIANA_OUTPUT_ONE_HOT && result->rank > 1) {
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "output_mode %s makes one row of the texts of an example, [batch] or [batch, texts]; found %d axes "
+            "of texts",
+            liana__output_mode_names[mode], result->rank);
+    }
     const bool is_one = result->rank > 0 && result->dims[result->rank - 1] == 1;
     const bool replaces = result->rank > 0 && (mode != LIANA_OUTPUT_ONE_HOT || is_one);
     if (!replaces && result->rank + 2 > LIANA_MAX_RANK) {

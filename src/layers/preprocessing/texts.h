@@ -1,6 +1,7 @@
 /* texts.h - layers that the host computes of texts, when a batch is made: the device never sees a text.
  *
- * Such a layer reads an InputLayer of dtype string. Its result is the tensor that the model's input stands for in graphs. */
+ * Such a layer reads an InputLayer of dtype string. Its result is the tensor that the model's input stands for in
+ * graphs. */
 #ifndef LIANA_LAYERS_TEXTS_H
 #define LIANA_LAYERS_TEXTS_H
 
@@ -11,9 +12,9 @@
 
 /* The result of a layer for one example. */
 typedef struct liana__text_result {
-    liana_shape shape; /* without the batch */
-    liana_dtype dtype; /* LIANA_S32 or LIANA_F32 */
-    const void *state; /* of `run`, in the arena */
+    liana_shape shape;    /* without the batch */
+    liana_dtype dtype;    /* LIANA_S32 or LIANA_F32 */
+    const void *state;    /* of `run`, in the arena */
     uint64_t fingerprint; /* of all that `run` depends on */
 } liana__text_result;
 
@@ -36,7 +37,8 @@ typedef struct liana__vocabulary {
     size_t count;
 } liana__vocabulary;
 
-/* Text i of a list gets the number first + i. Errors: INVALID_ARGUMENT (a text that is there twice: which), OUT_OF_MEMORY. */
+/* Text i of a list gets the number first + i. Errors: INVALID_ARGUMENT (a text that is there twice: which),
+ * OUT_OF_MEMORY. */
 liana_status liana__vocabulary_make(const liana_strings *list, int64_t first, liana__arena *arena,
                                     liana__vocabulary *vocabulary, liana__error *error) LIANA_MUST_USE;
 /* -1: it does not have the text. */
@@ -47,8 +49,8 @@ int64_t liana__vocabulary_find(const liana__vocabulary *vocabulary, liana_bytes 
 /* Of liana_output_mode. */
 extern const char *const liana__output_mode_names[];
 
-/* The result's shape for numbers of a shape: [] to [depth], [.., n] to [.., depth]; one_hot: [.., n, depth], where a last
- * axis of 1 is left out. */
+/* The result's shape for numbers of a shape: [] to [depth], [.., n] to [.., depth]; one_hot: [.., n, depth], where a
+ * last axis of 1 is left out. */
 liana_status liana__output_shape(liana_output_mode mode, const liana_shape *numbers, int64_t depth, liana_shape *result,
                                  liana__error *error) LIANA_MUST_USE;
 
@@ -60,7 +62,8 @@ typedef struct liana__output_row {
     const float *weights; /* [depth], of tf_idf */
 } liana__output_row;
 
-/* Puts number `index` of an example into its row, which began as zeros. A number outside of [0, depth) counts as none. */
+/* Puts number `index` of an example into its row, which began as zeros. A number outside of [0, depth) counts as
+ * none. */
 void liana__output_put(const liana__output_row *how, int64_t index, int64_t number, void *row);
 
 #endif

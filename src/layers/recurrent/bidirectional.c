@@ -16,6 +16,7 @@ static const liana_option rows[] = {
                      .doc = "how both results become one; none: they are two results"),
     LIANA_OPTION_ROW(liana_bidirectional_options, backward_layer, LAYER,
                      .doc = "the layer that goes the other way; default: as the first, with weights of its own"),
+    LIANA__MASK_ROW(liana_bidirectional_options),
 };
 
 /* ---- options ---- */
@@ -64,7 +65,9 @@ static void complete(liana__arena *arena, void *options)
 {
     liana_bidirectional_options *chosen = options;
     const liana__value *map;
-    if (!chosen->layer.value || !class_of(chosen->layer.value, &map)) return;
+    const char *class_name = chosen->layer.value ? class_of(chosen->layer.value, &map) : NULL;
+    const liana_layer_type *type = class_name ? liana__part_find(NULL, &liana__layer_kind, class_name, NULL) : NULL;
+    if (!type || !type->rnn) return;
     if (!chosen->backward_layer.value) {
         liana__value *backward = name_side(arena, chosen->layer.value, "backward_");
         if (!backward) return;
@@ -79,6 +82,11 @@ static void complete(liana__arena *arena, void *options)
 static const liana__rnn_switches *switches_of(const liana_held_layer *held)
 {
     return liana__rnn_switches_of(held->type->rnn, held->options);
+}
+
+static size_t num_states(const liana_held_layer *held)
+{
+    return liana__rnn_num_states(held->type->rnn, held->options);
 }
 
 static liana_status check_side(liana_check *check, const char *option, const liana_held_layer *held)
@@ -109,7 +117,10 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "backward_layer", "%s is %s, but %s in the layer; expected the same in both",
                                    same[i].name, same[i].second ? "true" : "false", same[i].first ? "true" : "false");
     }
-    return LIANA_OK;
+    const size_t states = num_states(&chosen->layer) + num_states(&chosen->backward_layer);
+    if (!forward->return_state || states + 1 <= LIANA_MAX_MORE_RESULTS) return LIANA_OK;
+    return liana_option_refuse(check, "layer", "return_state would give %zu states, at most %d are possible", states,
+                               LIANA_MAX_MORE_RESULTS - 1);
 }
 
 /* ---- weights ---- */
@@ -142,17 +153,21 @@ static liana_status declare_weights(liana_layer_build *build)
 /* The arguments of a held layer: its half of the states, and the mask. */
 static liana_tensor call_side(liana_layer_call *call, const liana_held_layer *held, size_t side)
 {
-    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {call->inputs[0]}, masks[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    const liana_bidirectional_options *chosen = call->options;
+    static const liana_tensor no_masks[LIANA_MAX_LAYER_INPUTS];
+    liana_tensor inputs[LIANA_MAX_LAYER_INPUTS] = {call->inputs[0]};
     liana_layer_call own = liana__held_open(call, held, side);
     size_t states = 0;
     for (size_t i = 1; i + 1 < call->num_inputs; i++) states += call->inputs[i].id != 0;
     for (size_t i = 0; i < states / 2; i++) inputs[i + 1] = call->inputs[1 + side * states / 2 + i];
-    masks[0] = liana__rnn_mask(call);
+    inputs[held->type->max_inputs - 1] = liana__rnn_mask(call, chosen->mask_with_states);
     own.inputs = inputs;
-    own.masks = masks;
+    own.masks = no_masks;
     own.num_inputs = held->type->max_inputs;
     const liana_tensor result = liana__rnn_call_side(&own, held->type->rnn, side == 1);
+    liana__held_penalty(call, held, result);
     for (size_t i = 0; i < own.num_more && call->num_more < LIANA_MAX_MORE_RESULTS; i++) {
+        liana__held_penalty(call, held, own.more[i]);
         call->more[call->num_more++] = own.more[i];
     }
     return result;
@@ -179,7 +194,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const bool is_apart = chosen->merge_mode == LIANA_MERGE_NONE;
     call->num_more = is_apart;
     const liana_tensor first = call_side(call, &chosen->layer, 0), second = call_side(call, &chosen->backward_layer, 1);
-    if (switches_of(&chosen->layer)->return_sequences) call->mask = liana__rnn_mask(call);
+    if (switches_of(&chosen->layer)->return_sequences) call->mask = liana__rnn_output_mask(call);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
     if (!is_apart) return merge(call->here, chosen->merge_mode, first, second);
     call->more[0] = second;

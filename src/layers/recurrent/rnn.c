@@ -77,6 +77,12 @@ static liana_status check_mask(liana_layer_build *build)
     return liana_layer_refuse(build, last, expected);
 }
 
+size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options)
+{
+    const liana_held_layer *held = held_cell(rnn, options);
+    return cell_of(rnn, options)->cell->num_states(held ? held->options : options);
+}
+
 liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
 {
     if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
@@ -86,7 +92,7 @@ liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
                                "further inputs");
 }
 
-/* Whether the inputs are sequences, and a state for each of the cell's: gives the shapes of a step and of the states. */
+/* Whether the inputs are sequences, and a state for each of the cell's. Gives the shapes of a step and of states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
 {
@@ -141,10 +147,17 @@ liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *r
     return status;
 }
 
-liana_tensor liana__rnn_mask(const liana_layer_call *call)
+liana_tensor liana__rnn_output_mask(const liana_layer_call *call)
 {
     const liana_tensor given = call->inputs[call->num_inputs - 1];
     return call->num_inputs > 1 && given.id ? given : call->masks[0];
+}
+
+liana_tensor liana__rnn_mask(const liana_layer_call *call, bool with_states)
+{
+    const bool has_states = call->num_inputs > 2 && call->inputs[1].id;
+    const bool is_given = call->num_inputs > 1 && call->inputs[call->num_inputs - 1].id;
+    return has_states && !with_states && !is_given ? (liana_tensor){0} : liana__rnn_output_mask(call);
 }
 
 static void begin_states(liana_layer_call *call, const liana__cell_run *run, liana_tensor *states)
@@ -182,8 +195,14 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                            .seed = call->seed};
     if (held) run = liana__cell_run_held(&run, held, 0);
     begin_states(call, &run, states);
+    const liana_tensor mask = liana__rnn_mask(call, chosen->mask_with_states);
+    const liana_shape shape = mask.id ? liana_tensor_shape(mask) : (liana_shape){.rank = 2};
+    if (shape.rank != 2) {
+        return liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT,
+                                 "found a mask of shape %s, expected [batch, steps]", liana__shape_print(&shape).text);
+    }
     liana__sequence sequence = {.x = call->inputs[0],
-                                .mask = liana__rnn_mask(call),
+                                .mask = mask,
                                 .states = states,
                                 .backwards = chosen->go_backwards,
                                 .zero_masked = zero_masked,
@@ -191,7 +210,7 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
-    if (chosen->return_sequences) call->mask = sequence.mask;
+    if (chosen->return_sequences) call->mask = liana__rnn_output_mask(call);
     if (chosen->return_state) return_states(call, &run, states);
     return chosen->return_sequences ? sequence.all : sequence.last;
 }

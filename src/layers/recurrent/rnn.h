@@ -110,7 +110,7 @@ liana_shape liana__cell_state_shape(const void *options, size_t index, const lia
 
 /* The switches of LIANA_RNN_OPTIONS, which stand in a row from return_sequences on. */
 typedef struct liana__rnn_switches {
-    bool return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask;
+    bool return_sequences, return_state, go_backwards, stateful, unroll, zero_output_for_mask, mask_with_states;
 } liana__rnn_switches;
 
 /* How a layer takes steps. */
@@ -120,12 +120,15 @@ typedef struct liana__rnn_type {
     size_t switches;              /* offsetof(the options, return_sequences) */
 } liana__rnn_type;
 
-/* The mask of a call: given as its last argument, or that of its sequences. */
-liana_tensor liana__rnn_mask(const liana_layer_call *call);
+/* The mask that counts in a call: its last argument, or that of its sequences. Where states are given, the latter
+ * counts in Keras 2 alone (`with_states`). And the mask of all outputs. */
+liana_tensor liana__rnn_mask(const liana_layer_call *call, bool with_states);
+liana_tensor liana__rnn_output_mask(const liana_layer_call *call);
 /* The arguments of a layer with any number of states: the sequences, 14 states, the mask. */
 extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
+size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options);
 /* Refuses options that liana cannot keep. */
 liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn);
 liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);
@@ -159,6 +162,10 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
         LIANA_OPTION_ROW(type, implementation, INT, .default_text = "2", .minimum = 0, .maximum = 2, \
                          .doc = "how Keras computes; the numbers are the same, but 1 drops for each gate by itself")
 #define LIANA__SWITCH_ROW(type, member, text) LIANA_OPTION_ROW(type, member, BOOL, .default_text = "false", .doc = text)
+#define LIANA__MASK_ROW(type)                                                                                       \
+    LIANA__SWITCH_ROW(type, mask_with_states,                                                                       \
+                      "the mask of the sequences counts where initial states are given, as in Keras 2; in Keras 3 " \
+                      "it does not")
 #define LIANA__RNN_ROWS(type)                                                                                      \
     LIANA__REGULARIZER_ROW(type, activity_regularizer),                                                            \
         LIANA__SWITCH_ROW(type, return_sequences, "the output of each step instead of the last one's"),            \
@@ -166,6 +173,8 @@ liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type 
         LIANA__SWITCH_ROW(type, go_backwards, "goes from the last step to the first; so are the outputs ordered"), \
         LIANA__SWITCH_ROW(type, stateful, "the states after a batch are those before the next one"),               \
         LIANA__SWITCH_ROW(type, unroll, "how Keras computes; the numbers are the same"),                           \
-        LIANA__SWITCH_ROW(type, zero_output_for_mask, "the output of masked steps is zeros instead of the last one's")
+        LIANA__SWITCH_ROW(type, zero_output_for_mask,                                                              \
+                          "the output of masked steps is zeros instead of the last one's"),                        \
+        LIANA__MASK_ROW(type)
 
 #endif

@@ -1,4 +1,4 @@
-/* Dropout, SpatialDropout and AlphaDropout: set elements to zero, or to SELU's least value, while a model is trained. */
+/* Dropout, SpatialDropout and AlphaDropout: set elements to zero or SELU's least value while a model is trained. */
 #include "layers/regularization/draws.h"
 
 #include <liana/layers/regularization.h>
@@ -94,8 +94,8 @@ static liana_tensor call_spatial(liana_layer_call *call)
     return drop(call, chosen->rate, chosen->seed, shape);
 }
 
-/* With alpha the least value of SELU: a x + b for kept elements, a alpha + b for others, with the a and b that keep mean
- * 0 and variance 1. */
+/* With alpha the least value of SELU: a x + b for kept elements, a alpha + b for others, with the a and b that keep
+ * mean 0 and variance 1. */
 static liana_tensor call_alpha(liana_layer_call *call)
 {
     const liana_dropout_options *chosen = call->options;

@@ -48,7 +48,7 @@ liana_status liana__call_text_accept(liana_context *context, const liana_part *p
         const liana_option *row = &part->options.items[i];
         const bool fits = row->kind == LIANA_OPTION_BOOL || row->kind == LIANA_OPTION_INT ||
                           row->kind == LIANA_OPTION_FLOAT || row->kind == LIANA_OPTION_ENUM ||
-                          row->kind == LIANA_OPTION_INT_PAIR || row->kind == LIANA_OPTION_INTS;
+                          liana__field_num_ints(row->kind) || row->kind == LIANA_OPTION_INTS;
         if (fits) continue;
         return liana__part_refuse(context, part,
                                   "its option '%s' is a text; options that are written as \"%s(...)\" are numbers, "

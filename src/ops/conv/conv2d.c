@@ -44,3 +44,37 @@ liana_tensor liana_op_conv2d_at(liana_location here, liana_tensor x, liana_tenso
 {
     return liana__conv_build(here, &liana__op_conv2d, x, kernel, &options);
 }
+
+liana_tensor liana_op_conv2d_transpose_at(liana_location here, liana_tensor x, liana_tensor kernel,
+                                          const int64_t size[2], liana_conv_options options)
+{
+    liana__conv_attributes attributes = {
+        .window = liana__window_of(options.strides, options.padding, options.explicit_padding, options.dilations),
+        .groups = options.groups,
+        .size = {size[0], size[1]},
+    };
+    return liana__build2(here, &liana__op_conv2d_input_gradient, x, kernel, &attributes);
+}
+
+/* As images of height 1. */
+liana_tensor liana_op_conv1d_at(liana_location here, liana_tensor x, liana_tensor kernel, liana_conv_options_1d options)
+{
+    liana_shape of_x = liana_tensor_shape(x), of_kernel = liana_tensor_shape(kernel);
+    if (x.graph && x.graph->status == LIANA_OK && (of_x.rank != 3 || of_kernel.rank != 3)) {
+        return liana__graph_fail(x.graph, here, LIANA_INVALID_ARGUMENT,
+                                 "conv1d: x is %s and the kernel %s, expected [batch, steps, channels] and [steps, "
+                                 "channels / groups, filters]",
+                                 liana__shape_print(&of_x).text, liana__shape_print(&of_kernel).text);
+    }
+    const int64_t *a = of_x.dims, *k = of_kernel.dims, *padding = options.explicit_padding;
+    x = liana_op_reshape_at(here, x, liana_shape_of(a[0], 1, a[1], a[2]));
+    kernel = liana_op_reshape_at(here, kernel, liana_shape_of(1, k[0], k[1], k[2]));
+    x = liana_op_conv2d_at(here, x, kernel,
+                           (liana_conv_options){.strides = {1, options.stride},
+                                                .padding = options.padding,
+                                                .explicit_padding = {0, 0, padding[0], padding[1]},
+                                                .dilations = {1, options.dilation},
+                                                .groups = options.groups});
+    const liana_shape made = liana_tensor_shape(x);
+    return liana_op_reshape_at(here, x, liana_shape_of(made.dims[0], made.dims[2], made.dims[3]));
+}

@@ -1,4 +1,5 @@
-/* The common code of dense and depthwise convolutions (cross-correlations) of images and of their gradients. */
+/* The common code of convolutions (cross-correlations) of images, dense and depthwise, and of volumes, and of their
+ * gradients. */
 #include "ops/conv/convolution.h"
 
 #include "ops/linear/product.h"
@@ -14,6 +15,21 @@ static const liana__field fields[] = {
 };
 const liana__fields liana__conv_fields = {"convolution", sizeof(liana__conv_attributes), 2, fields};
 const liana__fields liana__conv_gradient_fields = {"convolution gradient", sizeof(liana__conv_attributes), 3, fields};
+
+static const liana__field volume_fields[] = {
+    LIANA__FIELD_ROW(liana__conv_attributes, depth, SECTION, .section = &liana__depth_fields,
+                     .doc = "How the kernel slides over the planes."),
+    LIANA__FIELD_ROW(liana__conv_attributes, window, SECTION, .section = &liana__window_fields,
+                     .doc = "How the kernel slides over each plane."),
+    LIANA__FIELD_ROW(liana__conv_attributes, groups, INT, .doc = "Groups of channels that are convolved separately."),
+    LIANA__FIELD_ROW(liana__conv_attributes, depth_size, INT,
+                     .doc = "Depth of the result, which does not follow from the inputs."),
+    LIANA__FIELD_ROW(liana__conv_attributes, size, INT_PAIR,
+                     .doc = "Height and width of the result, which do not follow from the inputs."),
+};
+const liana__fields liana__conv3d_fields = {"convolution", sizeof(liana__conv_attributes), 3, volume_fields};
+const liana__fields liana__conv3d_gradient_fields = {"convolution gradient", sizeof(liana__conv_attributes), 5,
+                                                     volume_fields};
 
 liana_tensor liana__conv_build(liana_location here, const liana__op *op, liana_tensor x, liana_tensor kernel,
                                const liana_conv_options *options)
@@ -32,28 +48,41 @@ static const liana__conv_family *family_of(const liana__op *op)
 
 /* ---- gradients ---- */
 
-/* Builds `op` with this node's window and groups, as a gradient for the node's input `index`. That input has, from
- * `first_axis` on, the height and width of the result (-1: the op finds them itself). Gradients of kernels arrive and
- * leave wide; casts are between them and the other operands, if these are narrow. */
+/* The axis of the height in images and in kernels. */
+static int image_height(const liana__conv_family *family)
+{
+    return family->volumes ? 2 : 1;
+}
+
+static int kernel_height(const liana__conv_family *family)
+{
+    return family->volumes ? 1 : 0;
+}
+
+enum { AS_INFERRED = -1 };
+
+/* Builds `op` with this node's window and groups, as a gradient for the node's input `index`. That input has the height
+ * of the result as axis `height` (-1: the op finds the sizes itself), the width behind it and the depth before it.
+ * Gradients of kernels arrive and leave wide; casts are between them and the other operands, if these are narrow. */
 static liana_tensor build_like(const liana__gradient *g, const liana__op *op, liana_tensor a, liana_tensor b,
-                               uint32_t index, int first_axis)
+                               uint32_t index, int height)
 {
     const liana__node *input = g->node->inputs[index];
     liana__conv_attributes attributes = *(const liana__conv_attributes *)g->node->attributes;
-    for (int i = 0; i < 2; i++) attributes.size[i] = first_axis < 0 ? 0 : input->shape.dims[first_axis + i];
+    for (int i = 0; i < 2; i++) attributes.size[i] = height < 0 ? 0 : input->shape.dims[height + i];
+    attributes.depth_size = height < 0 || !family_of(op)->volumes ? 0 : input->shape.dims[height - 1];
     liana_tensor made = liana__build2(g->node->where, op, liana_op_cast_at(g->node->where, a, input->dtype),
                                       liana_op_cast_at(g->node->where, b, input->dtype), &attributes);
     return liana_op_cast_at(g->node->where, made, input->dtype);
 }
 
-enum { IMAGE_HEIGHT = 1, KERNEL_HEIGHT = 0, AS_INFERRED = -1 };
-
 void liana__conv_forward_gradient(liana__gradient *g)
 {
     const liana__conv_family *family = family_of(g->node->op);
     liana_tensor x = g->inputs[0], kernel = g->inputs[1], dy = g->output_gradient;
-    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->input_gradient, dy, kernel, 0, IMAGE_HEIGHT);
-    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, x, dy, 1, KERNEL_HEIGHT);
+    if (g->wanted[0])
+        g->input_gradients[0] = build_like(g, family->input_gradient, dy, kernel, 0, image_height(family));
+    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, x, dy, 1, kernel_height(family));
 }
 
 /* dx = I(dy, kernel) is defined by <v, I(dy, kernel)> = <conv(v, kernel), dy> for all v. */
@@ -62,7 +91,7 @@ void liana__conv_input_gradient_gradient(liana__gradient *g)
     const liana__conv_family *family = family_of(g->node->op);
     liana_tensor dy = g->inputs[0], kernel = g->inputs[1], v = g->output_gradient;
     if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->forward, v, kernel, 0, AS_INFERRED);
-    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, v, dy, 1, KERNEL_HEIGHT);
+    if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->kernel_gradient, v, dy, 1, kernel_height(family));
 }
 
 /* dkernel = K(x, dy) is defined by <v, K(x, dy)> = <conv(x, v), dy> for all v. */
@@ -70,24 +99,57 @@ void liana__conv_kernel_gradient_gradient(liana__gradient *g)
 {
     const liana__conv_family *family = family_of(g->node->op);
     liana_tensor x = g->inputs[0], dy = g->inputs[1], v = g->output_gradient;
-    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->input_gradient, dy, v, 0, IMAGE_HEIGHT);
+    if (g->wanted[0]) g->input_gradients[0] = build_like(g, family->input_gradient, dy, v, 0, image_height(family));
     if (g->wanted[1]) g->input_gradients[1] = build_like(g, family->forward, x, v, 1, AS_INFERRED);
 }
 
 /* ---- shapes ---- */
 
 static const char images[] = "[batch, height, width, channels]";
+static const char volumes[] = "[batch, depth, height, width, channels]";
 
-/* Images and kernels have rank 4 and one float dtype, which becomes the result's (wide for kernel gradients). `second`
- * is the layout of input 1. */
+static const char *layout_of(const liana__conv_family *family)
+{
+    return family->volumes ? volumes : images;
+}
+
+/* Images and kernels have one rank and one float dtype, which becomes the result's (wide for kernel gradients).
+ * `second` is the layout of input 1. */
 static liana_status infer_inputs(liana__infer *infer, const char *second)
 {
-    LIANA_TRY(liana__infer_rank(infer, 0, 4, images));
-    LIANA_TRY(liana__infer_rank(infer, 1, 4, second));
+    const liana__conv_family *family = family_of(infer->op);
+    const int rank = family->volumes ? 5 : 4;
+    LIANA_TRY(liana__infer_rank(infer, 0, rank, layout_of(family)));
+    LIANA_TRY(liana__infer_rank(infer, 1, rank, second));
     LIANA_TRY(liana__infer_float(infer, 0));
     LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
     infer->dtype = infer->inputs[0]->dtype;
     return LIANA_OK;
+}
+
+/* The axes of kernels: channels of a group, filters. The filters' axis is also that of the channels of images. */
+static int64_t kernel_channels(const liana_shape *kernel)
+{
+    return kernel->dims[kernel->rank - 2];
+}
+
+static int64_t last_of(const liana_shape *shape)
+{
+    return shape->dims[shape->rank - 1];
+}
+
+/* The shape with the batch of `first`, these sizes, and the last axis `last`; or of a kernel, with `first` as its
+ * channels: [sizes, first, last]. */
+static liana_shape make_shape(const liana__conv_family *family, const liana__conv_attributes *attributes, bool kernel,
+                              int64_t first, int64_t last)
+{
+    const int rank = family->volumes ? 5 : 4, at = kernel ? 0 : 1;
+    liana_shape shape = {.rank = rank};
+    if (family->volumes) shape.dims[at] = attributes->depth_size;
+    for (int i = 0; i < 2; i++) shape.dims[at + (family->volumes ? 1 : 0) + i] = attributes->size[i];
+    shape.dims[kernel ? rank - 2 : 0] = first;
+    shape.dims[rank - 1] = last;
+    return shape;
 }
 
 static liana_status check_groups(liana__infer *infer, int64_t filters)
@@ -120,14 +182,20 @@ static liana_status fail_channels(liana__infer *infer, int64_t of_kernel, int64_
 /* The result of the convolution of `x` with `kernel`. */
 static liana_status infer_output(liana__infer *infer, const liana_shape *x, const liana_shape *kernel, liana_shape *y)
 {
+    const liana__conv_family *family = family_of(infer->op);
     liana__conv_attributes *attributes = infer->attributes;
-    LIANA_TRY(check_groups(infer, kernel->dims[3]));
-    if (kernel->dims[2] * attributes->groups != x->dims[3]) {
-        return fail_channels(infer, kernel->dims[2], attributes->groups, x->dims[3]);
+    LIANA_TRY(check_groups(infer, last_of(kernel)));
+    if (kernel_channels(kernel) * attributes->groups != last_of(x)) {
+        return fail_channels(infer, kernel_channels(kernel), attributes->groups, last_of(x));
     }
-    const int64_t repeated = family_of(infer->op)->depthwise ? kernel->dims[2] : 1;
-    *y = liana_shape_of(x->dims[0], 0, 0, repeated * kernel->dims[3]);
-    return liana__window_resolve(infer, &attributes->window, &x->dims[1], &kernel->dims[0], &y->dims[1]);
+    const int64_t repeated = family->depthwise ? kernel_channels(kernel) : 1;
+    *y = *x;
+    y->dims[y->rank - 1] = repeated * last_of(kernel);
+    const int row = image_height(family), kernel_row = kernel_height(family);
+    if (family->volumes) {
+        LIANA_TRY(liana__window_resolve_depth(infer, &attributes->depth, x->dims[1], kernel->dims[0], &y->dims[1]));
+    }
+    return liana__window_resolve(infer, &attributes->window, &x->dims[row], &kernel->dims[kernel_row], &y->dims[row]);
 }
 
 /* Checks that dy is as large as the result of the convolution of `x` with `kernel`. */
@@ -150,22 +218,22 @@ liana_status liana__conv_infer_input_gradient(liana__infer *infer)
     const liana__conv_attributes *attributes = infer->attributes;
     LIANA_TRY(infer_inputs(infer, family_of(infer->op)->kernel_layout));
     const liana_shape *dy = &infer->inputs[0]->shape, *kernel = &infer->inputs[1]->shape;
-    LIANA_TRY(check_groups(infer, kernel->dims[3]));
+    LIANA_TRY(check_groups(infer, last_of(kernel)));
     infer->shape =
-        liana_shape_of(dy->dims[0], attributes->size[0], attributes->size[1], kernel->dims[2] * attributes->groups);
+        make_shape(family_of(infer->op), attributes, false, dy->dims[0], kernel_channels(kernel) * attributes->groups);
     return check_output(infer, &infer->shape, kernel, dy);
 }
 
 liana_status liana__conv_infer_kernel_gradient(liana__infer *infer)
 {
     const liana__conv_attributes *attributes = infer->attributes;
-    LIANA_TRY(infer_inputs(infer, images));
+    const liana__conv_family *family = family_of(infer->op);
+    LIANA_TRY(infer_inputs(infer, layout_of(family)));
     infer->dtype = liana__wide_dtype(infer->dtype);
     const liana_shape *x = &infer->inputs[0]->shape, *dy = &infer->inputs[1]->shape;
-    LIANA_TRY(check_groups(infer, dy->dims[3]));
-    const int64_t shared = family_of(infer->op)->depthwise ? x->dims[3] : 1;
-    infer->shape =
-        liana_shape_of(attributes->size[0], attributes->size[1], x->dims[3] / attributes->groups, dy->dims[3] / shared);
+    LIANA_TRY(check_groups(infer, last_of(dy)));
+    const int64_t shared = family->depthwise ? last_of(x) : 1;
+    infer->shape = make_shape(family, attributes, true, last_of(x) / attributes->groups, last_of(dy) / shared);
     return check_output(infer, x, &infer->shape, dy);
 }
 
@@ -176,28 +244,47 @@ liana__conv_pass liana__conv_pass_of(const liana__node *node)
     return node->op == family->kernel_gradient ? LIANA__CONV_KERNEL_GRADIENT : LIANA__CONV_FORWARD;
 }
 
+/* The shapes of the convolution itself: x, kernel, y. */
+typedef struct conv_shapes {
+    const liana_shape *x, *kernel, *y;
+} conv_shapes;
+
+static conv_shapes shapes_of(const liana__node *node)
+{
+    const liana_shape *a = liana__input_shape(node, 0), *b = liana__input_shape(node, 1), *result = &node->shape;
+    switch (liana__conv_pass_of(node)) {
+    case LIANA__CONV_INPUT_GRADIENT: return (conv_shapes){result, b, a};
+    case LIANA__CONV_KERNEL_GRADIENT: return (conv_shapes){a, result, b};
+    default: return (conv_shapes){a, b, result};
+    }
+}
+
 liana__geometry liana__conv_geometry(const liana__node *node)
 {
+    const liana__conv_family *family = family_of(node->op);
     const liana__conv_attributes *attributes = node->attributes;
-    const liana_shape *x = liana__input_shape(node, 0), *kernel = liana__input_shape(node, 1), *y = &node->shape;
-    liana__conv_pass pass = liana__conv_pass_of(node);
-    if (pass == LIANA__CONV_INPUT_GRADIENT) {
-        y = x;
-        x = &node->shape;
-    } else if (pass == LIANA__CONV_KERNEL_GRADIENT) {
-        y = kernel;
-        kernel = &node->shape;
-    }
+    const conv_shapes s = shapes_of(node);
+    const int row = image_height(family);
     liana__geometry g = liana__window_geometry(&attributes->window);
-    g.batch = x->dims[0];
+    g.batch = s.x->dims[0];
     for (int i = 0; i < 2; i++) {
-        g.input[i] = x->dims[1 + i];
-        g.output[i] = y->dims[1 + i];
-        g.window[i] = kernel->dims[i];
+        g.input[i] = s.x->dims[row + i];
+        g.output[i] = s.y->dims[row + i];
+        g.window[i] = s.kernel->dims[kernel_height(family) + i];
     }
-    g.channels = x->dims[3];
-    g.filters = y->dims[3];
-    g.groups = family_of(node->op)->depthwise ? g.channels : attributes->groups;
+    g.channels = last_of(s.x);
+    g.filters = last_of(s.y);
+    g.groups = family->depthwise ? g.channels : attributes->groups;
+    return g;
+}
+
+liana__geometry liana__conv_depth(const liana__node *node)
+{
+    const conv_shapes s = shapes_of(node);
+    liana__geometry g = liana__window_geometry(&((const liana__conv_attributes *)node->attributes)->depth);
+    g.input[0] = s.x->dims[1];
+    g.output[0] = s.y->dims[1];
+    g.window[0] = s.kernel->dims[0];
     return g;
 }
 
@@ -325,6 +412,10 @@ void liana__conv_cost(const liana__node *node, liana__cost *cost)
     const liana__geometry geometry = liana__conv_geometry(node);
     liana__conv_cost_of_geometry(&geometry, cost);
     if (family_of(node->op)->depthwise) cost->family = "depthwise convolutions";
+    if (!family_of(node->op)->volumes) return;
+    const liana__geometry depth = liana__conv_depth(node);
+    cost->flops *= (double)depth.output[0] * (double)depth.window[0];
+    cost->family = "convolutions of volumes";
 }
 
 liana__parts liana__conv_kernel_gradient_parts(const liana__node *node)

@@ -1,4 +1,5 @@
-/* convolution.h - the common code of dense and depthwise convolutions and their gradients. */
+/* convolution.h - the common code of convolutions of images (dense and depthwise) and of volumes, and their
+ * gradients. */
 #ifndef LIANA_OPS_CONVOLUTION_H
 #define LIANA_OPS_CONVOLUTION_H
 
@@ -10,11 +11,17 @@ typedef struct liana__conv_attributes {
     int64_t groups;  /* 0 means 1; always 1 for depthwise convolutions */
     int64_t size[2]; /* of the gradients' results: the input's, or the kernel's, height and width */
     int activation;  /* of a convolution with an epilogue: liana__fused_activation */
+    /* Of volumes: how the kernel slides over the planes (the vertical numbers), and the depth that `size` lacks. */
+    liana__window depth;
+    int64_t depth_size;
 } liana__conv_attributes;
 
 /* The attributes of the three ops of a family. The last row, `size`, is only for the two gradients. */
 extern const liana__fields liana__conv_fields;
 extern const liana__fields liana__conv_gradient_fields;
+/* Of volumes. */
+extern const liana__fields liana__conv3d_fields;
+extern const liana__fields liana__conv3d_gradient_fields;
 
 /* A family (dense or depthwise) is three ops, whose `details` it is. Each is linear in the results of the other two, so
  * the three build each other's gradients, of any order. Kernel gradients are sums over many pixels; they are wide: f32
@@ -24,9 +31,11 @@ typedef struct liana__conv_family {
     const liana__op *input_gradient;  /* dx from dy and kernel */
     const liana__op *kernel_gradient; /* dkernel (wide) from x and dy */
     bool depthwise;
+    bool volumes; /* [batch, depth, height, width, channels]; the kernel has a depth too */
     const char *kernel_layout;
 } liana__conv_family;
 extern const liana__conv_family liana__conv2d_family;
+extern const liana__conv_family liana__conv3d_family;
 extern const liana__conv_family liana__depthwise_conv2d_family;
 
 static inline int liana__conv_activation_of(const liana__node *node)
@@ -42,8 +51,10 @@ liana_tensor liana__conv_build(liana_location here, const liana__op *op, liana_t
 liana__conv_pass liana__conv_pass_of(const liana__node *node);
 
 /* The sizes of the convolution to which a node belongs. A depthwise one is seen as a dense convolution with one group
- * for each channel. */
+ * for each channel. Of volumes: along height and width. */
 liana__geometry liana__conv_geometry(const liana__node *node);
+/* Of volumes, along the depth: axis 0 of each pair. */
+liana__geometry liana__conv_depth(const liana__node *node);
 
 /* The index of one element of x, y and the kernel. */
 static inline int64_t liana__conv_at_input(const liana__geometry *g, int64_t n, int64_t row, int64_t column,
@@ -64,7 +75,7 @@ static inline int64_t liana__conv_at_kernel(const liana__geometry *g, int64_t ro
     return ((row * g->window[1] + column) * (g->channels / g->groups) + channel) * g->filters + filter;
 }
 
-/* ---- members of the six ops ---- */
+/* ---- members of the ops ---- */
 
 liana_status liana__conv_infer_forward(liana__infer *infer);
 liana_status liana__conv_infer_input_gradient(liana__infer *infer);

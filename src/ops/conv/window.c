@@ -1,7 +1,7 @@
 /* Shape rule and attributes of sliding windows. */
 #include "ops/conv/window.h"
 
-static const char *const padding_names[] = {"valid", "same", "explicit", NULL};
+static const char *const padding_names[] = {"valid", "same", "causal", "explicit", NULL};
 
 static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__window, strides, INT_PAIR, .doc = "Distance of windows, in cells: vertical, horizontal."),
@@ -12,6 +12,28 @@ static const liana__field fields[] = {
     LIANA__FIELD_ROW(liana__window, dilations, INT_PAIR, .doc = "Distance of the window's own cells."),
 };
 const liana__fields liana__window_fields = {"window", sizeof(liana__window), sizeof fields / sizeof *fields, fields};
+
+static const liana__field depth_fields[] = {
+    {.name = "depth_stride",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(liana__window, strides),
+     .doc = "Distance of windows, in planes."},
+    {.name = "depth_padding_rule",
+     .kind = LIANA__FIELD_ENUM,
+     .offset = offsetof(liana__window, padding),
+     .names = padding_names,
+     .doc = "Always explicit once the shape is known."},
+    {.name = "depth_padding",
+     .kind = LIANA__FIELD_INT_PAIR,
+     .offset = offsetof(liana__window, vertical_padding),
+     .doc = "Planes of padding before and behind."},
+    {.name = "depth_dilation",
+     .kind = LIANA__FIELD_INT,
+     .offset = offsetof(liana__window, dilations),
+     .doc = "Distance of the window's own planes."},
+};
+const liana__fields liana__depth_fields = {"depth", sizeof(liana__window), sizeof depth_fields / sizeof *depth_fields,
+                                           depth_fields};
 
 /* Keeps products of two of these, added to a dimension, far inside 64 bits. */
 enum { MAX_CELLS = 65535 };
@@ -36,11 +58,10 @@ static liana_status check_range(liana__infer *infer, const char *what, int64_t v
                              MAX_CELLS);
 }
 
-/* One direction; `padding` is before and after. */
-static liana_status resolve_axis(liana__infer *infer, liana__window *window, int axis, int64_t padding[2],
-                                 int64_t input, int64_t size, int64_t *output)
+/* One direction; `padding` is before and after. `cells` are rows, columns or planes. */
+static liana_status resolve_axis(liana__infer *infer, liana__window *window, int axis, const char *cells,
+                                 int64_t padding[2], int64_t input, int64_t size, int64_t *output)
 {
-    static const char *const cells[] = {"rows", "columns"};
     int64_t *stride = &window->strides[axis], *dilation = &window->dilations[axis];
     if (*stride == 0) *stride = 1;
     if (*dilation == 0) *dilation = 1;
@@ -49,7 +70,7 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
     LIANA_TRY(check_range(infer, "the window's size", size, 1));
     /* A gradient's images are as large as its attributes say, which may come from a file. */
     if (input < 1 || input > MAX_INPUT) {
-        return liana__infer_fail(infer, "the images have %lld %s, expected 1 to %lld", (long long)input, cells[axis],
+        return liana__infer_fail(infer, "the images have %lld %s, expected 1 to %lld", (long long)input, cells,
                                  (long long)MAX_INPUT);
     }
     int64_t extent = (size - 1) * *dilation + 1;
@@ -58,8 +79,9 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
         if (total < 0) total = 0;
         padding[0] = total / 2;
         padding[1] = total - total / 2;
-    } else if (window->padding == LIANA_PADDING_VALID) {
-        padding[0] = padding[1] = 0;
+    } else if (window->padding != LIANA_PADDING_EXPLICIT) {
+        padding[0] = window->padding == LIANA_PADDING_CAUSAL ? extent - 1 : 0;
+        padding[1] = 0;
     }
     LIANA_TRY(check_range(infer, "the padding", padding[0], 0));
     LIANA_TRY(check_range(infer, "the padding", padding[1], 0));
@@ -68,21 +90,33 @@ static liana_status resolve_axis(liana__infer *infer, liana__window *window, int
         return liana__infer_fail(infer,
                                  "the window covers %lld %s (size %lld, dilation %lld), but the input with padding has "
                                  "only %lld; use a smaller window or more padding",
-                                 (long long)extent, cells[axis], (long long)size, (long long)*dilation,
-                                 (long long)padded);
+                                 (long long)extent, cells, (long long)size, (long long)*dilation, (long long)padded);
     }
     *output = (padded - extent) / *stride + 1;
     return LIANA_OK;
 }
 
+static liana_status check_padding(liana__infer *infer, const liana__window *window)
+{
+    if (window->padding >= LIANA_PADDING_VALID && window->padding <= LIANA_PADDING_EXPLICIT) return LIANA_OK;
+    return liana__infer_fail(infer, "padding is %d, expected one of liana_padding", window->padding);
+}
+
 liana_status liana__window_resolve(liana__infer *infer, liana__window *window, const int64_t input[2],
                                    const int64_t size[2], int64_t output[2])
 {
-    if (window->padding < LIANA_PADDING_VALID || window->padding > LIANA_PADDING_EXPLICIT) {
-        return liana__infer_fail(infer, "padding is %d, expected one of liana_padding", window->padding);
-    }
-    LIANA_TRY(resolve_axis(infer, window, 0, window->vertical_padding, input[0], size[0], &output[0]));
-    LIANA_TRY(resolve_axis(infer, window, 1, window->horizontal_padding, input[1], size[1], &output[1]));
+    LIANA_TRY(check_padding(infer, window));
+    LIANA_TRY(resolve_axis(infer, window, 0, "rows", window->vertical_padding, input[0], size[0], &output[0]));
+    LIANA_TRY(resolve_axis(infer, window, 1, "columns", window->horizontal_padding, input[1], size[1], &output[1]));
+    window->padding = LIANA_PADDING_EXPLICIT;
+    return LIANA_OK;
+}
+
+liana_status liana__window_resolve_depth(liana__infer *infer, liana__window *window, int64_t input, int64_t size,
+                                         int64_t *output)
+{
+    LIANA_TRY(check_padding(infer, window));
+    LIANA_TRY(resolve_axis(infer, window, 0, "planes", window->vertical_padding, input, size, output));
     window->padding = LIANA_PADDING_EXPLICIT;
     return LIANA_OK;
 }

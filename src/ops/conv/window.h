@@ -15,8 +15,9 @@ typedef struct liana__window {
     int64_t dilations[2];
 } liana__window;
 
-/* For a field of the kind SECTION. */
+/* For a field of the kind SECTION; and for one that has vertical numbers alone. */
 extern const liana__fields liana__window_fields;
+extern const liana__fields liana__depth_fields;
 
 /* The window for a user's options. */
 liana__window liana__window_of(const int64_t strides[2], liana_padding padding, const int64_t explicit_padding[4],
@@ -26,6 +27,10 @@ liana__window liana__window_of(const int64_t strides[2], liana_padding padding, 
  * value found and the value expected. */
 liana_status liana__window_resolve(liana__infer *infer, liana__window *window, const int64_t input[2],
                                    const int64_t size[2], int64_t output[2]);
+
+/* The same for the vertical numbers of `window` alone, which are of the planes of volumes. */
+liana_status liana__window_resolve_depth(liana__infer *infer, liana__window *window, int64_t input, int64_t size,
+                                         int64_t *output);
 
 /* The strides, dilations and padding of a resolved window. The caller sets the sizes. */
 liana__geometry liana__window_geometry(const liana__window *window);

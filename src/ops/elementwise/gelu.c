@@ -78,7 +78,7 @@ liana_tensor liana__gelu_bend(liana_tensor x)
     return liana_op_multiply(scaled(power, peak), line(square, -1, 2));
 }
 
-/* With s of v and its derivatives in x, w = dv / dx: 2 s (1 - s) w + x (s (1 - s) (1 - 2 s) w^2 + s (1 - s) dw / dx). */
+/* With s of v, and w = dv / dx: s (1 - s) (2 w + x ((1 - 2 s) w^2 + dw / dx)). */
 liana_tensor liana__gelu_tanh_bend(liana_tensor x)
 {
     liana_tensor square = liana_op_square(x);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* With the maximum taken out, so that nothing overflows: m + log sum e^(x - m). An infinite maximum is not taken out. */
+/* With the maximum m taken out, so that nothing overflows: m + log sum e^(x - m). An infinite one is not taken out. */
 liana_tensor liana_op_logsumexp_at(liana_location here, liana_tensor x, liana_axes axes, bool keep_dims)
 {
     liana_tensor greatest = liana_op_stop_gradient_at(here, liana_op_reduce_max_at(here, x, axes, true));

@@ -164,28 +164,3 @@ liana_tensor liana_op_tile_at(liana_location here, liana_tensor x, liana_shape r
     }
     return x;
 }
-
-/* ---- picked ---- */
-
-/* Along `axis`, which is moved to the end: each element's place in the flat x. */
-liana_tensor liana_op_take_along_axis_at(liana_location here, liana_tensor x, liana_tensor indices, int64_t axis)
-{
-    if (!liana__function_axis(here, x, "take_along_axis", 0, &axis)) return (liana_tensor){x.graph, 0};
-    x = liana_op_move_axis_at(here, x, axis, -1);
-    indices = liana_op_move_axis_at(here, indices, axis, -1);
-    const liana_shape shape = liana_tensor_shape(x), wanted = liana_tensor_shape(indices);
-    if (wanted.rank != shape.rank) {
-        return liana__function_fail(here, x, "take_along_axis", "the indices have %d axes, expected %d, as x has",
-                                    wanted.rank, shape.rank);
-    }
-    const int64_t length = shape.dims[shape.rank - 1], rows = liana_shape_size(&shape) / length;
-    liana_shape column = shape;
-    column.dims[column.rank - 1] = 1;
-    liana_tensor row = liana_op_iota_at(here, x.graph, LIANA_S32, liana_shape_of(rows), 0);
-    row = liana_op_multiply_at(here, row, liana__number_like(here, row, (double)length));
-    liana_tensor last = liana__number_like(here, row, (double)(length - 1)), zero = liana__number_like(here, row, 0);
-    liana_tensor within = liana_op_minimum_at(here, liana_op_maximum_at(here, indices, zero), last);
-    liana_tensor places = liana_op_add_at(here, liana_op_reshape_at(here, row, column), within);
-    liana_tensor y = liana_op_gather_at(here, liana_op_reshape_at(here, x, liana_shape_of(-1)), places, 0);
-    return liana_op_move_axis_at(here, y, -1, axis);
-}

@@ -273,14 +273,16 @@ typedef struct layout {
     int64_t cost; /* elements that are moved */
 } layout;
 
-/* The transposition is the product's own, if the operand is in that order already. */
+/* The transposition is the product's own, if the operand is in that order already, or if its last axis then stays the
+ * last: rows are moved as a whole. */
 static int64_t arrange(const einsum *e, const labels *have, const labels *batch, const labels *first,
                        const labels *second, labels *want, bool *transposed)
 {
-    const labels turned = join(batch, second, first);
-    *want = join(batch, first, second);
-    *transposed = !same(have, want) && same(have, &turned);
-    if (*transposed) *want = turned;
+    const labels straight = join(batch, first, second), turned = join(batch, second, first);
+    const int last = have->count - 1;
+    const bool stays = last >= 0 && turned.list[last] == have->list[last] && straight.list[last] != have->list[last];
+    *transposed = !same(have, &straight) && (stays || same(have, &turned));
+    *want = *transposed ? turned : straight;
     return same(have, want) ? 0 : size_of(e, have);
 }
 

@@ -1,7 +1,7 @@
 /* layer_norm.h - the common code of the ops that normalise rows, and of their kernels.
  *
- * Throughout: x and dy [.., n], seen as rows of n; gamma and beta [n]; r = 1 / sqrt(variance + epsilon) of a row, xhat =
- * (x - mean) r. With `about_zero` the mean counts as 0: variance is the mean of x^2. */
+ * Throughout: x and dy [.., n], seen as rows of n; gamma and beta [n]; of a row r = 1 / sqrt(variance + epsilon), and
+ * xhat = (x - mean) r. With `about_zero` the mean counts as 0: variance is the mean of x^2. */
 #ifndef LIANA_OPS_LAYER_NORM_H
 #define LIANA_OPS_LAYER_NORM_H
 

@@ -12,9 +12,7 @@ static liana_status infer_softmax(liana__infer *infer)
 /* dx = y (dy - sum(y dy)) */
 static void softmax_gradient(liana__gradient *g)
 {
-    liana_tensor weighted = liana_op_multiply(g->output, g->output_gradient);
-    liana_tensor sum = liana_op_reduce_sum(weighted, LIANA_AXES(-1), true);
-    g->input_gradients[0] = liana_op_subtract(weighted, liana_op_multiply(g->output, sum));
+    g->input_gradients[0] = liana__op_softmax_gradient_of(g->output, g->output_gradient);
 }
 
 /* dx = dy - softmax(x) sum(dy) */
@@ -106,3 +104,77 @@ static liana__parts parts_of(const liana__node *node)
 SOFTMAX_OP(softmax, "e^x / sum(e^x) over the last axis.")
 SOFTMAX_OP(log_softmax, "log(softmax(x)) over the last axis.")
 #undef SOFTMAX_OP
+
+/* ---- the gradient of softmax, which is one pass over each row ---- */
+
+static liana_status infer_gradient(liana__infer *infer)
+{
+    LIANA_TRY(liana__infer_float(infer, 0));
+    LIANA_TRY(liana__infer_same_dtype(infer, 0, 1));
+    LIANA_TRY(liana__infer_like_input(infer));
+    return liana__infer_shape(infer, "the gradient", &infer->inputs[1]->shape, "the softmax", &infer->shape);
+}
+
+/* Of y (dy - sum(y dy)) for a gradient g: y (g - sum(y g)) for dy, and g (dy - sum(y dy)) - dy sum(y g) for y. */
+static void gradient_gradient(liana__gradient *g)
+{
+    const liana_tensor y = g->inputs[0], dy = g->inputs[1], given = g->output_gradient;
+    if (g->wanted[1]) g->input_gradients[1] = liana__op_softmax_gradient_of(y, given);
+    if (!g->wanted[0]) return;
+    liana_tensor own = liana_op_reduce_sum(liana_op_multiply(y, dy), LIANA_AXES(-1), true);
+    liana_tensor other = liana_op_reduce_sum(liana_op_multiply(y, given), LIANA_AXES(-1), true);
+    g->input_gradients[0] =
+        liana_op_subtract(liana_op_multiply(given, liana_op_subtract(dy, own)), liana_op_multiply(dy, other));
+}
+
+static liana_status run_gradient_reference(const liana__call *call)
+{
+    const liana__node *node = call->node;
+    const int64_t size = liana_shape_size(&node->shape), length = liana__row_length(&node->shape);
+    for (int64_t first = 0; first < size; first += length) {
+        double sum = 0;
+        for (int64_t i = first; i < first + length; i++) {
+            sum += liana__load(call->src[0], node->dtype, i) * liana__load(call->src[1], node->dtype, i);
+        }
+        for (int64_t i = first; i < first + length; i++) {
+            const double y = liana__load(call->src[0], node->dtype, i), dy = liana__load(call->src[1], node->dtype, i);
+            liana__store(call->dst, node->dtype, i, y * (dy - sum));
+        }
+    }
+    return LIANA_OK;
+}
+
+static liana_status lower_gradient(liana__lowering *l, const liana__node *node)
+{
+    const int64_t last = node->shape.rank - 1;
+    liana__hlo y = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
+    liana__hlo dy = liana__hlo_widen(l, liana__hlo_input(l, node, 1));
+    liana__hlo weighted = liana__hlo_binary(l, "multiply", y, dy);
+    liana__hlo sum = liana__hlo_reduce_kept(l, LIANA__HLO_ADD, weighted, &last, 1);
+    liana__hlo dx = liana__hlo_binary(l, "subtract", weighted, liana__hlo_binary(l, "multiply", y, sum));
+    return liana__hlo_give(l, node, liana__hlo_convert(l, dx, node->dtype));
+}
+
+static void gradient_cost(const liana__node *node, liana__cost *cost)
+{
+    cost->flops = 4 * (double)liana_shape_size(&node->shape);
+    cost->family = "softmax and loss";
+}
+
+const liana__op liana__op_softmax_gradient = {
+    .name = "softmax_gradient",
+    .doc = "The gradient of softmax from its result y and the gradient dy of that: y (dy - sum(y dy)).",
+    .num_inputs = 2,
+    .infer = infer_gradient,
+    .gradient = gradient_gradient,
+    .placement = LIANA__PLACE_IN_PLACE,
+    .cost = gradient_cost,
+    .parts = parts_of,
+    .lower = lower_gradient,
+    .kernels = LIANA__KERNELS(LIANA__VECTOR_KERNELS(softmax_gradient), LIANA__REFERENCE(run_gradient_reference)),
+};
+
+liana_tensor liana__op_softmax_gradient_of(liana_tensor y, liana_tensor dy)
+{
+    return liana__build2(LIANA_HERE, &liana__op_softmax_gradient, y, dy, NULL);
+}

@@ -8,6 +8,10 @@
 
 LIANA__DECLARE_VECTOR_KERNELS(softmax);
 LIANA__DECLARE_VECTOR_KERNELS(log_softmax);
+LIANA__DECLARE_VECTOR_KERNELS(softmax_gradient);
+
+/* The gradient of softmax's input from its result and the gradient of that. */
+liana_tensor liana__op_softmax_gradient_of(liana_tensor y, liana_tensor dy);
 
 /* The length of the last axis. */
 static inline int64_t liana__row_length(const liana_shape *shape)

@@ -1,4 +1,4 @@
-/* Samples of softmax for the generated tests of ops. */
+/* Samples of softmax and its gradient for the generated tests of ops. */
 #include "ops/samples.h"
 
 static const liana__plain_row softmax_rows[] = {
@@ -16,3 +16,11 @@ static const liana__plain_row log_softmax_rows[] = {
     {"far", {{"x", LIANA__DIMS(2, 33), -500, 500, LIANA_F32}}},
 };
 LIANA__SAMPLE_ROWS(log_softmax, log_softmax_rows, liana__sample_plain);
+
+/* The first input stands for a softmax, but may be anything. */
+static const liana__plain_row gradient_rows[] = {
+    {"ten", {{"y", LIANA__DIMS(3, 10), 0, 1, LIANA_F32}, {"dy", LIANA__DIMS(3, 10), -1, 1, LIANA_F32}}},
+    {"long", {{"y", LIANA__DIMS(2, 2, 37), 0, 1, LIANA_F32}, {"dy", LIANA__DIMS(2, 2, 37), -1, 1, LIANA_F32}}},
+    {"one_row", {{"y", LIANA__DIMS(16), 0, 1, LIANA_F32}, {"dy", LIANA__DIMS(16), -1, 1, LIANA_F32}}},
+};
+LIANA__SAMPLE_ROWS(softmax_gradient, gradient_rows, liana__sample_plain);

@@ -75,6 +75,9 @@ struct liana_fit_context {
     bool saves_averages;      /* ... and so are the ends of epochs, and checkpoints */
     bool ends_stage;          /* at the last step: another stage follows */
     void *loop;               /* for liana__fit_validate */
+    /* Writes the model as it is now into a file, whose end of the name says its format. NULL: there is none. */
+    liana_status (*write_model)(void *writer, const char *path, liana__error *error);
+    void *writer;
     char stopped_by[64];
     char reason[256];
     liana__error *error;

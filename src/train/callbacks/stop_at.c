@@ -1,5 +1,5 @@
 /* A training that ends at a time of the clock. */
-#include "base/wall_clock.h"
+#include "base/clock.h"
 #include "train/callbacks/standard.h"
 
 static liana_status look(liana_callback_item *item, liana_fit_context *context)

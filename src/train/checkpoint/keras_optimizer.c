@@ -50,11 +50,19 @@ static const optimizer_row optimizers[] = {
      {{"accumulator", {"accumulator", "accumulator", "accumulator"}, 0, 0},
       {"linear", {"linear", "linear", "linear"}, 0, 0}}},
     {&liana__optimizer_Lion, {{"m", {"momentum", "m", NULL}, 0, 0}}},
+    {&liana__optimizer_ScheduleFreeAdamW,
+     {{"momentum", {"momentum", NULL, NULL}, 0, 0}, {"velocity", {"velocity", NULL, NULL}, 0, 0}}},
+    {&liana__optimizer_Muon,
+     {{"momentum", {"momentum", NULL, NULL}, 0, 0}, {"velocity", {"velocity", NULL, NULL}, 0, 0}}},
     {&liana__optimizer_Lamb, {{"m", {"momentum", NULL, NULL}, 0, 0}, {"v", {"velocity", NULL, NULL}, 0, 0}}},
 };
 
-/* The averages of the weights: of any optimizer, before its slots. */
-static const slot_row average = {"average", {"average", "average", NULL}, 0, 0};
+/* The averages of the weights and the gradients of several steps: of any optimizer, before its slots. */
+static const slot_row common[] = {
+    {"average", {"average", "average", NULL}, 0, 0},
+    {"gradient_accumulator", {"gradient_accumulator", NULL, NULL}, 1, 1},
+};
+enum { NUM_COMMON = sizeof common / sizeof *common };
 
 /* ---- the order ---- */
 
@@ -100,6 +108,14 @@ static bool is_always_kept(const order *own)
     return own->form == LIANA__KERAS_OPTIMIZER_2 && own->rule.optimizer == &liana__optimizer_SGD;
 }
 
+/* Muon has a velocity for those weights alone that Adam trains. */
+static bool is_left_out(const order *own, const slot_row *row, size_t weight)
+{
+    const liana__optimizer_state *state = own->state;
+    if (own->rule.optimizer != &liana__optimizer_Muon || strcmp(row->liana, "velocity") != 0) return false;
+    return !liana__muon_is_adams(state->choice.options, state->weights[weight], state->shapes[weight].rank);
+}
+
 static void add_slots(order *own, const slot_row *rows, size_t count, size_t group)
 {
     const bool is_legacy = own->form == LIANA__KERAS_OPTIMIZER_LEGACY;
@@ -107,8 +123,9 @@ static void add_slots(order *own, const slot_row *rows, size_t count, size_t gro
         for (size_t i = 0; i < count && rows[i].liana; i++) {
             if ((is_legacy ? rows[i].legacy_group : rows[i].group) != group) continue;
             const size_t slot = find_slot(own, rows[i].liana);
-            const bool is_kept = slot < own->state->num_slots;
-            if (is_kept || is_always_kept(own)) {
+            const bool is_kept = slot < own->state->num_slots, is_common = rows == common;
+            if (is_left_out(own, &rows[i], weight)) continue;
+            if (is_kept || (is_always_kept(own) && !is_common)) {
                 const char *name = rows[i].names[own->form];
                 add_part(own, is_kept ? SLOT : UNUSED, name ? name : rows[i].liana, weight, slot);
             }
@@ -129,7 +146,7 @@ static liana_status make_order(const liana__optimizer_state *state, liana__keras
                                liana__arena *arena, order *own, liana__error *error)
 {
     const optimizer_row *row = find_row(state->choice.optimizer);
-    const size_t most = 3 + (MOST_SLOTS + 1) * state->num_weights;
+    const size_t most = 3 + (MOST_SLOTS + NUM_COMMON) * state->num_weights;
     const bool is_nadam = state->choice.optimizer == &liana__optimizer_Nadam;
     const bool is_legacy = form == LIANA__KERAS_OPTIMIZER_LEGACY, is_newest = form == LIANA__KERAS_OPTIMIZER_3;
     *own = (order){.state = state, .form = form, .rule = liana__optimizer_state_rule(state)};
@@ -138,7 +155,7 @@ static liana_status make_order(const liana__optimizer_state *state, liana__keras
     add_part(own, ITERATION, is_legacy ? "iter" : "iteration", 0, 0);
     if (is_newest && !isnan(liana__optimizer_state_rate(state))) add_part(own, RATE, "learning_rate", 0, 0);
     if (is_nadam && is_legacy) add_part(own, PRODUCT, "momentum_cache", 0, 0);
-    if (liana__rule_keeps_averages(&own->rule)) add_slots(own, &average, 1, 0);
+    for (size_t group = 0; group < NUM_COMMON; group++) add_slots(own, common, NUM_COMMON, group);
     for (size_t group = 0; row && group < MOST_GROUPS; group++) add_slots(own, row->slots, MOST_SLOTS, group);
     if (is_nadam && is_newest) add_part(own, PRODUCT, "u_product", 0, 0);
     return LIANA_OK;

@@ -249,8 +249,9 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
                                                     size_t index)
 {
     char place[256];
-    liana__format(place, sizeof place, "%s/%zu", weight->place ? weight->place : "", weight->number);
-    for (size_t i = 0; layer->path && weight->place && i < layer->num_weights; i++) {
+    liana__format(place, sizeof place, "%s%s%zu", weight->place ? weight->place : "", weight->place ? "/" : "",
+                  weight->number);
+    for (size_t i = 0; layer->path && i < layer->num_weights; i++) {
         if (strcmp(layer->weights[i].short_name, place) == 0) return &layer->weights[i];
     }
     return &layer->weights[index];

@@ -15,13 +15,17 @@ static liana_status fill_sizes(const liana__config *config, liana__value *value,
         return LIANA_OK;
     }
     const liana__column *column = liana__columns_get(&config->data.components, name->string);
-    if (!column || !column->category) {
-        return liana__fail_at(error, &value->place, "model.layers",
-                              "found 'vocabulary: %.100s', expected a component of data.columns with 'category: true'",
-                              name->string);
+    const int64_t bins = !column ? 0 : column->hash_bins ? column->hash_bins : column->cross;
+    const int64_t binned = column && column->num_boundaries ? (int64_t)column->num_boundaries + 1 : bins;
+    if (!column || (!column->category && !binned)) {
+        return liana__fail_at(
+            error, &value->place, "model.layers",
+            "found 'vocabulary: %.100s', expected a component of data.columns with 'category: true' or "
+            "bins",
+            name->string);
     }
-    if (!column->vocabulary.count) return LIANA_OK; /* the data will have it */
-    const int64_t count = (int64_t)column->vocabulary.count;
+    if (column->category && !column->vocabulary.count) return LIANA_OK; /* the data will have it */
+    const int64_t count = column->category ? (int64_t)column->vocabulary.count : binned;
     *value = (liana__value){.kind = LIANA__VALUE_INT, .place = value->place, .integer = count, .number = (double)count};
     return LIANA_OK;
 }

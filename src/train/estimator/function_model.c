@@ -97,9 +97,9 @@ static liana_status find_objective(liana__function_model *own, liana__error *err
     objective->is_regularized = built->is_regularized && built->kind != LIANA_MODE_PREDICT;
     if (objective->is_regularized) objective->penalty_sum = objective->num_sums++;
     if (!built->is_masked) return LIANA_OK;
-    objective->outputs[0].masked = true;
+    objective->outputs[0].masked = objective->outputs[0].counted = true;
     objective->outputs[0].count_sum = objective->num_sums++;
-    objective->num_masked = 1;
+    objective->num_counted = 1;
     return LIANA_OK;
 }
 
@@ -295,7 +295,7 @@ static void build_inputs(const liana__function_model *own, const liana__trainer_
     if (counts && rows->masked) call->present = liana_graph_input(graph, "present", LIANA_F32, column);
     call->positions = liana_graph_input(graph, "positions", LIANA_U64, column);
     if (counts) return;
-    if (kind == LIANA__STEP_TRAINING && own->objective.num_masked) {
+    if (kind == LIANA__STEP_TRAINING && own->objective.num_counted) {
         call->scales = liana_graph_input(graph, LIANA__SCALES, LIANA_F32, liana_shape_of(call->size, 1));
     }
     if (rows->masked) call->present = liana_graph_input(graph, "present", LIANA_F32, column);

@@ -128,7 +128,9 @@ static liana_status watch_validation(validation *own, const liana__batch *batch,
     own->is_bad = true;
     liana__watched_step step = liana__fit_watched_step(fit);
     step.loader = fit->options->validation;
-    step.has_control = liana__callback_list_has_control(fit->options->callbacks);
+    /* A training that ends well because its loss is not finite is validated once more. */
+    step.has_control =
+        liana__callback_list_has_control(fit->options->callbacks) || (fit->context.stopping && fit->context.recovered);
     /* Of a batch that processes share, outputs are gathered, and inputs are not. */
     const bool gathered = fit->training->cluster && own->wants_outputs;
     return liana__watch_meet_validation(&step, gathered ? NULL : batch, totals, fit->context.step, error);
@@ -601,6 +603,8 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                       .is_chief = liana__cluster_is_chief(training->cluster),
                                       .resumed = options->resumed,
                                       .loop = &fit,
+                                      .write_model = options->write_model,
+                                      .writer = options->user,
                                       .error = error}};
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;

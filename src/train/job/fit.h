@@ -21,6 +21,8 @@ typedef struct liana__fit_options {
     /* A collective operation, before a fit that was interrupted saves: *hands_over says that the save is for a next
      * round of the cluster, which goes on with other processes. No callback hears of it. NULL: it never is. */
     liana_status (*hand_over)(void *user, bool *hands_over, liana__error *error);
+    /* Writes the model as it is now into a file, for callbacks. NULL: nobody can. */
+    liana_status (*write_model)(void *user, const char *path, liana__error *error);
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */

@@ -1,7 +1,7 @@
 /* The parts that all jobs have alike. */
 #include "train/job/job.h"
 
-#include "base/wall_clock.h"
+#include "base/clock.h"
 #include "distribute/cluster/cluster.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/data_state.h"

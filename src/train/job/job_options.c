@@ -1,9 +1,9 @@
 /* The table of a job's options, and all that follows from it. */
 #include "train/job/job_options.h"
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/scoped.h"
-#include "base/wall_clock.h"
 #include "data/source/source.h"
 #include "distribute/strategies/strategies.h"
 #include "formats/yaml.h"

@@ -1,5 +1,5 @@
-/* Reads the vocabularies of a .keras file: assets/layers/string_lookup_1/vocabulary.txt is that of the second StringLookup
- * in the order of the layers, one text in each line. */
+/* Reads the vocabularies of a .keras file: assets/layers/string_lookup_1/vocabulary.txt is that of the second
+ * StringLookup in the order of the layers, one text in each line. */
 #include "train/model/keras_assets.h"
 
 #include "base/scoped.h"
@@ -31,7 +31,7 @@ static liana__value *read_lines(const char *bytes, size_t size, liana__arena *ar
 {
     liana__value *list = liana__value_list(arena);
     while (size && bytes[size - 1] == '\n') size--;
-    for (const char *line = bytes; list && line <= bytes + size; ) {
+    for (const char *line = bytes; list && line <= bytes + size;) {
         const char *end = memchr(line, '\n', (size_t)(bytes + size - line));
         if (!end) end = bytes + size;
         const char *text = liana__arena_format(arena, "%.*s", (int)(end - line), line);

@@ -148,31 +148,34 @@ static liana_status read_object(const reader *r, const liana__value *value, cons
 static liana_status read_loss(const reader *r, const liana__value *value, const char *where, liana__value **loss)
 {
     static const char *const neutral[] = {"name", "fn", "dtype", NULL};
-    static const char *const reductions[] = {"sum_over_batch_size", "auto", "mean", NULL};
-    static const usual_value usual[] = {
-        {"ignore_class", NAN, NULL, "null: liana has no class to ignore"},
-        {"axis", -1, NULL, "-1, the last axis"},
-    };
+    /* Also of losses that have no such option here. */
+    static const usual_value usual[] = {{"from_logits", 0, NULL, NULL},
+                                        {"label_smoothing", 0, NULL, NULL},
+                                        {"axis", -1, NULL, NULL},
+                                        {"reduction", NAN, "sum_over_batch_size", NULL},
+                                        {"reduction", NAN, "auto", NULL},
+                                        {"reduction", NAN, "mean", NULL}};
     object own;
     LIANA_TRY(read_object(r, value, where, &own));
-    const liana__keras_name *row = liana__keras_find_loss(own.name);
-    liana__value *map = new_map(r, value), *name = liana__value_string(r->arena, row ? row->liana : own.name);
+    liana__keras_name row;
+    const bool known = liana__keras_find(&liana__loss_kind, own.name, &row);
+    liana__value *map = new_map(r, value), *name = liana__value_string(r->arena, known ? row.liana : own.name);
     if (name) name->place = value->place;
     if (map) liana__value_set(r->arena, map, "name", name);
     for (size_t i = 0; map && own.config && i < own.config->count; i++) {
         const char *key = own.config->keys[i];
         const liana__value *item = own.config->items[i];
-        const bool is_reduction = strcmp(key, "reduction") == 0;
-        if (is_reduction && !is_null(item) &&
-            (item->kind != LIANA__VALUE_STRING || !is_one_of(item->string, reductions))) {
-            return liana__keras_lacks(item, where, key, "sum_over_batch_size: the loss is the mean", r->error);
+        const bool no_reduction = strcmp(key, "reduction") == 0 && is_null(item);
+        if (no_reduction) {
+            return liana__keras_lacks(item, where, key,
+                                      "sum_over_batch_size, sum or mean_with_sample_weight: one "
+                                      "number is trained on",
+                                      r->error);
         }
-        /* from_logits false, label_smoothing 0 */
-        const bool is_zero =
-            (item->kind == LIANA__VALUE_BOOL && !item->boolean) || (liana__value_is_number(item) && item->number == 0);
-        bool skip;
-        LIANA_TRY(CHECK_USUAL(r, usual, key, item, where, &skip));
-        skip = skip || is_reduction || is_zero || is_null(item) || is_one_of(key, neutral);
+        bool skip = is_null(item) || is_one_of(key, neutral);
+        for (size_t k = 0; k < sizeof usual / sizeof *usual; k++) {
+            skip = skip || (strcmp(usual[k].key, key) == 0 && is_usual(&usual[k], item));
+        }
         if (!skip) set(r, map, key, item);
     }
     LIANA_TRY(give_memory(r));
@@ -187,7 +190,7 @@ static liana_status read_loss(const reader *r, const liana__value *value, const 
 static const char *own_name(const object *own, const liana__keras_name *row)
 {
     const char *name = own->is_function ? NULL : liana__value_text_of(own->config, "name", NULL);
-    if (!name || !row) return NULL;
+    if (!name) return NULL;
     const size_t length = strlen(row->function);
     if (strncmp(name, row->function, length) != 0) return name;
     const char *end = name + length;
@@ -195,34 +198,51 @@ static const char *own_name(const object *own, const liana__keras_name *row)
     return counted ? NULL : name;
 }
 
+/* Whether null is the word none, and not the default. */
+static bool means_none(const liana_options *table, const char *key)
+{
+    const liana_option *row = table ? liana__fields_find(table, key) : NULL;
+    const bool is_word = row && row->kind == LIANA_OPTION_ENUM && is_one_of("none", row->names);
+    return is_word && strcmp(row->default_text ? row->default_text : row->names[0], "none") != 0;
+}
+
+/* An option of a metric as it is here. Nothing is set if it says nothing. */
+static void read_metric_option(const reader *r, const liana_options *table, const char *key, const liana__value *item,
+                               liana__value *map)
+{
+    static const char *const neutral[] = {"name", "fn", NULL};
+    const bool is_false = strcmp(key, "from_logits") == 0 && item->kind == LIANA__VALUE_BOOL && !item->boolean;
+    const bool is_last = strcmp(key, "axis") == 0 && liana__value_is_number(item) && item->number == -1;
+    if (is_null(item) && means_none(table, key)) {
+        liana__value_set(r->arena, map, key, liana__value_string(r->arena, "none"));
+    }
+    if (is_null(item) || is_one_of(key, neutral) || is_false || is_last) return;
+    if (strcmp(key, "dtype") == 0) {
+        /* Some have int, which leaves fractions of weights out. */
+        const bool is_float = item->kind == LIANA__VALUE_STRING && strncmp(item->string, "float", 5) == 0;
+        if (!table || !liana__fields_find(table, key) || !is_float) return;
+        liana__value_set(r->arena, map, key, liana__value_string(r->arena, "float32"));
+        return;
+    }
+    const bool is_one = strcmp(key, "thresholds") == 0 && item->kind == LIANA__VALUE_LIST && item->count == 1;
+    set(r, map, key, is_one ? item->items[0] : item);
+}
+
 static liana_status read_metric(const reader *r, const liana__value *value, const char *where, liana__value **metric)
 {
-    static const char *const neutral[] = {"name", "fn", "dtype", NULL};
-    static const usual_value usual[] = {
-        {"from_logits", 0, NULL, "false: metrics of liana are of probabilities"},
-        {"summation_method", NAN, "interpolation", "interpolation"},
-        {"num_labels", NAN, NULL, "null: liana finds it"},
-        {"label_weights", NAN, NULL, "null: liana has no weights of labels"},
-    };
     object own;
     LIANA_TRY(read_object(r, value, where, &own));
-    const liana__keras_name *row = liana__keras_find_metric(own.name);
-    if (!row && strcmp(own.name, "Accuracy") == 0) {
-        return liana__keras_lacks(value, r->where, where,
-                                  "the accuracy of classes; Keras's Accuracy counts equal numbers", r->error);
-    }
-    liana__value *map = new_map(r, value), *name = liana__value_string(r->arena, row ? row->liana : own.name);
+    liana__keras_name row;
+    const bool known = liana__keras_find(&liana__metric_kind, own.name, &row);
+    const liana_metric_type *type = known ? liana__part_find(NULL, &liana__metric_kind, row.liana, NULL) : NULL;
+    liana__value *map = new_map(r, value), *name = liana__value_string(r->arena, known ? row.liana : own.name);
     if (name) name->place = value->place;
     if (map) liana__value_set(r->arena, map, "name", name);
-    const char *as = own_name(&own, row);
+    const char *as = known ? own_name(&own, &row) : NULL;
     if (map && as) liana__value_set(r->arena, map, "as", liana__value_string(r->arena, as));
     for (size_t i = 0; map && own.config && i < own.config->count; i++) {
-        const char *key = own.config->keys[i];
-        const liana__value *item = own.config->items[i];
-        bool skip = is_null(item) || is_one_of(key, neutral);
-        if (!skip) LIANA_TRY(CHECK_USUAL(r, usual, key, item, where, &skip));
-        const bool is_one = strcmp(key, "thresholds") == 0 && item->kind == LIANA__VALUE_LIST && item->count == 1;
-        if (!skip) set(r, map, key, is_one ? item->items[0] : item);
+        read_metric_option(r, type ? liana__metric_options(type) : NULL, own.config->keys[i], own.config->items[i],
+                           map);
     }
     LIANA_TRY(give_memory(r));
     *metric = map->count > 1 ? map : name;
@@ -230,18 +250,44 @@ static liana_status read_metric(const reader *r, const liana__value *value, cons
     return liana__metric_read(r->model->context, *metric, where, r->arena, &choice, r->error);
 }
 
-static liana_status read_metrics(const reader *r, const liana__value *value, const char *where, liana__value **list)
+/* The name that a metric is reported under. NULL: it cannot be read. */
+static const char *reported_name(const reader *r, const liana__value *metric)
 {
-    *list = liana__value_list(r->arena);
-    if (*list && value) (*list)->place = value->place;
+    liana__metric_choice choice;
+    const liana_status status = liana__metric_read(r->model->context, metric, "metrics", r->arena, &choice, NULL);
+    return status == LIANA_OK ? choice.name : NULL;
+}
+
+/* {name: ..., weighted: true}; as in Keras, "weighted_NAME" where a metric of that name is in the list. */
+static liana__value *weighted_metric(const reader *r, const liana__value *metric, const liana__value *list)
+{
+    const bool is_map = metric->kind == LIANA__VALUE_MAP;
+    liana__value *map = is_map ? liana__value_copy(r->arena, metric) : new_map(r, metric);
+    const char *name = reported_name(r, metric);
+    if (map && !is_map) liana__value_set(r->arena, map, "name", liana__value_copy(r->arena, metric));
+    if (map) liana__value_set(r->arena, map, "weighted", liana__value_bool(r->arena, true));
+    for (size_t i = 0; map && name && i < list->count; i++) {
+        const char *other = reported_name(r, list->items[i]);
+        if (!other || strcmp(other, name) != 0) continue;
+        const char *as = liana__arena_format(r->arena, "weighted_%s", name);
+        liana__value_set(r->arena, map, "as", liana__value_string(r->arena, as));
+    }
+    return map;
+}
+
+/* Adds the metrics of an output to its list. */
+static liana_status read_metrics(const reader *r, const liana__value *value, bool weighted, const char *where,
+                                 liana__value *list)
+{
     const bool is_list = value && value->kind == LIANA__VALUE_LIST;
     const size_t count = is_list ? value->count : !is_null(value);
-    for (size_t i = 0; *list && i < count; i++) {
+    if (value && !list->count) list->place = value->place;
+    for (size_t i = 0; i < count; i++) {
         const liana__value *item = is_list ? value->items[i] : value;
         liana__value *metric = NULL;
         if (is_null(item)) continue;
         LIANA_TRY(read_metric(r, item, where, &metric));
-        liana__value_add(r->arena, *list, metric);
+        liana__value_add(r->arena, list, weighted ? weighted_metric(r, metric, list) : metric);
     }
     return give_memory(r);
 }
@@ -327,23 +373,41 @@ static bool lists_outputs(const reader *r, const liana__value *value)
     return nested || (r->keras3 && liana__model_num_outputs(r->model) > 1);
 }
 
-static liana_status read_all_metrics(const reader *r, const liana__value *value, liana__value *train)
+static liana_status read_listed_metrics(const reader *r, const liana__value *value, const char *key,
+                                        liana__value *const *lists)
 {
     const size_t count = liana__model_num_outputs(r->model);
     const bool empty = is_null(value) || ((value->kind == LIANA__VALUE_LIST) && value->count == 0);
     const bool by_output =
         !empty && (lists_outputs(r, value) || (value->kind == LIANA__VALUE_MAP && !is_object(value)));
+    const bool weighted = strcmp(key, "weighted_metrics") == 0;
     char where[200];
-    if (by_output) LIANA_TRY(check_outputs(r, value, "metrics"));
-    liana__value *map = liana__value_map(r->arena), *list = liana__value_list(r->arena);
-    for (size_t i = 0; map && !empty && i < count; i++) {
+    if (by_output) LIANA_TRY(check_outputs(r, value, key));
+    for (size_t i = 0; !empty && i < count; i++) {
         const liana__value *item = of_output(r, value, i, !by_output);
         const char *name = liana__model_output(r->model, i).name;
-        snprintf(where, sizeof where, count > 1 ? "%.80s.metrics.%.80s" : "%.80s.metrics", r->where, name);
-        LIANA_TRY(read_metrics(r, item, where, &list));
-        if (list->count) liana__value_set(r->arena, map, name, list);
+        snprintf(where, sizeof where, count > 1 ? "%.80s.%s.%.80s" : "%.80s.%s", r->where, key, name);
+        LIANA_TRY(read_metrics(r, item, weighted, where, lists[i]));
     }
-    liana__value_set(r->arena, train, "metrics", count == 1 || empty ? list : map);
+    return LIANA_OK;
+}
+
+static liana_status read_all_metrics(const reader *r, const liana__value *settings, liana__value *train)
+{
+    const size_t count = liana__model_num_outputs(r->model);
+    liana__value **lists = liana__arena_allocate(r->arena, (count + 1) * sizeof *lists);
+    liana__value *map = liana__value_map(r->arena);
+    bool found = false;
+    for (size_t i = 0; lists && i <= count; i++) lists[i] = liana__value_list(r->arena);
+    LIANA_TRY(give_memory(r));
+    static const char *const keys[] = {"metrics", "weighted_metrics"};
+    for (size_t i = 0; i < 2; i++)
+        LIANA_TRY(read_listed_metrics(r, liana__value_get(settings, keys[i]), keys[i], lists));
+    for (size_t i = 0; i < count; i++) {
+        found = found || lists[i]->count;
+        if (lists[i]->count) liana__value_set(r->arena, map, liana__model_output(r->model, i).name, lists[i]);
+    }
+    liana__value_set(r->arena, train, "metrics", count == 1 || !found ? lists[0] : map);
     return give_memory(r);
 }
 
@@ -409,21 +473,28 @@ static liana_status read_rate(const reader *r, const liana__value *config, const
     return give_memory(r);
 }
 
+/* Whether null is 0: of a number that has another default. */
+static bool means_zero(const reader *r, const char *optimizer, const char *key)
+{
+    const liana_part *part = liana__part_find(r->model->context, &liana__optimizer_kind, optimizer, NULL);
+    const liana_option *row = part ? liana__fields_find(&part->options, key) : NULL;
+    return row && row->kind == LIANA_OPTION_FLOAT && row->default_text && strcmp(row->default_text, "null") != 0;
+}
+
 static liana_status read_optimizer(const reader *r, const liana__value *value, liana__value *train)
 {
     static const char *const neutral[] = {"name",        "learning_rate",       "lr", "decay",
                                           "jit_compile", "is_legacy_optimizer", NULL};
     static const usual_value usual[] = {
-        {"gradient_accumulation_steps", 1, NULL,
-         "null: an update of liana is of batch_size examples, however many are computed at once; make it so many times "
-         "as large"},
-        {"loss_scale_factor", 1, NULL, "null: liana has no dtype that needs it"},
         {"schedule_decay", 0.004, NULL, "0.004"},
     };
     char where[200];
     object own;
     snprintf(where, sizeof where, "%.80s.optimizer", r->where);
     LIANA_TRY(read_object(r, value, where, &own));
+    /* Its scale of losses is for gradients in float16. */
+    const liana__value *inner = liana__value_get(own.config, "inner_optimizer");
+    if (strcmp(own.name, "LossScaleOptimizer") == 0 && inner) return read_optimizer(r, inner, train);
     liana__value *map = new_map(r, value);
     if (map) liana__value_set(r->arena, map, "name", liana__value_string(r->arena, own.name));
     if (map) LIANA_TRY(read_rate(r, own.config, where, map));
@@ -435,6 +506,9 @@ static liana_status read_optimizer(const reader *r, const liana__value *value, l
         bool skip = is_null(item) || (of_average ? !averages : is_one_of(key, neutral));
         skip = skip || (strcmp(key, "ema_overwrite_frequency") == 0 && !averages);
         if (!skip && !of_average) LIANA_TRY(CHECK_USUAL(r, usual, key, item, where, &skip));
+        if (is_null(item) && means_zero(r, own.name, key)) {
+            liana__value_set(r->arena, map, key, liana__value_float(r->arena, 0));
+        }
         if (!skip) set(r, map, key, item);
     }
     LIANA_TRY(give_memory(r));
@@ -449,7 +523,6 @@ static liana_status read_optimizer(const reader *r, const liana__value *value, l
 static liana_status read_settings(const reader *r, const liana__value *settings, liana__value *train)
 {
     static const usual_value usual[] = {
-        {"weighted_metrics", NAN, NULL, "null: metrics of liana are not weighted"},
         {"sample_weight_mode", NAN, NULL, "null"},
     };
     const liana__value *optimizer = liana__value_get(settings, "optimizer");
@@ -465,7 +538,7 @@ static liana_status read_settings(const reader *r, const liana__value *settings,
     if (!is_null(optimizer)) LIANA_TRY(read_optimizer(r, optimizer, train));
     if (!is_null(loss)) LIANA_TRY(read_losses(r, loss, train));
     if (!is_null(weights)) LIANA_TRY(read_loss_weights(r, weights, train));
-    LIANA_TRY(read_all_metrics(r, liana__value_get(settings, "metrics"), train));
+    LIANA_TRY(read_all_metrics(r, settings, train));
     const bool many = steps && steps->kind == LIANA__VALUE_INT && steps->integer > 1;
     if (many) set(r, train, "steps_per_execution", steps);
     return give_memory(r);

@@ -2,22 +2,19 @@
 #ifndef LIANA_TRAIN_KERAS_COMPILE_NAMES_H
 #define LIANA_TRAIN_KERAS_COMPILE_NAMES_H
 
-#include "base/value.h"
+#include "base/part.h"
 
 #include <stdbool.h>
 
-/* A class of Keras, the name of its function, and liana's part. The first row of a part is the one to write. */
+/* A class of Keras, the name that Keras gives its function or metric, and liana's part. */
 typedef struct liana__keras_name {
-    const char *class_name;
+    const char *class_name; /* NULL: Keras has no such class */
     const char *function;
     const char *liana;
 } liana__keras_name;
 
-/* By a class, or a function in lower or upper case; by liana's name. NULL: there is none. */
-const liana__keras_name *liana__keras_find_loss(const char *name);
-const liana__keras_name *liana__keras_loss_of(const char *liana);
-const liana__keras_name *liana__keras_find_metric(const char *name);
-const liana__keras_name *liana__keras_metric_of(const char *liana);
+/* Of a built-in loss or metric, by any of its names, which are Keras's too. False: there is none. */
+bool liana__keras_find(const liana__kind *kind, const char *name, liana__keras_name *found);
 
 /* Whether Keras has an optimizer or a schedule of liana's name. */
 bool liana__keras_has_optimizer(const char *name);

@@ -7,6 +7,7 @@
 #include "optimizers/optimizer.h"
 #include "train/model/keras_compile_names.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -81,27 +82,6 @@ static liana_status lacks_part(const writer *w, const liana__value *value, const
 
 /* ---- losses and metrics ---- */
 
-static liana_status write_loss(const writer *w, const liana__value *value, const char *where, liana__value **made)
-{
-    liana__loss_choice choice;
-    LIANA_TRY(liana__loss_read(w->model->context, value, where, w->arena, &choice, w->error));
-    const liana__keras_name *row = liana__keras_loss_of(choice.loss->part.name);
-    if (!row) return lacks_part(w, value, where, "loss", choice.loss->part.name);
-    liana__value *config = liana__value_map(w->arena);
-    liana__value *options = liana__fields_write(&choice.loss->part.options, w->arena, choice.options);
-    if (!config || !options) return liana__fail_memory(w->error, "the compile settings");
-    set_text(w, config, "name", row->function);
-    set_text(w, config, "reduction", "sum_over_batch_size");
-    if (choice.loss->activation != LIANA_LOGITS_NONE) {
-        liana__value_set(w->arena, config, "from_logits", liana__value_bool(w->arena, choice.from_logits));
-    }
-    for (size_t i = 0; i < options->count; i++) {
-        liana__value_set(w->arena, config, options->keys[i], options->items[i]);
-    }
-    *made = write_object(w, "keras.losses", row->class_name, config);
-    return give_memory(w);
-}
-
 /* Keras takes null where liana has a number or word for nothing. */
 static void null_options(const writer *w, liana__value *options)
 {
@@ -109,7 +89,9 @@ static void null_options(const writer *w, liana__value *options)
         const char *key;
         double number;
         const char *text;
-    } rows[] = {{"top_k", 0, NULL}, {"class_id", -1, NULL}, {"average", NAN, "none"}};
+    } rows[] = {{"top_k", 0, NULL},      {"class_id", -1, NULL},          {"average", NAN, "none"},
+                {"num_labels", 0, NULL}, {"ignore_class", INT_MIN, NULL}, {"class_aggregation", NAN, "none"},
+                {"rms_rate", 0, NULL}};
     for (size_t i = 0; i < options->count; i++) {
         const liana__value *item = options->items[i] = or_null(w, options->items[i]);
         for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -121,39 +103,84 @@ static void null_options(const writer *w, liana__value *options)
     }
 }
 
-/* Of classes by number Keras has another class. */
-static const char *metric_class(const liana__keras_name *row, bool sparse)
+/* Keras's loss of probabilities without logits is of class numbers alone. */
+static bool has_logits(const liana_loss_type *loss)
 {
-    const bool top_k = strcmp(row->class_name, "TopKCategoricalAccuracy") == 0;
-    return top_k && sparse ? "SparseTopKCategoricalAccuracy" : row->class_name;
+    return loss->activation != LIANA_LOGITS_NONE && loss != &liana__loss_categorical_generalized_cross_entropy;
 }
 
-static liana_status write_metric(const writer *w, const liana__value *value, const char *where, bool sparse,
-                                 liana__value **made)
+static liana_status write_loss(const writer *w, const liana__value *value, const char *where, liana__value **made)
+{
+    liana__loss_choice choice;
+    LIANA_TRY(liana__loss_read(w->model->context, value, where, w->arena, &choice, w->error));
+    static const char *const reductions[] = {"sum_over_batch_size", "sum", "mean_with_sample_weight"};
+    liana__keras_name row;
+    const bool known = liana__keras_find(&liana__loss_kind, choice.loss->part.name, &row) && row.class_name;
+    if (!known) return lacks_part(w, value, where, "loss", choice.loss->part.name);
+    liana__value *config = liana__value_map(w->arena);
+    liana__value *options = liana__fields_write(&choice.loss->part.options, w->arena, choice.options);
+    if (!config || !options) return liana__fail_memory(w->error, "the compile settings");
+    set_text(w, config, "name", row.function);
+    set_text(w, config, "reduction", reductions[choice.reduction]);
+    null_options(w, options);
+    if (has_logits(choice.loss)) {
+        liana__value_set(w->arena, config, "from_logits", liana__value_bool(w->arena, choice.from_logits));
+    }
+    for (size_t i = 0; i < options->count; i++) {
+        liana__value_set(w->arena, config, options->keys[i], options->items[i]);
+    }
+    *made = write_object(w, "keras.losses", row.class_name, config);
+    return give_memory(w);
+}
+
+/* liana's top_k_accuracy takes either kind of targets. */
+static const char *metric_class(const liana_metric_type *metric, const liana__keras_name *row, bool sparse)
+{
+    const bool top_k = metric == &liana__metric_top_k_accuracy || metric == &liana__metric_top_5_accuracy;
+    if (!top_k) return row->class_name;
+    return sparse ? "SparseTopKCategoricalAccuracy" : "TopKCategoricalAccuracy";
+}
+
+/* Metrics of liana see probabilities; those of Keras what the model gives. */
+static void write_logits(const writer *w, const liana__metric_choice *choice, bool from_logits, liana__value *config)
+{
+    const liana_loss_type *loss = choice->metric->mean_of;
+    const bool takes_them = choice->metric == &liana__metric_auc || (loss && has_logits(loss));
+    if (!takes_them) return;
+    liana__value_set(w->arena, config, "from_logits", liana__value_bool(w->arena, choice->from_logits || from_logits));
+}
+
+static liana_status write_metric(const writer *w, const liana__value *value, const char *where,
+                                 const liana__loss_choice *loss, liana__value **made)
 {
     liana__metric_choice choice;
     LIANA_TRY(liana__metric_read(w->model->context, value, where, w->arena, &choice, w->error));
+    const bool sparse = loss->loss == &liana__loss_sparse_categorical_crossentropy;
     const char *name = choice.metric->part.name;
-    const bool top_5 = strcmp(name, "top_5_accuracy") == 0;
-    const liana__keras_name *row = liana__keras_metric_of(top_5 ? "top_k_accuracy" : name);
-    if (!row) return lacks_part(w, value, where, "metric", name);
-    const bool plain = strcmp(row->class_name, "accuracy") == 0;
+    liana__keras_name row = {0};
+    liana__keras_find(&liana__metric_kind, name, &row);
+    const char *class_name = metric_class(choice.metric, &row, sparse);
+    const bool plain = choice.metric == &liana__metric_accuracy;
+    if (!class_name && !plain) return lacks_part(w, value, where, "metric", name);
     if (plain && strcmp(choice.name, name) == 0) {
         *made = liana__value_string(w->arena, "accuracy");
         return give_memory(w);
     }
     if (plain) return liana__keras_lacks(value, where, "as", "the name accuracy, as Keras calls it", w->error);
     liana__value *config = liana__value_map(w->arena);
-    liana__value *options = liana__fields_write(&choice.metric->part.options, w->arena, choice.options);
+    liana__value *options = liana__fields_write(liana__metric_options(choice.metric), w->arena, choice.options);
     if (!config || !options) return liana__fail_memory(w->error, "the compile settings");
     set_text(w, config, "name", choice.name);
     set_text(w, config, "dtype", "float32");
-    if (top_5) liana__value_set(w->arena, config, "k", liana__value_int(w->arena, 5));
+    write_logits(w, &choice, loss->from_logits, config);
+    if (choice.metric == &liana__metric_top_5_accuracy) {
+        liana__value_set(w->arena, config, "k", liana__value_int(w->arena, 5));
+    }
     null_options(w, options);
     for (size_t i = 0; i < options->count; i++) {
         liana__value_set(w->arena, config, options->keys[i], options->items[i]);
     }
-    *made = write_object(w, "keras.metrics", metric_class(row, sparse), config);
+    *made = write_object(w, "keras.metrics", class_name, config);
     return give_memory(w);
 }
 
@@ -172,23 +199,18 @@ static bool is_null(const liana__value *value)
     return !value || value->kind == LIANA__VALUE_NULL;
 }
 
-static bool is_sparse(const liana__value *loss)
-{
-    const char *name =
-        loss && loss->kind == LIANA__VALUE_STRING ? loss->string : liana__value_text_of(loss, "name", "");
-    const liana__keras_name *row = liana__keras_find_loss(name);
-    return row && strcmp(row->liana, "sparse_categorical_crossentropy") == 0;
-}
-
-static liana_status write_metrics(const writer *w, const liana__value *list, const char *where, bool sparse,
-                                  liana__value **made)
+/* The metrics of an output that are weighted, or those that are not. */
+static liana_status write_metrics(const writer *w, const liana__value *list, const char *where,
+                                  const liana__loss_choice *loss, bool weighted, liana__value **made)
 {
     *made = liana__value_list(w->arena);
     const bool is_list = list && list->kind == LIANA__VALUE_LIST;
     const size_t count = is_null(list) ? 0 : is_list ? list->count : 1;
     for (size_t i = 0; *made && i < count; i++) {
+        const liana__value *item = is_list ? list->items[i] : list;
         liana__value *metric = NULL;
-        LIANA_TRY(write_metric(w, is_list ? list->items[i] : list, where, sparse, &metric));
+        if (liana__value_true_of(item, "weighted") != weighted) continue;
+        LIANA_TRY(write_metric(w, item, where, loss, &metric));
         liana__value_add(w->arena, *made, metric);
     }
     return give_memory(w);
@@ -211,21 +233,32 @@ static liana_status write_objective(const writer *w, const liana__value *train, 
 {
     const size_t count = liana__model_num_outputs(w->model);
     const liana__value *losses = liana__value_get(train, "loss"), *metrics = liana__value_get(train, "metrics");
-    liana__value *all = liana__value_map(w->arena), *lists = liana__value_map(w->arena), *made = NULL, *list = NULL;
+    liana__value *all = liana__value_map(w->arena), *made = NULL, *list[2] = {0};
+    liana__value *lists[] = {liana__value_map(w->arena), liana__value_map(w->arena)};
     liana__value *usual = liana__value_string(w->arena, "sparse_categorical_crossentropy");
+    bool any_weighted = false;
     if (is_null(losses) && count == 1) losses = usual;
-    for (size_t i = 0; all && lists && i < count; i++) {
+    for (size_t i = 0; all && lists[0] && lists[1] && i < count; i++) {
         const char *name = liana__model_output(w->model, i).name;
-        const liana__value *loss = of_output(w, losses, i), *of_metrics = of_output(w, metrics, i);
+        const liana__value *loss = of_output(w, losses, i);
+        liana__loss_choice choice = {0};
         made = liana__value_null(w->arena);
-        if (!is_null(loss)) LIANA_TRY(write_loss(w, loss, "train.loss", &made));
-        LIANA_TRY(write_metrics(w, of_metrics, "train.metrics", is_sparse(loss), &list));
+        if (!is_null(loss)) {
+            LIANA_TRY(write_loss(w, loss, "train.loss", &made));
+            LIANA_TRY(liana__loss_read(w->model->context, loss, "train.loss", w->arena, &choice, w->error));
+        }
+        for (int weighted = 0; weighted < 2; weighted++) {
+            LIANA_TRY(write_metrics(w, of_output(w, metrics, i), "train.metrics", &choice, weighted, &list[weighted]));
+            liana__value_set(w->arena, lists[weighted], name, list[weighted]);
+        }
+        any_weighted = any_weighted || list[1]->count;
         liana__value_set(w->arena, all, name, made);
-        liana__value_set(w->arena, lists, name, list);
     }
     liana__value_set(w->arena, settings, "loss", count == 1 ? made : all);
     liana__value_set(w->arena, settings, "loss_weights", write_loss_weights(w, train));
-    liana__value_set(w->arena, settings, "metrics", count == 1 ? list : lists);
+    liana__value_set(w->arena, settings, "metrics", count == 1 ? list[0] : lists[0]);
+    liana__value *weighted = count == 1 ? list[1] : lists[1];
+    liana__value_set(w->arena, settings, "weighted_metrics", any_weighted ? weighted : liana__value_null(w->arena));
     return give_memory(w);
 }
 
@@ -301,7 +334,11 @@ static liana_status write_schedule(const writer *w, const liana_learning_rate *r
 static liana_status write_optimizer(const writer *w, const liana__value *value, liana__value **made)
 {
     static const char where[] = "train.optimizer";
-    static const missing_option missing[] = {{"exclude_from_weight_decay", 0}};
+    static const missing_option missing[] = {{"exclude_from_weight_decay", 0},
+                                             {"lookahead_period", 0},
+                                             {"lookahead_step_size", 0.5},
+                                             {"swa_period", 0},
+                                             {"swa_start", 0}};
     liana__value *named = liana__value_map(w->arena);
     if (named && (is_null(value) || value->kind == LIANA__VALUE_STRING)) {
         set_text(w, named, "name", is_null(value) ? "Adam" : value->string);
@@ -324,12 +361,15 @@ static liana_status write_optimizer(const writer *w, const liana__value *value, 
     liana__value *options = liana__fields_write(&choice.optimizer->part.options, w->arena, choice.options);
     if (!config || !options) return liana__fail_memory(w->error, "the compile settings");
     LIANA_TRY(TAKE_MISSING(w, options, missing, where));
+    null_options(w, options);
     LIANA_TRY(write_schedule(w, &choice.learning_rate, value, "train.optimizer.learning_rate", &rate));
     set_text(w, config, "name", name);
     liana__value_set(w->arena, config, "learning_rate", rate);
     for (size_t i = 0; i < options->count; i++) {
         liana__value *item = or_null(w, options->items[i]);
-        const bool never = strcmp(options->keys[i], "ema_overwrite_frequency") == 0 && item->integer == 0;
+        const bool counts = strcmp(options->keys[i], "ema_overwrite_frequency") == 0 ||
+                            strcmp(options->keys[i], "gradient_accumulation_steps") == 0;
+        const bool never = counts && item->integer == 0;
         liana__value_set(w->arena, config, options->keys[i], never ? liana__value_null(w->arena) : item);
     }
     *made = write_object(w, "keras.optimizers", name, config);
@@ -349,7 +389,6 @@ liana_status liana__keras_compile_write(const liana_model *model, const liana__v
     LIANA_TRY(write_optimizer(&w, liana__value_get(train, "optimizer"), &optimizer));
     if (!of_file) liana__value_set(arena, map, "optimizer", optimizer);
     LIANA_TRY(write_objective(&w, train, map));
-    liana__value_set(arena, map, "weighted_metrics", liana__value_null(arena));
     liana__value_set(arena, map, "run_eagerly", liana__value_bool(arena, false));
     const int64_t steps = liana__value_int_of(train, "steps_per_execution", 1);
     liana__value_set(arena, map, "steps_per_execution", liana__value_int(arena, steps));

@@ -167,7 +167,7 @@ static liana_status choose_component(const liana_model *model, size_t node, cons
                        model->layers[model->nodes[node].layer].name, layer->name);
 }
 
-/* Elements are examples, or batches of them. Where the last axis alone is the channels, other axes may have any size. */
+/* Elements are examples, or batches of them. Where the last axis alone is the channels, others may have any size. */
 static bool shape_fits(liana__moments *moments, const liana_shape *shape)
 {
     const liana_shape *example = &moments->example;

@@ -22,9 +22,9 @@ liana_status liana__moments_create(int64_t channels, liana__moments *moments, li
 liana_status liana__moments_of_layer(const liana_model *model, size_t layer, liana__moments *moments,
                                      liana__error *error) LIANA_MUST_USE;
 void liana__moments_free(liana__moments *moments);
-/* Adds an array of numbers: whole examples, or any whose last axis is the channels. The sums do not depend on how values are cut into arrays.
- * Errors: INVALID_DATA for a value that is not finite (the message says which), INVALID_ARGUMENT if `num_values` is not
- * a multiple of an example or of the channels. */
+/* Adds an array of numbers: whole examples, or any whose last axis is the channels. The sums do not depend on how
+ * values are cut into arrays. Errors: INVALID_DATA for a value that is not finite (the message says which),
+ * INVALID_ARGUMENT if `num_values` is not a multiple of an example or of the channels. */
 liana_status liana__moments_add(liana__moments *moments, liana_dtype dtype, const void *values, int64_t num_values,
                                 liana__error *error) LIANA_MUST_USE;
 

@@ -9,6 +9,7 @@
 #include "train/checkpoint/temporary.h"
 #include "train/job/job.h"
 #include "train/job/warnings.h"
+#include "train/model/model_file.h"
 #include "train/model/model_objective.h"
 
 #include <liana/train.h>
@@ -185,6 +186,29 @@ static liana_status prepare_checkpoints(session *own, const liana_fit_options *o
     return LIANA_OK;
 }
 
+/* The model has the training's weights while it is written; before the end of the fit they are not its own. */
+static liana_status write_model(void *user, const char *path, liana__error *error)
+{
+    const watcher *watched = user;
+    liana_model *model = watched->own->model;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    float **before = model->values, **now = liana__arena_allocate(&arena, (model->num_weights + 1) * sizeof *now);
+    if (!now) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__variable *variable =
+            liana__variables_find(&watched->own->job.training->variables, model->weights[i].name);
+        now[i] = before[i];
+        if (!variable) continue;
+        now[i] = liana__arena_allocate(&arena, (size_t)liana_shape_size(&model->weights[i].shape) * sizeof **now);
+        if (!now[i]) return liana__fail_memory(error, path);
+        LIANA_TRY(liana__variable_read(variable, now[i], error));
+    }
+    model->values = now;
+    const liana_status status = liana__model_write_any(model, path, LIANA__KERAS3, &watched->own->job.notes, error);
+    model->values = before;
+    return status;
+}
+
 static liana_status run_fit(session *own, const liana_fit_options *options, liana__error *error)
 {
     liana__job *job = &own->job;
@@ -211,6 +235,7 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
                                  .validation = own->data.measured.loader,
                                  .seen_classes = liana__warn_classes_to_see(&watched.warnings),
                                  .save = options->checkpoints ? save : NULL,
+                                 .write_model = write_model,
                                  .user = &watched,
                                  .open_examples = own->data.fitted.source->streams ? NULL : open_examples};
     liana_status status = liana__job_fit(job, &watching, &wanted, error);

@@ -44,10 +44,9 @@ static liana_status list_components(const liana_array *arrays, size_t count, lia
         bool known = array->dtype >= 0 && array->dtype <= LIANA_STRING;
         if (!known || array->shape.rank < 1 || array->shape.rank > LIANA_MAX_RANK || array->shape.dims[0] < 1 ||
             array->shape.dims[0] != arrays[0].shape.dims[0]) {
-            return liana__fail(
-                error, LIANA_INVALID_ARGUMENT,
-                "the array '%.60s' is %s, expected [batch, ...], with the same batch as '%.60s'", name,
-                liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
+            return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                               "the array '%.60s' is %s, expected [batch, ...], with the same batch as '%.60s'", name,
+                               liana__array_show(array).text, arrays[0].name ? arrays[0].name : "");
         }
         components[i] = (liana_component){name, array->dtype, {.rank = array->shape.rank - 1}};
         for (int k = 1; k < array->shape.rank; k++) components[i].shape.dims[k - 1] = array->shape.dims[k];
@@ -120,7 +119,8 @@ static liana_status take_texts(const liana_model *model, size_t index, const lia
     const liana__row_of_texts how = liana__port_texts(&port);
     const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
     const size_t size = liana__byte_size(port.dtype, &port.shape);
-    const size_t given = array->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)array->dtype);
+    const size_t given =
+        array->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)array->dtype);
     if (!liana__dtype_has_texts(array->dtype) || each != how.count) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "the array '%.60s' is %s, expected %lld text%s for each example (string, or whole numbers)",
@@ -130,7 +130,8 @@ static liana_status take_texts(const liana_model *model, size_t index, const lia
     if (!rows) return liana__fail_memory(error, "a batch");
     for (int64_t i = 0; i < count; i++) {
         const uint8_t *values = (const uint8_t *)array->data + (size_t)(i * each) * given;
-        if (liana__row_from_texts(&how, array->dtype, values, rows + (size_t)i * size, size, error) == LIANA_OK) continue;
+        if (liana__row_from_texts(&how, array->dtype, values, rows + (size_t)i * size, size, error) == LIANA_OK)
+            continue;
         return liana__fail_within(error, "example %lld of '%.60s'", (long long)i, array->name);
     }
     liana_array numbers = {.name = array->name, .dtype = (int)port.dtype, .shape = port.shape, .data = rows};

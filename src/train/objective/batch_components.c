@@ -115,10 +115,11 @@ static liana_status find_inputs(search *own)
         bool is_image = strcmp(found->name, "image") == 0 && port.shape.rank == 4;
         own->match->has_image |= is_image;
         if (found->dtype == LIANA_STRING && !is_image && !port.texts) {
-            return liana__fail(own->error, LIANA_INVALID_ARGUMENT,
-                               "the component '%s' holds strings, which the input '%s' does not read; give its values numbers, "
-                               "or the model an input of dtype string with a StringLookup, TextVectorization or Hashing",
-                               found->name, port.name);
+            return liana__fail(
+                own->error, LIANA_INVALID_ARGUMENT,
+                "the component '%s' holds strings, which the input '%s' does not read; give its values numbers, "
+                "or the model an input of dtype string with a StringLookup, TextVectorization or Hashing",
+                found->name, port.name);
         }
     }
     return LIANA_OK;

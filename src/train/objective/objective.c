@@ -155,6 +155,10 @@ static liana_status choose_target(const reading *own, size_t index)
     output->target_dtype = classes ? LIANA_S32 : LIANA_F32;
     output->target_shape = output->shape;
     if (classes) output->target_shape.rank--;
+    const bool is_sequence = output->choice.loss && output->choice.loss->takes_sequences;
+    if (is_sequence && data && data->shape.rank == 1) {
+        output->target_shape = liana_shape_of(1, data->shape.dims[0]);
+    }
     output->elements = 1;
     for (int i = 1; i + 1 < output->shape.rank; i++) output->elements *= output->shape.dims[i];
     return LIANA_OK;
@@ -182,6 +186,14 @@ static liana_status check_taken(const reading *own, const liana__objective_outpu
                           metric->part.name, output->choice.loss->part.name, output->name, (long long)values);
 }
 
+/* Whether the number of a mean's elements is not that of the output, or of its mask alone. */
+static bool needs_own_count(const liana__objective_output *output, const liana__metric_choice *choice)
+{
+    const bool loss_counts_otherwise =
+        output->choice.reduction == LIANA__REDUCE_WEIGHTED_MEAN || liana__leaves_out(&output->choice);
+    return choice->weighted || (output->masked && loss_counts_otherwise);
+}
+
 static liana_status add_metric(const reading *own, size_t output, const liana__value *value, const char *where)
 {
     liana__objective *objective = own->objective;
@@ -207,6 +219,8 @@ static liana_status add_metric(const reading *own, size_t output, const liana__v
     LIANA_TRY(check_taken(own, of, metric, value, where));
     const char *misfit = metric->misfit ? metric->misfit(item->choice.options, &of->shape) : NULL;
     if (misfit) return liana__fail_at(own->error, &value->place, where, "%s: %s", metric->part.name, misfit);
+    item->has_own_count = metric->elements && needs_own_count(of, &item->choice);
+    if (item->has_own_count) item->num_sums = 2;
     if (metric->sums) item->num_sums = metric->sums(item->choice.options, &of->shape);
     if (metric->num_values) item->num_values = metric->num_values(item->choice.options, &of->shape);
     item->name = objective->num_outputs == 1 ? item->choice.name
@@ -345,9 +359,9 @@ static liana_status lay_out(const reading *own)
     bool several = objective->num_outputs > 1;
     objective->num_sums = objective->num_outputs;
     for (size_t i = 0; i < objective->num_outputs; i++) {
-        if (!objective->outputs[i].masked) continue;
+        if (!objective->outputs[i].counted) continue;
         objective->outputs[i].count_sum = objective->num_sums++;
-        objective->num_masked++;
+        objective->num_counted++;
     }
     objective->value_names[objective->num_values++] = "loss";
     for (size_t i = 0; several && i < objective->num_outputs; i++) {
@@ -402,6 +416,12 @@ liana_status liana__objective_create(const liana__objective_request *request, bo
     LIANA_TRY(read_loss_weights(&own));
     for (size_t i = 0; i < objective->num_outputs; i++) LIANA_TRY(choose_target(&own, i));
     LIANA_TRY(liana__objective_find_masks(request->model, objective, error));
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        liana__objective_output *output = &objective->outputs[i];
+        const liana__loss_choice *choice = &output->choice;
+        output->counted =
+            output->masked || (choice->loss && (choice->reduction != LIANA__REDUCE_MEAN || liana__leaves_out(choice)));
+    }
     LIANA_TRY(read_metrics(&own));
     LIANA_TRY(add_classes(&own));
     LIANA_TRY(lay_out(&own));

@@ -5,7 +5,8 @@
  * metrics. The loss is sum over outputs of weight * (sum of the loss) / (number of its elements), as in Keras.
  *
  * An output may have a mask: steps of a sequence that are padding. Elements that it leaves out count neither in sums
- * nor in the number of elements. That number is then known only when the batch is there, so a shard counts it as one
+ * nor in the number of elements. Nor do elements that the loss leaves out; with the reduction mean_with_sample_weight
+ * the number is the sum of weights. That number is then known only when the batch is there, so a shard counts it as one
  * more sum. Training needs it before gradients are computed: a step of its own counts first (LIANA__STEP_COUNTING). */
 #ifndef LIANA_TRAIN_OBJECTIVE_H
 #define LIANA_TRAIN_OBJECTIVE_H
@@ -35,6 +36,7 @@ typedef struct liana__objective_output {
     liana_shape target_shape;     /* with a batch of 1 */
     int64_t elements;             /* of the loss, in one example */
     bool masked;                  /* the model gives a mask; only where there is a loss */
+    bool counted;                 /* its loss is not divided by the number of all elements */
     size_t count_sum;             /* ... where the number of elements that count is, in a shard's vector */
     liana_logits_kind activation; /* of the loss; the inputs of metrics and the predictions have gone through it */
     /* Weights of classes are for it: its target is the label of the data, or there is no other output. */
@@ -46,6 +48,7 @@ typedef struct liana__objective_metric {
     const char *name; /* in reports: "accuracy", with several outputs "OUTPUT_accuracy" */
     size_t output;
     size_t first_sum, num_sums; /* in a shard's vector */
+    bool has_own_count;         /* of a mean: the second sum is that of its elements' weights */
     size_t num_values;          /* above 0: the result is `num_values` numbers, which are not in value_names */
 } liana__objective_metric;
 
@@ -54,8 +57,8 @@ typedef struct liana__objective {
     size_t num_outputs;
     liana__objective_metric metrics[LIANA__MAX_METRICS];
     size_t num_metrics;
-    size_t num_masked; /* outputs */
-    size_t num_listed; /* numbers of the metrics that have one for each class; those of matrices are not counted */
+    size_t num_counted; /* outputs */
+    size_t num_listed;  /* numbers of the metrics that have one for each class; those of matrices are not counted */
     size_t num_sums;
     /* Of a model with regularisers: which sum their penalties are, times the number of examples. They are part of the
      * loss. */
@@ -106,8 +109,8 @@ typedef struct liana__objective_call {
     liana_tensor logits[LIANA__MAX_OUTPUTS];  /* the input of the output's softmax or sigmoid; invalid: not known */
     liana_logits_kind activations[LIANA__MAX_OUTPUTS]; /* which of them */
     liana_tensor masks[LIANA__MAX_OUTPUTS];            /* bool, the model's; invalid: none */
-    /* f32 [size, outputs]: the factors of the losses of masked outputs before they are differentiated, the same in each
-     * row: examples / elements that count, of the whole update. Invalid: 1, where nothing is trained. */
+    /* f32 [size, outputs]: the factors of the losses of counted outputs before they are differentiated, the same in
+     * each row: examples / elements that count, of the whole update. Invalid: 1, where nothing is trained. */
     liana_tensor scales;
     liana_tensor targets[LIANA__MAX_OUTPUTS];
     liana_tensor partners[LIANA__MAX_OUTPUTS]; /* second targets, of mixed examples; invalid: none */
@@ -130,16 +133,16 @@ liana_tensor liana__class_table(const liana__objective_output *output, liana_gra
 
 /* f32, the shape of an output's loss elements: 1 where the mask lets them count, else 0. */
 liana_tensor liana__objective_mask(const liana__objective_output *output, liana_tensor mask, int64_t size);
-/* Builds f32 [num_masked]: how many elements of each masked output count. Reads masks and `present`; `size`:
- * examples. */
+/* Builds f32 [num_counted]: how many elements of each counted output count. Reads masks, targets, weights and
+ * `present`; `size`: examples. */
 liana_tensor liana__objective_count(const liana__objective *objective, const liana__objective_call *call, int64_t size);
 
 /* Sums over batches, on the host. */
 typedef struct liana__totals {
     const liana__objective *objective; /* NULL: nothing was measured */
-    double *sums;                      /* [num_sums] */
-    int64_t count;                     /* of examples */
-    int64_t bad_records;               /* positions whose records were left out; not part of count */
+    double *sums;        /* [num_sums]; of losses that are sums, each batch's times its number of examples */
+    int64_t count;       /* of examples */
+    int64_t bad_records; /* positions whose records were left out; not part of count */
 } liana__totals;
 
 liana_status liana__totals_create(const liana__objective *objective, liana__totals *totals, liana__error *error)

@@ -99,8 +99,8 @@ static liana_tensor weights_of_classes(const liana__objective_output *output, li
 }
 
 /* The weights of the classes of one target, or of both that numbers were mixed of. */
-static liana_tensor class_weights(const liana__objective_output *output, const liana__objective_call *call,
-                                  size_t index, liana_tensor target)
+static liana_tensor class_weights_of(const liana__objective_output *output, const liana__objective_call *call,
+                                     size_t index, liana_tensor target)
 {
     liana_tensor table = call->class_weights[index], partner = call->partners[index];
     if (!partner.id || !mixes_targets(output)) return weights_of_classes(output, table, target);
@@ -114,10 +114,11 @@ static liana_tensor loss_elements(const liana__objective_output *output, const l
     const liana_loss_call wanted = {.options = output->choice.options,
                                     .output = call->predictions[index],
                                     .logits = call->logits[index],
-                                    .target = {output->target, target}};
+                                    .target = {output->target, target},
+                                    .present = call->present};
     liana_tensor each = liana__loss_elements(output->choice.loss, &wanted);
     if (!call->class_weights[index].id) return each;
-    liana_tensor weights = class_weights(output, call, index, target);
+    liana_tensor weights = class_weights_of(output, call, index, target);
     if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {
         weights = liana_op_cast(weights, liana_tensor_dtype(each));
     }
@@ -134,7 +135,7 @@ static liana_tensor total_loss(const liana__objective *objective, const liana__o
     return sum_counted(output, call, index, each);
 }
 
-/* f32 scalar: the factor of the loss of a masked output. */
+/* f32 scalar: the factor of the loss of a counted output. */
 static liana_tensor scale_of(const liana__objective_call *call, size_t index)
 {
     const int64_t start[2] = {0, (int64_t)index}, limit[2] = {1, (int64_t)index + 1};
@@ -145,9 +146,9 @@ static liana_tensor scale_of(const liana__objective_call *call, size_t index)
 static liana_tensor weighted(const liana__objective_output *output, const liana__objective_call *call, size_t index,
                              liana_tensor loss)
 {
-    double factor = output->weight / (output->masked ? 1 : (double)output->elements);
+    double factor = output->weight / (output->counted ? 1 : (double)output->elements);
     if (factor != 1) loss = liana_op_multiply(loss, liana__scalar_like(loss, factor));
-    if (!output->masked || !call->scales.id) return loss;
+    if (!output->counted || !call->scales.id) return loss;
     liana_tensor scale = scale_of(call, index);
     if (liana_tensor_dtype(loss) != LIANA_F32) scale = liana_op_cast(scale, liana_tensor_dtype(loss));
     return liana_op_multiply(loss, scale);
@@ -159,24 +160,18 @@ static liana_metric_call metric_call(const liana__objective *objective, const li
                                      const liana__objective_call *call, liana_tensor target)
 {
     const liana__objective_output *output = &objective->outputs[item->output];
-    return (liana_metric_call){.options = item->choice.options,
-                               .output = call->predictions[item->output],
-                               .activation = output->activation,
-                               .target = {output->target, target}};
-}
-
-static liana_tensor sum_of_elements(const liana__objective *objective, const liana__objective_metric *item,
-                                    const liana__objective_call *call)
-{
-    const liana_metric_type *metric = item->choice.metric;
-    liana_metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
-    liana_tensor each = liana__metric_elements(metric, &wanted), partner = partner_of(objective, call, item->output);
-    if (partner.id) {
-        wanted.target.tensor = partner;
-        each = share_out(call->shares, each, liana__metric_elements(metric, &wanted));
-    }
-    each = sum_counted(&objective->outputs[item->output], call, item->output, each);
-    return liana_op_reshape(each, liana_shape_of(1));
+    liana_metric_call made = {.options = item->choice.options,
+                              .output = call->predictions[item->output],
+                              .activation = output->activation,
+                              .logits = call->logits[item->output],
+                              .target = {output->target, target}};
+    if (!item->choice.from_logits || made.activation != LIANA_LOGITS_NONE) return made;
+    const liana_loss_type *loss = item->choice.metric->mean_of;
+    made.activation = loss ? loss->activation : LIANA_LOGITS_SIGMOID;
+    made.logits = made.output;
+    made.output =
+        made.activation == LIANA_LOGITS_SOFTMAX ? liana_op_softmax(made.logits) : liana_op_logistic(made.logits);
+    return made;
 }
 
 /* A weight for each element, [size, ...]: that of its example, and 0 where the mask leaves it out. Invalid: all 1. */
@@ -192,22 +187,111 @@ static liana_tensor element_weights(const liana__objective_output *output, liana
     return liana__by_example(liana_op_broadcast_to(liana__scalar_like(weights, 1), shape), weights);
 }
 
+static liana_tensor product_of(liana_tensor a, liana_tensor b)
+{
+    return a.id && b.id ? liana_op_multiply(a, b) : a.id ? a : b;
+}
+
+/* How much each element counts in a metric: `examples`, and the weights of examples and classes if it is weighted. */
+static liana_tensor metric_weights(const liana__objective *objective, const liana__objective_metric *item,
+                                   const liana__objective_call *call, liana_tensor examples, liana_tensor target)
+{
+    const liana__objective_output *output = &objective->outputs[item->output];
+    const bool weighted = item->choice.weighted;
+    if (weighted) examples = product_of(examples, call->loss_weights);
+    liana_tensor weights = element_weights(output, call->masks[item->output], examples);
+    if (!weighted) return weights;
+    if (call->class_weights[item->output].id) {
+        weights = product_of(weights, class_weights_of(output, call, item->output, target));
+    }
+    /* As in Keras, elements that the loss leaves out count unless there are weights. */
+    const liana_loss_type *loss = item->choice.metric->mean_of;
+    if (!weights.id || !loss || !loss->leaves_out || !loss->leaves_out(item->choice.options)) return weights;
+    const liana_loss_call of = {.options = item->choice.options,
+                                .output = call->predictions[item->output],
+                                .target = {output->target, target}};
+    return liana_op_multiply(weights, loss->counts(&of));
+}
+
+/* f32 [2]: of a mean of its own count, the weighted sum, and the sum of weights. */
+static liana_tensor weighted_sums(liana_tensor each, liana_tensor weights)
+{
+    if (!weights.id) weights = liana_op_broadcast_to(liana__scalar_like(each, 1), liana_tensor_shape(each));
+    const liana_tensor sums[] = {liana_op_reshape(sum_all(liana_op_multiply(each, weights)), liana_shape_of(1)),
+                                 liana_op_reshape(sum_all(weights), liana_shape_of(1))};
+    return liana_op_concat(sums, 2, 0);
+}
+
+static liana_tensor sum_of_elements(const liana__objective *objective, const liana__objective_metric *item,
+                                    const liana__objective_call *call)
+{
+    const liana_metric_type *metric = item->choice.metric;
+    liana_metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
+    liana_tensor each = liana__metric_elements(metric, &wanted), partner = partner_of(objective, call, item->output);
+    if (partner.id) {
+        wanted.target.tensor = partner;
+        each = share_out(call->shares, each, liana__metric_elements(metric, &wanted));
+    }
+    if (item->has_own_count) {
+        return weighted_sums(each, metric_weights(objective, item, call, call->present, wanted.target.tensor));
+    }
+    each = sum_counted(&objective->outputs[item->output], call, item->output, each);
+    return liana_op_reshape(each, liana_shape_of(1));
+}
+
 static liana_tensor sums_of_metric(const liana__objective *objective, const liana__objective_metric *item,
                                    const liana__objective_call *call)
 {
     const liana_metric_type *metric = item->choice.metric;
-    const liana__objective_output *output = &objective->outputs[item->output];
     liana_tensor partner = partner_of(objective, call, item->output);
-    liana_tensor present = call->present, own = present, mask = call->masks[item->output];
+    liana_tensor present = call->present, own = present;
     if (partner.id) own = present.id ? liana_op_multiply(present, call->shares) : call->shares;
     liana_metric_call wanted = metric_call(objective, item, call, target_of(objective, call, item->output));
-    wanted.weights = element_weights(output, mask, own);
+    wanted.weights = metric_weights(objective, item, call, own, wanted.target.tensor);
     liana_tensor sums = liana__metric_add(metric, &wanted);
     if (!partner.id) return sums;
     liana_tensor others = liana_op_subtract(liana__scalar_like(call->shares, 1), call->shares);
     wanted.target.tensor = partner;
-    wanted.weights = element_weights(output, mask, present.id ? liana_op_multiply(present, others) : others);
+    wanted.weights = metric_weights(objective, item, call, product_of(present, others), partner);
     return liana_op_add(sums, liana__metric_add(metric, &wanted));
+}
+
+/* ---- numbers of elements ---- */
+
+/* f32, the shape of the loss's elements: how much each counts in the number of elements. */
+static liana_tensor counts_of(const liana__objective_output *output, const liana__objective_call *call, size_t index,
+                              int64_t size)
+{
+    const liana__loss_choice *choice = &output->choice;
+    liana_shape shape = output->shape;
+    liana_graph *graph = call->outputs[index].graph;
+    shape.rank--;
+    shape.dims[0] = size;
+    liana_tensor each = output->masked ? liana__objective_mask(output, call->masks[index], size)
+                                       : liana_op_broadcast_to(liana_graph_scalar(graph, LIANA_F32, 1), shape);
+    if (choice->loss && liana__leaves_out(choice)) {
+        const liana_loss_call of = {.options = choice->options,
+                                    .output = call->outputs[index],
+                                    .target = {output->target, call->targets[index]}};
+        each = liana_op_multiply(each, choice->loss->counts(&of));
+    }
+    if (choice->reduction != LIANA__REDUCE_WEIGHTED_MEAN) return each;
+    each = liana__by_example(each, call->loss_weights);
+    if (!call->class_weights[index].id) return each;
+    return liana_op_multiply(each, class_weights_of(output, call, index, call->targets[index]));
+}
+
+liana_tensor liana__objective_count(const liana__objective *objective, const liana__objective_call *call, int64_t size)
+{
+    liana_tensor counts[LIANA__MAX_OUTPUTS];
+    size_t found = 0;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        if (!objective->outputs[i].counted) continue;
+        liana_tensor each = liana__by_example(counts_of(&objective->outputs[i], call, i, size), call->present);
+        each = liana_op_reduce_sum(each, LIANA_ALL_AXES, false);
+        counts[found++] = liana_op_reshape(each, liana_shape_of(1));
+    }
+    return liana_op_concat(counts, found, 0);
 }
 
 /* ---- the whole ---- */
@@ -243,7 +327,7 @@ void liana__objective_build(const liana__objective *objective, liana__objective_
         call->loss = call->loss.id ? liana_op_add(call->loss, part) : part;
         parts[count++] = liana_op_reshape(loss, liana_shape_of(1));
     }
-    if (objective->num_masked) {
+    if (objective->num_counted) {
         parts[count++] = liana__objective_count(objective, call, liana_tensor_shape(call->outputs[0]).dims[0]);
     }
     for (size_t i = 0; i < objective->num_metrics; i++) {

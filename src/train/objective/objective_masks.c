@@ -73,16 +73,3 @@ liana_tensor liana__objective_mask(const liana__objective_output *output, liana_
     while (column.rank < shape.rank) column.dims[column.rank++] = 1;
     return liana_op_broadcast_to(liana_op_reshape(liana_op_cast(mask, LIANA_F32), column), shape);
 }
-
-liana_tensor liana__objective_count(const liana__objective *objective, const liana__objective_call *call, int64_t size)
-{
-    liana_tensor counts[LIANA__MAX_OUTPUTS];
-    size_t found = 0;
-    for (size_t i = 0; i < objective->num_outputs; i++) {
-        if (!objective->outputs[i].masked) continue;
-        liana_tensor each = liana__objective_mask(&objective->outputs[i], call->masks[i], size);
-        each = liana_op_reduce_sum(liana__by_example(each, call->present), LIANA_ALL_AXES, false);
-        counts[found++] = liana_op_reshape(each, liana_shape_of(1));
-    }
-    return liana_op_concat(counts, found, 0);
-}

@@ -105,7 +105,7 @@ static void add_components(const liana__trainer_options *options, liana_graph *g
         call->shares = liana_graph_input(graph, LIANA__SHARES, LIANA_F32, column);
     }
     if (options->weighted) call->loss_weights = liana_graph_input(graph, LIANA__WEIGHTS, LIANA_F32, column);
-    if (training && objective->num_masked) {
+    if (training && objective->num_counted) {
         liana_shape shape = liana_shape_of(size, (int64_t)objective->num_outputs);
         call->scales = liana_graph_input(graph, LIANA__SCALES, LIANA_F32, shape);
     }
@@ -221,9 +221,34 @@ static void add_gradients(const liana_model *model, liana_graph *graph, const sh
 bool liana__shards_stand_side_by_side(const liana__trainer_options *options)
 {
     for (size_t i = 0; options->model && i < options->model->num_layers; i++) {
-        if (!options->model->layers[i].type->keeps_shards_apart) return false;
+        const liana__layer *layer = &options->model->layers[i];
+        if (!liana__layer_keeps_shards_apart(layer->type, layer->options)) return false;
     }
     return options->model != NULL;
+}
+
+/* The targets, and the weights of examples and classes, that numbers of elements depend on. */
+static void add_counted(const liana__trainer_options *options, liana_graph *graph, int64_t size,
+                        liana__objective_call *call)
+{
+    const liana__objective *objective = options->objective;
+    bool weighs = false;
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana__objective_output *output = &objective->outputs[i];
+        const bool by_weight = output->counted && output->choice.reduction == LIANA__REDUCE_WEIGHTED_MEAN;
+        const bool by_class = by_weight && options->class_weights && output->weighs_classes;
+        weighs |= by_weight;
+        if (by_class) {
+            call->class_weights[i] =
+                liana__class_table(output, graph, options->class_weights, options->num_class_weights);
+        }
+        const bool by_target = output->counted && output->choice.loss && liana__leaves_out(&output->choice);
+        if (!by_class && !by_target) continue;
+        call->targets[i] = build_target(options, graph, liana__target_component(objective, i), i, size);
+    }
+    if (weighs && options->weighted) {
+        call->loss_weights = liana_graph_input(graph, LIANA__WEIGHTS, LIANA_F32, liana_shape_of(size));
+    }
 }
 
 static void build_counting(const liana__trainer_options *options, liana_graph *graph, const liana__shard_rows *rows)
@@ -233,6 +258,7 @@ static void build_counting(const liana__trainer_options *options, liana_graph *g
     const liana__model_mode mode = {0};
     build_inputs(options, graph, rows->size, inputs);
     if (rows->masked) call.present = liana_graph_input(graph, "present", LIANA_F32, liana_shape_of(rows->size));
+    add_counted(options, graph, rows->size, &call);
     if (liana_graph_status(graph) != LIANA_OK) return;
     const liana__model_results results = liana__model_call(options->model, inputs, &mode);
     if (liana_graph_status(graph) != LIANA_OK) return;

@@ -24,21 +24,39 @@ void liana__totals_clear(liana__totals *totals)
     totals->count = totals->bad_records = 0;
 }
 
+/* Keras reports the mean of the batches' losses, each by the number of its examples. */
+static bool is_summed(const liana__objective_output *output)
+{
+    return output->choice.loss && output->choice.reduction == LIANA__REDUCE_SUM;
+}
+
 void liana__totals_add(liana__totals *totals, const float *sums, int64_t count, int64_t bad_records)
 {
-    for (size_t i = 0; i < totals->objective->num_sums; i++) totals->sums[i] += (double)sums[i];
+    const liana__objective *objective = totals->objective;
+    for (size_t i = 0; i < objective->num_sums; i++) {
+        const bool is_sum = i < objective->num_outputs && is_summed(&objective->outputs[i]);
+        totals->sums[i] += (double)sums[i] * (is_sum ? (double)count : 1);
+    }
     totals->count += count;
     totals->bad_records += bad_records;
 }
 
 /* ---- results ---- */
 
-/* The mean of a sum over the elements of an output that count. */
-static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output)
+/* The mean of a sum over the elements of an output: those that count if `counted`. */
+static double mean_of(const liana__totals *totals, size_t sum, const liana__objective_output *output, bool counted)
 {
     double count = (double)totals->count * (double)output->elements;
-    if (output->masked) count = totals->sums[output->count_sum];
+    if (counted) count = totals->sums[output->count_sum];
     return count > 0 ? totals->sums[sum] / count : 0;
+}
+
+/* Of output `index`. */
+static double loss_of(const liana__totals *totals, size_t index)
+{
+    const liana__objective_output *output = &totals->objective->outputs[index];
+    if (is_summed(output)) return totals->sums[index] / (double)totals->count;
+    return mean_of(totals, index, output, output->counted);
 }
 
 static double whole_loss(const liana__totals *totals)
@@ -46,7 +64,7 @@ static double whole_loss(const liana__totals *totals)
     const liana__objective *objective = totals->objective;
     double loss = objective->is_regularized ? totals->sums[objective->penalty_sum] / (double)totals->count : 0;
     for (size_t i = 0; i < objective->num_outputs; i++) {
-        loss += objective->outputs[i].weight * mean_of(totals, i, &objective->outputs[i]);
+        loss += objective->outputs[i].weight * loss_of(totals, i);
     }
     return loss;
 }
@@ -54,8 +72,11 @@ static double whole_loss(const liana__totals *totals)
 static double finish_metric(const liana__totals *totals, const liana__objective_metric *item)
 {
     const liana_metric_type *metric = item->choice.metric;
-    if (metric->elements) return mean_of(totals, item->first_sum, &totals->objective->outputs[item->output]);
-    return metric->finish(item->choice.options, totals->sums + item->first_sum, item->num_sums);
+    const double *sums = totals->sums + item->first_sum;
+    if (item->has_own_count) return sums[1] > 0 ? sums[0] / sums[1] : 0;
+    const liana__objective_output *output = &totals->objective->outputs[item->output];
+    if (metric->elements) return mean_of(totals, item->first_sum, output, output->masked);
+    return metric->finish(item->choice.options, sums, item->num_sums);
 }
 
 /* Value `index` of those that are reported. */
@@ -66,7 +87,7 @@ static double value_of(const liana__totals *totals, size_t index)
     const liana__objective *objective = totals->objective;
     size_t at = 1;
     for (size_t i = 0; objective->num_outputs > 1 && i < objective->num_outputs; i++) {
-        if (objective->outputs[i].choice.loss && at++ == index) return mean_of(totals, i, &objective->outputs[i]);
+        if (objective->outputs[i].choice.loss && at++ == index) return loss_of(totals, i);
     }
     for (size_t i = 0; i < objective->num_metrics; i++) {
         const liana__objective_metric *item = &objective->metrics[i];

@@ -44,7 +44,7 @@ static liana_status build_penalty(void *user, liana_graph **graph, liana__error 
     return liana__penalty_build(own->device->context, own->weights, own->num_weights, graph, error);
 }
 
-/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a masked output
+/* Sets the scales so that dividing by the number of examples, as the update does, divides each loss of a counted output
  * by its own count. A loss of which nothing counts is 0. */
 static void take_counts(void *user, const liana__batch *batch, const float *counts)
 {
@@ -53,8 +53,10 @@ static void take_counts(void *user, const liana__batch *batch, const float *coun
     const liana__objective *objective = own->options.objective;
     size_t found = 0;
     for (size_t k = 0; k < objective->num_outputs; k++) {
-        if (!objective->outputs[k].masked) continue;
-        const float counted = counts[found++], scale = counted > 0 ? (float)count / counted : 0;
+        if (!objective->outputs[k].counted) continue;
+        const bool is_sum = objective->outputs[k].choice.reduction == LIANA__REDUCE_SUM;
+        const float counted = is_sum ? 1 : counts[found], scale = counted > 0 ? (float)count / counted : 0;
+        found++;
         for (int64_t i = 0; i < batch->count; i++) own->scales[(size_t)i * objective->num_outputs + k] = scale;
     }
 }
@@ -137,7 +139,7 @@ static void make_shard_builder(liana__trainer *trainer)
         .num_sums = objective->num_sums,
         .num_losses = objective->num_outputs,
         .num_leaf_variables = trainer->num_weights,
-        .num_counts = trainer->scales ? objective->num_masked : 0,
+        .num_counts = trainer->scales ? objective->num_counted : 0,
         .take_counts = take_counts,
         .build_penalty = liana__has_penalty(trainer->weights, trainer->num_weights) ? build_penalty : NULL,
         .penalty_sum = objective->penalty_sum,
@@ -356,7 +358,7 @@ static liana_status make_stand_ins(liana__trainer *trainer, liana__error *error)
     }
     trainer->no_targets = calloc(rows, largest);
     if (!trainer->no_targets) return liana__fail_memory(error, "the trainer");
-    if (objective->num_masked && options->optimizer) {
+    if (objective->num_counted && options->optimizer) {
         trainer->scales = calloc((size_t)options->batch_size * objective->num_outputs, sizeof *trainer->scales);
         if (!trainer->scales) return liana__fail_memory(error, "the trainer");
     }
@@ -395,11 +397,43 @@ static int64_t default_microbatch(const liana__trainer *trainer)
     return find_microbatch(has_images, &trainer->inputs[0].shape, trainer->options.batch_size);
 }
 
+/* The loss that compares the examples of a batch with each other; NULL: none does. */
+static const liana_loss_type *find_whole_loss(const liana__objective *objective)
+{
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana__loss_choice *choice = &objective->outputs[i].choice;
+        const bool whole = choice->loss && choice->loss->needs_whole_batch;
+        if (whole && choice->loss->needs_whole_batch(choice->options)) return choice->loss;
+    }
+    return NULL;
+}
+
+/* The examples of a shard. */
+static liana_status choose_microbatch(const liana__trainer *trainer, int64_t *microbatch, liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const liana_loss_type *whole = options->optimizer ? find_whole_loss(options->objective) : NULL;
+    const int64_t usual = whole ? options->batch_size : default_microbatch(trainer);
+    const int64_t asked = options->microbatch ? options->microbatch : usual;
+    *microbatch = asked < options->batch_size ? asked : options->batch_size;
+    if (!whole || (*microbatch == options->batch_size && !options->num_more_devices && !options->cluster)) {
+        return LIANA_OK;
+    }
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "loss: '%s' compares the %lld examples of a batch with each other, but they are computed in shards "
+        "of %lld%s; set microbatch: %lld on one device%s",
+        whole->part.name, (long long)options->batch_size, (long long)*microbatch,
+        options->num_more_devices || options->cluster ? " on several devices" : "", (long long)options->batch_size,
+        liana__fields_find(&whole->part.options, "axis") ? ", or axes without the first, as axis: [1]" : "");
+}
+
 static liana_status make_step(liana__trainer *trainer, liana__variables *variables, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
     const size_t count = 1 + options->num_more_devices;
-    const int64_t asked = options->microbatch ? options->microbatch : default_microbatch(trainer);
+    int64_t microbatch = 0;
+    LIANA_TRY(choose_microbatch(trainer, &microbatch, error));
     LIANA__SCOPED_MEMORY liana__device **devices = malloc(count * sizeof *devices);
     if (!devices) return liana__fail_memory(error, "the strategy");
     devices[0] = trainer->device;
@@ -410,7 +444,7 @@ static liana_status make_step(liana__trainer *trainer, liana__variables *variabl
         .update = update_builder(trainer),
         .batch_size = options->batch_size,
         .evaluation_batch_size = options->evaluation_batch_size,
-        .microbatch = asked < options->batch_size ? asked : options->batch_size,
+        .microbatch = microbatch,
         .steps_per_execution = options->steps_per_execution,
         .table_rows = options->table_rows,
         .deterministic = options->deterministic,

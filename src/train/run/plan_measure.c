@@ -60,7 +60,7 @@ liana_status liana__plan_open(liana_context *context, const liana__config *confi
     training->num_examples = (int64_t)liana__loader_epoch_length(run->training.loader, 0);
     training->update = (liana__plan_update){.items = liana__trainer_update_items(run->core.trainer),
                                             .first_sum = objective->num_sums,
-                                            .num_counts = objective->num_masked};
+                                            .num_counts = objective->num_counted};
     if (training->update.items) return LIANA_OK;
     return liana__fail(error, LIANA_UNIMPLEMENTED,
                        "the update is a function of its own, which one process does alone: "

@@ -66,7 +66,7 @@ static liana_status check_device(const liana__run *run, liana__error *error)
                       "training, or a strategy that sums on the host): set data.cache to memory",
                       error);
     }
-    if (!liana__trainer_objective(trainer)->num_masked) return LIANA_OK;
+    if (!liana__trainer_objective(trainer)->num_counted) return LIANA_OK;
     return refuse(run, "a masked output is counted from the examples of each batch: set data.cache to memory", error);
 }
 

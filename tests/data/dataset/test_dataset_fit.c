@@ -171,6 +171,33 @@ static liana_dataset *make_mixture(const fixture *own)
     return liana_dataset_sample_from_datasets(both, 2, &(liana_sample_options){.weights = (const double[]){2, 1}});
 }
 
+/* Rare classes more often; and examples in groups of a class. */
+static liana_dataset *make_resampled(const fixture *own)
+{
+    static const double target[CLASSES] = {3, 1, 2, 2};
+    const liana_rejection_resample_options options = {.target_dist = target, .num_classes = CLASSES, .seed = 2};
+    return liana_dataset_rejection_resample(make_random_access(own), &options);
+}
+
+static int64_t label_of(void *user, const liana_example_address *address, const liana_element *element)
+{
+    (void)user;
+    (void)address;
+    return *(const int64_t *)liana_element_array(element, "label").data;
+}
+
+static liana_dataset *shuffle_window(void *user, int64_t key, liana_dataset *elements)
+{
+    (void)user;
+    return liana_dataset_shuffle(elements, &(liana_shuffle_options){.seed = (uint64_t)key});
+}
+
+static liana_dataset *make_grouped(const fixture *own)
+{
+    const liana_group_by_window_options options = {.key = label_of, .window_size = 7, .reduce = shuffle_window};
+    return liana_dataset_group_by_window(make_random_access(own), &options);
+}
+
 static uint32_t sum_batch(const liana__batch *batch)
 {
     uint32_t sum = 0;
@@ -229,7 +256,110 @@ static void test_batches_are_the_same_from_any_step_on(void **state)
         check_batches(make_stream(&own), steps);
     }
     check_batches(make_mixture(&own), 5);
+    check_batches(make_resampled(&own), 4);
+    check_batches(make_grouped(&own), 0);
     tear_down(&own);
+}
+
+/* ---- sequences of any length ---- */
+
+enum { SEQUENCES = 60, LONGEST = 8, NUM_WORDS = 12 };
+
+/* Sequence i has 1 to 7 words; its label tells whether the first one is even. */
+static int64_t word_of(int64_t sequence, int64_t place)
+{
+    return 1 + (sequence * 7 + place * place * 3 + sequence * place) % (NUM_WORDS - 1);
+}
+
+static int64_t length_of(int64_t sequence)
+{
+    return 1 + sequence * sequence % (LONGEST - 1);
+}
+
+static liana_status next_sequence(void *user, void *state, const liana_example_address *address, liana_element *element)
+{
+    (void)user;
+    (void)state;
+    const int64_t sequence = (int64_t)address->position, length = length_of(sequence);
+    if (sequence == SEQUENCES) return LIANA_END_OF_DATA;
+    const liana_status status = liana_element_set_rows(element, "words", length);
+    if (status != LIANA_OK) return status;
+    int32_t *words = liana_element_output(element, "words");
+    for (int64_t i = 0; i < length; i++) words[i] = (int32_t)word_of(sequence, i);
+    *(int64_t *)liana_element_output(element, "label") = word_of(sequence, 0) % 2;
+    return LIANA_OK;
+}
+
+static liana_dataset *make_sequences(liana_context *context)
+{
+    static const liana_component components[] = {{.name = "words",
+                                                  .dtype = LIANA_S32,
+                                                  .shape = {1, {LIANA_UNKNOWN_DIM}}},
+                                                 {.name = "label", .dtype = LIANA_S64}};
+    return liana_dataset_from_generator(context, &(liana_generator_options){.next = next_sequence,
+                                                                            .components = components,
+                                                                            .num_components = 2});
+}
+
+/* The same, padded by the program. */
+static liana_dataset *make_padded(liana_context *context)
+{
+    static int32_t words[SEQUENCES][LONGEST];
+    static int64_t labels[SEQUENCES];
+    for (int64_t i = 0; i < SEQUENCES; i++) {
+        for (int64_t k = 0; k < length_of(i); k++) words[i][k] = (int32_t)word_of(i, k);
+        labels[i] = word_of(i, 0) % 2;
+    }
+    const liana_array arrays[] = {{"words", LIANA_S32, liana_shape_of(SEQUENCES, LONGEST), words},
+                                  {"label", LIANA_S64, liana_shape_of(SEQUENCES), labels}};
+    return liana_dataset_from_tensor_slices(context, arrays, 2);
+}
+
+static void test_padded_sequences_reach_a_model(void **state)
+{
+    (void)state;
+    liana_context *context;
+    assert_int_equal(liana_context_create(&(liana_context_options){.num_threads = 2}, &context), LIANA_OK);
+    float outputs[3][SEQUENCES][2];
+    const liana_component_padding padding = {.component = "words", .shape = liana_shape_of(LONGEST)};
+    for (int i = 0; i < 3; i++) {
+        liana_dataset *training = i == 0 ? make_padded(context) : make_sequences(context);
+        if (i == 1) {
+            const liana_padded_batch_options options = {10, false, &padding, 1};
+            training = liana_dataset_padded_batch(training, &options);
+        }
+        if (i == 2) training = liana_dataset_pad(training, &(liana_pad_options){&padding, 1, false});
+        assert_non_null(training);
+        liana_model *model;
+        assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+        liana_input(model, .name = "words", .shape = LIANA_INTS(LONGEST), .dtype = LIANA_S32);
+        liana_embedding(model, .input_dim = NUM_WORDS, .output_dim = 5, .mask_zero = true);
+        liana_global_average_pooling1d(model);
+        liana_dense(model, .units = 2, .activation = "softmax");
+        const liana_fit_options options = {
+            .training = training, .epochs = 3, .batch_size = 10, .seed = 5, .keep_order = true};
+        liana_status status = liana_fit(model, &options);
+        if (status != LIANA_OK) print_error("%s\n", liana_context_message(context));
+        assert_int_equal(status, LIANA_OK);
+        liana_dataset *all = make_padded(context);
+        assert_int_equal(liana_predict(model, all, NULL, &outputs[i][0][0]), LIANA_OK);
+        liana_dataset_close(all);
+        liana_dataset_close(training);
+        liana_model_destroy(model);
+    }
+    assert_memory_equal(outputs[1], outputs[0], sizeof outputs[0]);
+    assert_memory_equal(outputs[2], outputs[0], sizeof outputs[0]);
+    /* Values of any length are refused before the first step. */
+    liana_dataset *ragged = make_sequences(context);
+    liana_model *model;
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .name = "words", .shape = LIANA_INTS(LONGEST), .dtype = LIANA_S32);
+    liana_embedding(model, .input_dim = NUM_WORDS, .output_dim = 5);
+    assert_int_equal(liana_fit(model, &(liana_fit_options){.training = ragged}), LIANA_INVALID_ARGUMENT);
+    assert_says(liana_context_message(context), "liana_dataset_pad gives its values one length");
+    liana_model_destroy(model);
+    liana_dataset_close(ragged);
+    liana_context_destroy(context);
 }
 
 static void test_fits_go_on_from_a_checkpoint(void **state)
@@ -485,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_a_failure_while_counting_leaves_no_length),
         cmocka_unit_test(test_stages_that_change_nothing_change_no_weight),
         cmocka_unit_test(test_batches_are_the_same_from_any_step_on),
+        cmocka_unit_test(test_padded_sequences_reach_a_model),
         cmocka_unit_test(test_fits_go_on_from_a_checkpoint),
         cmocka_unit_test(test_evaluate_and_predict_take_stages),
         cmocka_unit_test(test_what_a_model_cannot_take_is_said),

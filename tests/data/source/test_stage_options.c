@@ -172,6 +172,55 @@ static void test_unknown_categories(void **state)
     liana_context_destroy(context);
 }
 
+/* Hashing(num_bins=10), HashedCrossing(num_bins=20) and Discretization(bin_boundaries=[0, 1, 2.5]) of Keras 3.15. */
+static void test_bins(void **state)
+{
+    (void)state;
+    liana__test_folder();
+    liana_context *context = liana__test_context();
+    const char *path =
+        write_text("t.csv", "city,kind,x\nbonn,a,-1\nkoeln,b,0\nulm,a,0.5\nbonn,b,1\nbern,a,2.5\n1,1,9\n");
+    liana_dataset_options options = {
+        .columns = "{city: {hash_bins: 10}, both: {from: [city, kind], cross: 20}, x: {bin_boundaries: [0, 1, 2.5]}}"};
+    liana_dataset *training = liana_dataset_csv(context, path, &options);
+    assert_non_null(training);
+    const liana_component *components = liana_dataset_info(training).components;
+    for (int i = 1; i < 4; i++) {
+        assert_int_equal(components[i].dtype, LIANA_S32);
+        assert_int_equal(components[i].shape.rank, 0);
+    }
+    char *found = liana__test_show(context, training, NULL, LIANA_END_OF_DATA);
+    assert_says(found, "\"\":1:9:0 \"\":5:1:1 \"\":8:12:1 \"\":1:4:2 \"\":6:");
+    assert_says(found, ":3 \"\":9:"); /* Keras's bin of the number 1 */
+    free(found);
+    path = write_text("later.csv", "city,kind,x\nulm,a,7\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.classes_of = training}), "\"\":8:12:3 ");
+    liana_dataset_close(training);
+    /* Discretization(num_bins=3).adapt([1, 2, 2, 3, 5, 8, 13]) finds 2 and 4.33. */
+    path = write_text("seven.csv", "x\n13\n2\n1\n3\n2\n8\n5\n");
+    gives(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{x: {num_bins: 3}}"}),
+          "\"\":2 \"\":1 \"\":0 \"\":1 \"\":1 \"\":2 \"\":2 ");
+    refused(liana_dataset_csv(context, path, &(liana_dataset_options){.columns = "{x: {num_bins: 8}}"}),
+            "seven.csv', column 'x': 7 numbers cannot be cut into 8 bins");
+    path = write_text("later.csv", "city,kind,x\nulm,a,7\n");
+    static const struct {
+        const char *columns, *message;
+    } refusals[] = {
+        {"{x: {bin_boundaries: [2, 1]}}",
+         "'bin_boundaries' is a list of 2, expected a list of numbers that do not fall"},
+        {"{x: {bin_boundaries: [a]}}", "expected a list of numbers that do not fall"},
+        {"{x: {hash_bins: 3, category: true}}", "'num_bins', and 'multi_hot' exclude each"},
+        {"{x: {cross: 3}}", "'cross' is of 2 to 8 columns"},
+        {"{city: {bin_boundaries: [1]}}", "later.csv', line 2, column 'city': found 'ulm', expected a number"},
+        {"{city: {hash_bins: 3, dtype: string}}", "found the dtype string"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        options.columns = refusals[i].columns;
+        refused(liana_dataset_csv(context, path, &options), refusals[i].message);
+    }
+    liana_context_destroy(context);
+}
+
 /* numpy.nanmean and numpy.nanmedian of the columns. */
 static void test_missing_numbers(void **state)
 {
@@ -267,13 +316,10 @@ static void test_columns_of_sequence_examples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_in_folders),
-        cmocka_unit_test(test_forms_of_tables),
-        cmocka_unit_test(test_windows_of_rows),
-        cmocka_unit_test(test_choosing),
-        cmocka_unit_test(test_unknown_categories),
-        cmocka_unit_test(test_missing_numbers),
-        cmocka_unit_test(test_columns_of_sequence_examples),
+        cmocka_unit_test(test_texts_in_folders),   cmocka_unit_test(test_forms_of_tables),
+        cmocka_unit_test(test_windows_of_rows),    cmocka_unit_test(test_choosing),
+        cmocka_unit_test(test_unknown_categories), cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_missing_numbers),    cmocka_unit_test(test_columns_of_sequence_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -349,7 +349,7 @@ static bool try_columns(const liana__csv *csv, const liana__columns *columns)
 
 bool liana__try_csv_table(const uint8_t *bytes, size_t size)
 {
-    static const char *const all[] = {"*"}, *const one[] = {"1"};
+    static const char *const all[] = {"*"}, *const one[] = {"1"}, *const mean[] = {"mean"};
     liana__error error;
     bool accepted = false;
     for (int i = 0; i < 2; i++) {
@@ -362,6 +362,14 @@ bool liana__try_csv_table(const uint8_t *bytes, size_t size)
                 {.name = "c", .from = {1, all}, .multi_hot = 5, .dtype = LIANA_U8},
                 {.name = "d", .from = {1, all}, .stacked = true, .category = true, .dtype = LIANA__DTYPE_DETECTED},
                 {.name = "e", .from = {1, all}, .stacked = true, .dtype = LIANA_BOOL, .values_if_missing = {1, one}},
+                {.name = "f", .from = {1, all}, .stacked = true, .hash_bins = 7, .dtype = LIANA__DTYPE_DETECTED},
+                {.name = "g", .from = {1, all}, .stacked = true, .dtype = LIANA_F32, .values_if_missing = {1, mean}},
+                {.name = "h",
+                 .from = {1, all},
+                 .stacked = true,
+                 .category = true,
+                 .num_oov_indices = 1,
+                 .dtype = LIANA__DTYPE_DETECTED},
             };
             accepted = try_columns(&csv, NULL) || accepted;
             for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {

@@ -225,7 +225,7 @@ static void check_average(liana_model *model, const char *name, const double *ex
     for (int64_t i = 0; i < count; i++) assert_near(((const float *)found.data)[i], expected[i], 2e-6, row, i);
 }
 
-/* After one call in training of keras.layers.BatchNormalization(axis=..., momentum=0.5) in Keras 3.15.1, on 2 sin(i + 1)
+/* After one call in training of keras.layers.BatchNormalization(axis=..., momentum=0.5), Keras 3.15.1, on 2 sin(i + 1)
  * of shape [2, 3, 4], or as images [2, 3, 2, 2]. */
 static void test_moving_averages_of_any_axis(void **state)
 {
@@ -262,7 +262,7 @@ static void test_moving_averages_of_any_axis(void **state)
     }
 }
 
-/* The same with an Embedding(5, 4, mask_zero=True) of rows 2 sin(i + 1) before it, on the ids [[1, 2, 0], [3, 0, 0]]. */
+/* The same behind an Embedding(5, 4, mask_zero=True) of rows 2 sin(i + 1), on the ids [[1, 2, 0], [3, 0, 0]]. */
 static void test_moving_averages_with_a_mask(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
  * looks. */
 #include "harness/tiny_fit.h"
 
+#include "base/clock.h"
 #include "base/file.h"
-#include "base/wall_clock.h"
 
 #include <stdlib.h>
 #include <string.h>

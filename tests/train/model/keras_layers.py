@@ -112,6 +112,8 @@ M["rnn_cell"]=seq(steps,L.RNN(L.SimpleRNNCell(4),return_sequences=True))
 M["bi"]=seq(steps,L.Bidirectional(L.LSTM(4,name="own"),name="both"))
 M["bi_two"]=seq(steps,L.Bidirectional(L.GRU(4,return_sequences=True),backward_layer=L.LSTM(4,go_backwards=True,return_sequences=True),merge_mode="mul"))
 M["time"]=seq(steps,L.TimeDistributed(L.Dense(2)),L.TimeDistributed(L.BatchNormalization()))
+M["time_seq"]=seq((3,6,5,2),L.TimeDistributed(keras.Sequential([keras.Input((6,5,2)),L.Conv2D(3,2,activation="relu"),L.Flatten(),L.Dense(4)])),L.LSTM(3))
+M["conv_lstm"]=seq((3,6,5,2),L.ConvLSTM2D(3,(2,3),padding="same",return_sequences=True),L.Flatten())
 M["emb_bi"]=seq((5,),L.Embedding(11,4,mask_zero=True),L.Bidirectional(L.LSTM(3,return_sequences=True),merge_mode="ave"),L.GRU(2),dtype="int32")
 def states():
     def f(a,b):
@@ -139,10 +141,10 @@ if OLD:
     import tensorflow as tf
     M["op_bin"]=fun(lambda x:tf.concat([tf.maximum(2.-x*np.array([1.,2,3,4,5,6],"f4"),x/2.5),tf.where(x>0,x,0.)],axis=1),(4,6))
     M["op_red"]=fun(lambda x:tf.stack([tf.reduce_mean(x,axis=1),tf.reduce_max(x,axis=[1]),tf.math.reduce_std(x,axis=-2)],axis=2),(4,6))
-    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[...,0],-1)[:,0],(4,6))
+    M["op_shape"]=fun(lambda x:tf.reshape(tf.transpose(x[:,1:,::-2],(0,2,1)),(-1,9))+tf.expand_dims(x[:,:,0],-1)[:,0],(4,6))
     M["op_nn"]=fun(lambda x:tf.matmul(tf.nn.softmax(tf.clip_by_value(x,-1,1),axis=1),tf.transpose(tf.nn.relu(x),(0,2,1))),(4,6))
     M["op_cast"]=fun(lambda x:tf.reduce_sum(tf.cast(tf.not_equal(tf.round(x),0),"float32"),axis=1)*tf.sqrt(tf.abs(tf.square(x)[:,2])),(4,6))
-    M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
+    M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
 else:
     O=keras.ops
     def with_options(name,*arguments,**options):
@@ -159,6 +161,10 @@ else:
     M["op_unit"]=fun(lambda x:O.stack([O.arcsin(x),O.arccos(x),O.arctanh(x),O.arccosh(x+2)],axis=-1),(4,6))
     M["op_items"]=fun(lambda x:O.concatenate([x[:,1:,::-2],x[:,:-1,3:],x[...,None,0,:3]*O.ones_like(x[:,:1,:3])],axis=1),(4,6))
     M["op_matmul"]=fun(lambda x,y:O.squeeze(O.matmul(O.matmul(x,y),np.ones((4,1),"f4")),-1),(4,6),(6,4))
+    M["op_einsum"]=fun(lambda x,y:O.einsum("bij,bkj->bik",x,O.einsum("bij->bij",y)),(4,6),(3,6))
+    M["op_split"]=fun(lambda x:O.concatenate(O.split(x,3,axis=2)[::-1]+[O.split(x,[1,4],axis=-1)[2]],axis=1),(4,6))
+    M["op_order"]=fun(lambda x:O.concatenate([O.sort(x,axis=-1),O.cumsum(x,axis=1),O.take_along_axis(x,O.argsort(x,axis=1),axis=1),O.top_k(x,6)[0]],axis=1),(4,6))
+    M["op_moments"]=fun(lambda x:O.add(*O.moments(x,axes=[1],keepdims=True))*O.unstack(x,axis=1)[2][:,None],(4,6))
     M["op_twice"]=fun(lambda x:O.add(x,x)*O.subtract(1,x)-2,(4,6))
     M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
     M["op_mask"]=fun(lambda x:L.GlobalAveragePooling1D()(L.Embedding(11,3,mask_zero=True)(x)),(6,),dtypes=["int32"])

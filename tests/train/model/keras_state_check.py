@@ -71,6 +71,13 @@ CASES = {
     "ftrl": (lambda: o.Ftrl(0.02), False, False),
     "nadam": (lambda: o.Nadam(0.003), False, False),
     "lamb": (lambda: o.Lamb(0.003), False, False),
+    "muon": (lambda: o.Muon(0.01), False, False),
+    "schedule_free": (lambda: o.ScheduleFreeAdamW(0.01), False, False),
+    "adam_accumulated": (
+        lambda: o.Adam(0.003, gradient_accumulation_steps=4, use_ema=True, ema_momentum=0.9),
+        True,
+        False,
+    ),
 }
 t = tf_keras.optimizers
 OLDER = {

@@ -274,7 +274,7 @@ static void test_trainings_go_to_and_fro(void **state)
                                         "sgd",      "sgd_momentum",     "sgd_nesterov", "sgd_average",
                                         "rmsprop",  "rmsprop_centered", "adamw",        "adagrad",
                                         "adadelta", "adamax",           "ftrl",         "nadam",
-                                        "lamb"};
+                                        "lamb",     "muon",             "schedule_free", "adam_accumulated"};
     static const char *const older[] = {"older_adam",  "older_sgd",   "older_rmsprop",
                                         "older_adamw", "legacy_adam", "legacy_rmsprop"};
     static const char excluding[] =

@@ -29,10 +29,13 @@ HEADS = {
     "kernel_regularizer": [None, "l2"],
 }
 CALLS = [{}, {"use_causal_mask": True}, {"return_attention_scores": True},
-         {"return_attention_scores": True, "use_causal_mask": True}]
+         {"return_attention_scores": True, "use_causal_mask": True}, {"mask": True},
+         {"mask": True, "return_attention_scores": True}, {"mask": True, "use_causal_mask": True}]
 SEQUENCES = [[(5, 6), (5, 6)], [(4, 6), (7, 3)], [(4, 6), (7, 3), (7, 5)],
              [{"shape": (5, 6), "masked": True}, {"shape": (4, 3), "masked": True}],
-             [{"shape": (5, 6), "masked": True}, (4, 3), {"shape": (4, 5), "masked": True}]]
+             [{"shape": (5, 6), "masked": True}, (4, 3), {"shape": (4, 5), "masked": True}],
+             [(4, 6), (7, 3), {"shape": (4, 7), "high": 2}],
+             [{"shape": (5, 6), "masked": True}, (4, 3), {"shape": (5, 4), "high": 2}]]
 
 LAYERS = {
     "MultiHeadAttention": {
@@ -50,14 +53,16 @@ LAYERS = {
     },
     "Attention": {
         "inputs": [[(5, 6), (5, 6)], [(4, 6), (7, 6)], [(4, 6), (7, 3), (7, 6)],
-                   [{"shape": (5, 6), "masked": True}, {"shape": (4, 6), "masked": True}]],
+                   [{"shape": (5, 6), "masked": True}, {"shape": (4, 6), "masked": True}],
+                   [(4, 6), (7, 6), {"shape": (4,), "high": 2}, {"shape": (7,), "high": 2}]],
         "arguments": {"use_scale": [False, True], "score_mode": ["dot", "concat"], "dropout": [0.0, 0.3], "seed": [None, 5]},
         "calls": CALLS,
         "build": listed,
     },
     "AdditiveAttention": {
         "inputs": [[(5, 6), (5, 6)], [(4, 6), (7, 6)], [(4, 6), (7, 3), (7, 6)],
-                   [{"shape": (5, 6), "masked": True}, {"shape": (4, 6), "masked": True}]],
+                   [{"shape": (5, 6), "masked": True}, {"shape": (4, 6), "masked": True}],
+                   [(4, 6), (7, 6), {"shape": (4,), "high": 2}, {"shape": (7,), "high": 2}]],
         "arguments": {"use_scale": [True, False], "dropout": [0.0, 0.3]},
         "calls": CALLS,
         "build": listed,

@@ -15,8 +15,8 @@ LAYERS = {
             "axis": [-1, 1], "momentum": [0.99, 0.5], "moving_mean_initializer": ["zeros", "ones"],
             "moving_variance_initializer": ["ones", lambda: keras.initializers.RandomUniform(0.5, 1.5)],
             "synchronized": [False, True],
-            # Batch renormalisation, which liana refuses by name.
-            "renorm": [None], "renorm_clipping": [None], "renorm_momentum": [None]}),
+            "renorm": [False, False, True], "renorm_momentum": [0.99, 0.9],
+            "renorm_clipping": [None, {"rmax": 1.5, "rmin": 0.5, "dmax": 0.3}, {"rmax": 2.0}]}),
     },
     "LayerNormalization": {
         "inputs": [[(7,)], [(5, 6)], [(4, 3, 5)], [{"shape": (6, 4), "masked": True}], [(33, 80)], [(2, 3, 2, 4)]],
@@ -33,5 +33,11 @@ LAYERS = {
     "UnitNormalization": {
         "inputs": [[(7,)], [(5, 6)], [(4, 3, 5)], [{"shape": (6, 4), "masked": True}]],
         "arguments": {"axis": [-1, 1, [1, 2], [-1]]},
+    },
+    "SpectralNormalization": {
+        "inputs": [[(4,)], [(6, 5, 4)]],
+        "arguments": {"layer": [lambda: keras.layers.Dense(3, activation="tanh"), lambda: keras.layers.Conv2D(3, 2),
+                                lambda: keras.layers.Dense(5, use_bias=False)],
+                      "power_iterations": [1, 3]},
     },
 }

@@ -18,6 +18,8 @@ CELL = {
     "recurrent_dropout": [0.0, 0.2],
     "seed": [None, 7],
 }
+# A cell alone keeps the draws of its first call in Keras.
+STEP = {**CELL, "dropout": [0.0, 0.0], "recurrent_dropout": [0.0, 0.0]}
 GATES = {"recurrent_activation": ["sigmoid", "hard_sigmoid"]}
 
 
@@ -33,12 +35,18 @@ def in_rnn(layer_class, arguments, inputs, call):
 
 
 def with_states(layer_class, arguments, inputs, call):
-    return layer_class(**arguments)(inputs[0], initial_state=list(inputs[1:]))
+    """Inputs after the first are initial states."""
+    states = {"initial_state": list(inputs[1:])} if len(inputs) > 1 else {}
+    return layer_class(**arguments)(inputs[0], **states)
+
+
+def states(*shapes):
+    return [[(4, 3), *shapes], [{"shape": (4, 3), "masked": True}, *shapes]]
 
 
 def convolved(*axes):
     return {
-        "inputs": [[(2, *axes[0], 2)], [(3, *axes[1], 1)], [{"shape": (3, *axes[0], 2), "masked": True}]],
+        "inputs": [[(2, *axes[0], 2)], [(3, *axes[1], 1)]],
         "arguments": {"filters": [2, 3], "kernel_size": [2, 3], "strides": [1, 2], "padding": ["valid", "same"],
                       "dilation_rate": [1, 2], "unit_forget_bias": [True, False],
                       **{name: values for name, values in {**CELL, **GATES, **SWITCHES}.items() if name not in
@@ -46,20 +54,20 @@ def convolved(*axes):
 
 
 LAYERS = {
-    "SimpleRNNCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "arguments": CELL, "build": call_cell},
+    "SimpleRNNCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "arguments": STEP, "build": call_cell},
     "LSTMCell": {"inputs": [[(3,), (4,), (4,)], [(2,), (3,), (3,)]], "build": call_cell,
-                 "arguments": {**CELL, **GATES, "unit_forget_bias": [True, False]}},
+                 "arguments": {**STEP, **GATES, "unit_forget_bias": [True, False]}},
     "GRUCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "build": call_cell,
-                "arguments": {**CELL, **GATES, "reset_after": [True, False]}},
+                "arguments": {**STEP, **GATES, "reset_after": [True, False]}},
     "StackedRNNCells": {"inputs": SEQUENCES, "build": in_rnn, "arguments": {"cells": [
         lambda: [L.LSTMCell(3), L.LSTMCell(2), L.LSTMCell(4)], lambda: [L.GRUCell(3, activation="relu"), L.SimpleRNNCell(2)]]}},
     "ConvLSTM1D": convolved((7,), (6,)),
     "ConvLSTM2D": convolved((6, 5), (5, 7)),
     "ConvLSTM3D": convolved((4, 5, 5), (5, 4, 6)),
-    "SimpleRNN": {"inputs": SEQUENCES, "arguments": {**CELL, **SWITCHES}},
-    "LSTM": {"inputs": SEQUENCES,
+    "SimpleRNN": {"inputs": SEQUENCES + states((4,)), "build": with_states, "arguments": {**CELL, **SWITCHES}},
+    "LSTM": {"inputs": SEQUENCES + states((4,), (4,)), "build": with_states,
              "arguments": {**CELL, **GATES, **SWITCHES, "unit_forget_bias": [True, False], "use_cudnn": ["auto", False]}},
-    "GRU": {"inputs": SEQUENCES,
+    "GRU": {"inputs": SEQUENCES + states((3,)), "build": with_states,
             "arguments": {**CELL, **GATES, **SWITCHES, "reset_after": [True, False], "use_cudnn": ["auto", False]}},
     "RNN": {"inputs": SEQUENCES,
             "arguments": {**SWITCHES, "cell": [
@@ -67,11 +75,11 @@ LAYERS = {
                 lambda: L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]),
                 lambda: L.StackedRNNCells([L.SimpleRNNCell(3), L.LSTMCell(2), L.SimpleRNNCell(4)])],
                 "activity_regularizer": [None]}},
-    "Bidirectional": {"inputs": SEQUENCES, "arguments": {
-        "layer": [lambda: L.LSTM(3), lambda: L.GRU(2, return_sequences=True), lambda: L.SimpleRNN(4, return_sequences=True),
+    "Bidirectional": {"inputs": SEQUENCES + states((3,), (3,), (3,), (3,)), "build": with_states, "arguments": {
+        "layer": [lambda: L.LSTM(3, activity_regularizer="l2"), lambda: L.GRU(2, return_sequences=True, return_state=True), lambda: L.SimpleRNN(4, return_sequences=True),
                   lambda: L.RNN(L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]), return_sequences=True),
                   lambda: L.LSTM(2, go_backwards=True, return_sequences=True)],
-        "merge_mode": ["concat", "sum", "mul", "ave"],
+        "merge_mode": ["concat", "sum", "mul", "ave", None],
         "backward_layer": [None, lambda: L.GRU(3, go_backwards=True),
                            lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back")]}},
     "TimeDistributed": {"inputs": [[(4, 3)], [(2, 5, 3)], [{"shape": (4, 3), "masked": True}]], "arguments": {

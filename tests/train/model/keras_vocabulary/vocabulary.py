@@ -73,6 +73,7 @@ COMMON = {
 LEFT_OUT_ARGUMENTS = {
     "data_format": "channels_last alone",
     "quantization_config": "quantisation",
+    "gptq_unpacked_column_size": "quantisation",
     "lora_rank": "LoRA",
     "lora_alpha": "LoRA",
     "weights": "values come with a file",
@@ -202,8 +203,9 @@ def near_inputs(arrays, rng):
     return [(a * (1 + 1e-6 * rng.choice([-1, 1], a.shape))).astype("f4") if is_float(a) else a for a in arrays]
 
 
-def described(values, others):
-    """Each tensor with how far another program's may be: 1e-5 of its largest, or thrice Keras's own change."""
+def described(values, others, scale):
+    """Each tensor with how far another program's may be: 1e-5 of its largest, thrice Keras's own change, or the rounding of
+    terms of size `scale`, which may cancel."""
     rows = []
     for value, other in zip(values, others):
         value, other = value.astype("f8"), other.astype("f8")
@@ -211,7 +213,7 @@ def described(values, others):
         largest = np.max(np.abs(value[finite]), initial=0)
         change = np.max(np.abs(value - other)[finite], initial=0)
         rows.append({"shape": list(value.shape), "values": [float(x) if np.isfinite(x) else str(x) for x in value.ravel()],
-                     "tolerance": float(max(1e-5 * largest, 3 * change, 1e-7))})
+                     "tolerance": float(max(1e-5 * largest, 3 * change, 2e-7 * scale))})
     return rows
 
 
@@ -224,8 +226,9 @@ def run_of(model, arrays, training, rng):
     near = near_inputs(arrays, rng)
     outputs, gradients = compute(model, arrays, training, cotangents)
     others, other_gradients = compute(model, near, training, cotangents)
+    scale = max([np.max(np.abs(a[np.isfinite(a)]), initial=0) for a in outputs + gradients] + [0.5])
     return {"training": training, "cotangents": [c.ravel().tolist() for c in cotangents],
-            "outputs": described(outputs, others), "gradients": described(gradients, other_gradients)}
+            "outputs": described(outputs, others, scale), "gradients": described(gradients, other_gradients, scale)}
 
 
 def make_case(name, number, row, chosen, inputs, call, rng, folder):

@@ -1,0 +1,75 @@
+/* DepthwiseConv1D and DepthwiseConv2D: convolve each channel by itself. */
+#include "layers/convolution/convolution.h"
+
+/* The options of both. */
+typedef struct depthwise {
+    liana__layer_window window;
+    int64_t depth_multiplier;
+    bool use_bias;
+    const char *activation, *depthwise_initializer, *bias_initializer;
+} depthwise;
+
+static liana_status declare_weights(liana_layer_build *build, const depthwise *chosen)
+{
+    LIANA_TRY(liana__build_window(build, "kernel_size", &chosen->window));
+    const int64_t channels = build->inputs[0].dims[chosen->window.axes + 1], multiplier = chosen->depth_multiplier;
+    liana_layer_add_weight(build, "depthwise_kernel", liana__kernel_shape(&chosen->window, channels, multiplier),
+                           chosen->depthwise_initializer, true);
+    if (chosen->use_bias) {
+        liana_layer_add_weight(build, "bias", liana_shape_of(channels * multiplier), chosen->bias_initializer, true);
+    }
+    return build->status;
+}
+
+static liana_tensor call_layer(liana_layer_call *call, const depthwise *chosen)
+{
+    liana_tensor x =
+        liana_op_depthwise_conv2d_at(call->here, liana__as_images(call, call->inputs[0]),
+                                     liana__as_kernel(call, call->weights[0]), liana__conv_options(&chosen->window, 1));
+    x = liana__from_images(call, x);
+    return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
+}
+
+#define DEPTHWISE(number, class_name, class_doc)                                                                       \
+    static const liana_option rows_##number[] = {                                                                      \
+        LIANA__WINDOW_ROWS(liana_depthwise_conv##number##d_options, number, liana__padding_names, LIANA__PADDING_DOC), \
+        LIANA__COUNT_ROW(liana_depthwise_conv##number##d_options, depth_multiplier, .default_text = "1",               \
+                         .doc = "number of kernels for each channel"),                                                 \
+        LIANA__DILATION_ROW(liana_depthwise_conv##number##d_options, number),                                          \
+        LIANA__ACTIVATION_ROW(liana_depthwise_conv##number##d_options),                                                \
+        LIANA__BIAS_ROW(liana_depthwise_conv##number##d_options),                                                      \
+        LIANA__INITIALIZER_ROW(liana_depthwise_conv##number##d_options, depthwise_initializer, "glorot_uniform"),      \
+        LIANA__INITIALIZER_ROW(liana_depthwise_conv##number##d_options, bias_initializer, "zeros"),                    \
+        LIANA__REGULARIZER_ROW(liana_depthwise_conv##number##d_options, depthwise_regularizer),                        \
+        LIANA__REGULARIZER_ROW(liana_depthwise_conv##number##d_options, bias_regularizer),                             \
+        LIANA__REGULARIZER_ROW(liana_depthwise_conv##number##d_options, activity_regularizer),                         \
+        LIANA__CONSTRAINT_ROW(liana_depthwise_conv##number##d_options, depthwise_constraint),                          \
+        LIANA__CONSTRAINT_ROW(liana_depthwise_conv##number##d_options, bias_constraint),                               \
+    };                                                                                                                 \
+    static depthwise read_##number(const void *options)                                                                \
+    {                                                                                                                  \
+        const liana_depthwise_conv##number##d_options *chosen = options;                                               \
+        return (depthwise){LIANA__LAYER_WINDOW(chosen), chosen->depth_multiplier,      chosen->use_bias,               \
+                           chosen->activation,          chosen->depthwise_initializer, chosen->bias_initializer};      \
+    }                                                                                                                  \
+    static liana_status weights_##number(liana_layer_build *build)                                                     \
+    {                                                                                                                  \
+        const depthwise chosen = read_##number(build->options);                                                        \
+        return declare_weights(build, &chosen);                                                                        \
+    }                                                                                                                  \
+    static liana_tensor call_##number(liana_layer_call *call)                                                          \
+    {                                                                                                                  \
+        const depthwise chosen = read_##number(call->options);                                                         \
+        return call_layer(call, &chosen);                                                                              \
+    }                                                                                                                  \
+    const liana_layer_type liana__layer_depthwise_conv##number##d = {                                                  \
+        LIANA_PART(LAYER, liana_layer_type, class_name, class_doc,                                                     \
+                   LIANA_PART_OPTIONS(liana_depthwise_conv##number##d_options, rows_##number)),                        \
+        LIANA__INPUTS(1, 1),                                                                                           \
+        .has_data_format = true,                                                                                       \
+        .weights = weights_##number,                                                                                   \
+        .call = call_##number,                                                                                         \
+    };
+
+DEPTHWISE(1, "DepthwiseConv1D", "convolution of each channel of sequences with kernels of its own")
+DEPTHWISE(2, "DepthwiseConv2D", "convolution of each channel with kernels of its own")

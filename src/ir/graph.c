@@ -26,6 +26,14 @@ bool liana__is_variable(const liana__node *node)
     return node->op == &op_variable;
 }
 
+liana__node liana__node_as_weights(const liana__node *node)
+{
+    liana__node weights = *node;
+    weights.op = &op_variable;
+    weights.num_inputs = 0;
+    return weights;
+}
+
 bool liana__is_of_weights(const liana__node *node)
 {
     while (!liana__is_variable(node) && node->num_inputs == 1) node = node->inputs[0];

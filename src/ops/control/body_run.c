@@ -135,6 +135,28 @@ static void place_all(planner *p, bool before)
 
 /* ---- kernels ---- */
 
+/* The node with inputs that are weights if they are there before the first step: kernels may pack these. NULL: out of
+ * memory. */
+static const liana__node *with_weights(planner *p, const liana__node *node)
+{
+    liana__arena *arena = &p->plan->arena;
+    if (node->num_inputs == 0) return node;
+    liana__node *copy = liana__arena_copy(arena, node, sizeof *node);
+    liana__node **inputs = liana__arena_copy(arena, node->inputs, node->num_inputs * sizeof *inputs);
+    if (!copy || !inputs) return NULL;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana__node *input = node->inputs[i];
+        if (!p->is_before[input->id] || liana__is_constant(input)) continue;
+        for (uint32_t k = 0; k < i; k++) inputs[i] = node->inputs[k] == input ? inputs[k] : inputs[i];
+        if (inputs[i] != input) continue;
+        const liana__node weights = liana__node_as_weights(input);
+        inputs[i] = liana__arena_copy(arena, &weights, sizeof weights);
+        if (!inputs[i]) return NULL;
+    }
+    copy->inputs = inputs;
+    return copy;
+}
+
 static const liana__node *part_of(planner *p, const liana__node *node)
 {
     if (!p->plan->has_rows[node->id]) return node;
@@ -151,9 +173,11 @@ static liana_status add_step(planner *p, const liana__node *whole, size_t *scrat
     *step = (liana__body_step){.node = whole};
     if (whole->num_inputs > plan->max_inputs) plan->max_inputs = whole->num_inputs;
     if (is_alias(p, whole)) return LIANA_OK;
+    const liana__node *node = with_weights(p, whole);
+    if (!node) return liana__fail_memory(error, "a body");
     step->kernel =
-        p->facts->reference ? liana__reference_kernel(whole) : liana__choose_kernel(context, whole, context->isa);
-    step->node = part_of(p, whole);
+        p->facts->reference ? liana__reference_kernel(node) : liana__choose_kernel(context, node, context->isa);
+    step->node = part_of(p, node);
     if (!step->node) return liana__fail_memory(error, "a body");
     if (step->kernel->prepare) LIANA_TRY(step->kernel->prepare(step->node, &step->prepared, error));
     if (step->prepared.scratch_size > *scratch) *scratch = step->prepared.scratch_size;

@@ -339,6 +339,16 @@ static liana_status read_parts(reading *own)
     return LIANA_OK;
 }
 
+/* Slots that Keras does not have are 0, as they begin. */
+static void clear_slots(liana__optimizer_state *state)
+{
+    for (size_t i = 0; i < state->num_weights; i++) {
+        const size_t size = liana__byte_size(LIANA_F32, &state->shapes[i]);
+        for (size_t slot = 0; slot < state->num_slots; slot++)
+            memset(state->values[i * state->num_slots + slot], 0, size);
+    }
+}
+
 /* Before its first update an optimizer has kept nothing. */
 static liana_status read_state(reading *own)
 {
@@ -346,6 +356,7 @@ static liana_status read_state(reading *own)
     if (own->state->fault || own->state->iteration == 0) return LIANA_OK;
     if (own->variables->num_weights != own->order.count) return blame_count(own);
     place_product(own);
+    clear_slots(own->state);
     return read_parts(own);
 }
 

@@ -86,7 +86,7 @@ static liana_tensor call_layer(liana_layer_call *call, const transposed *chosen)
     } else {
         x = liana_op_conv2d_transpose_at(call->here, liana__as_images(call, x), liana__as_kernel(call, kernel), sizes,
                                          liana__conv_options(&chosen->window, 1));
-        x = liana__from_images(call, x);
+        x = liana__from_images(call, x, call->inputs[0]);
     }
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
 }

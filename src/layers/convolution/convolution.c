@@ -76,10 +76,10 @@ liana_tensor liana__as_kernel(liana_layer_call *call, liana_tensor kernel)
     return liana_op_reshape_at(call->here, kernel, liana_shape_of(1, shape.dims[0], shape.dims[1], shape.dims[2]));
 }
 
-liana_tensor liana__from_images(liana_layer_call *call, liana_tensor x)
+liana_tensor liana__from_images(liana_layer_call *call, liana_tensor x, liana_tensor given)
 {
     const liana_shape shape = liana_tensor_shape(x);
-    if (liana_tensor_shape(call->inputs[0]).rank != 3 || shape.rank != 4) return x;
+    if (liana_tensor_shape(given).rank != 3 || shape.rank != 4) return x;
     return liana_op_reshape_at(call->here, x, liana_shape_of(shape.dims[0], shape.dims[2], shape.dims[3]));
 }
 

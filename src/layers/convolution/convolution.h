@@ -61,10 +61,11 @@ liana_status liana__build_window(liana_layer_build *build, const char *name, con
 /* A shape [sizes of the window, a, b]. */
 liana_shape liana__kernel_shape(const liana__layer_window *window, int64_t a, int64_t b);
 
-/* Sequences as images of height 1 and kernels as those of such images; others as they are. And back. */
+/* Sequences as images of height 1 and kernels as those of such images; others as they are. And back, where `given` was
+ * a sequence. */
 liana_tensor liana__as_images(liana_layer_call *call, liana_tensor x);
 liana_tensor liana__as_kernel(liana_layer_call *call, liana_tensor kernel);
-liana_tensor liana__from_images(liana_layer_call *call, liana_tensor x);
+liana_tensor liana__from_images(liana_layer_call *call, liana_tensor x, liana_tensor given);
 
 /* The options of an op on such images. */
 liana_conv_options liana__conv_options(const liana__layer_window *window, int64_t groups);

@@ -26,7 +26,7 @@ static liana_tensor call_layer(liana_layer_call *call, const depthwise *chosen)
     liana_tensor x =
         liana_op_depthwise_conv2d_at(call->here, liana__as_images(call, call->inputs[0]),
                                      liana__as_kernel(call, call->weights[0]), liana__conv_options(&chosen->window, 1));
-    x = liana__from_images(call, x);
+    x = liana__from_images(call, x, call->inputs[0]);
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
 }
 

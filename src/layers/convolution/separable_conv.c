@@ -33,7 +33,7 @@ static liana_tensor call_layer(liana_layer_call *call, const separable *chosen)
                                      liana__as_kernel(call, call->weights[0]), liana__conv_options(&chosen->window, 1));
     x = liana_op_conv2d_at(call->here, x, liana__as_kernel(call, call->weights[1]),
                            (liana_conv_options){.padding = LIANA_PADDING_VALID});
-    x = liana__from_images(call, x);
+    x = liana__from_images(call, x, call->inputs[0]);
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[2] : NULL, chosen->activation);
 }
 

@@ -33,7 +33,7 @@ static liana_tensor call_layer(liana_layer_call *call, const pool_ops *ops, cons
                        (liana_pool_options){.window = {images ? size[0] : 1, size[images]},
                                             .strides = {images ? strides[0] : 1, strides[images]},
                                             .padding = w->padding});
-    return liana__from_images(call, x);
+    return liana__from_images(call, x, call->inputs[0]);
 }
 
 static const int64_t undilated[LIANA__MOST_AXES] = {1, 1, 1};

@@ -60,11 +60,10 @@ static liana_tensor convolve(const liana__cell_run *run, const liana__layer_wind
 {
     liana_layer_call *call = run->call;
     if (window->axes == 3) return liana_op_conv3d_at(call->here, x, kernel, liana__conv_options_3d(window, 1));
+    const liana_tensor given = x;
     x = liana_op_conv2d_at(call->here, liana__as_images(call, x), liana__as_kernel(call, kernel),
                            liana__conv_options(window, 1));
-    const liana_shape shape = liana_tensor_shape(x);
-    if (window->axes != 1) return x;
-    return liana_op_reshape_at(call->here, x, liana_shape_of(shape.dims[0], shape.dims[2], shape.dims[3]));
+    return liana__from_images(call, x, given);
 }
 
 /* All gates at once, or each with its own factor of dropout. */

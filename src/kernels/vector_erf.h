@@ -24,8 +24,8 @@ LIANA__INLINE vector_float vector_expm1(vector_float x)
     vector_int n = (vector_int)((vector_uint)shifted - (vector_uint)shift);
     vector_float half = (vector_float)((vector_uint)(n + 126) << 23);
     vector_float sum = vector_fma(half, less, half - 0.5f);
-    /* The halves of small numbers may be denormal: x + x^2 / 2, which is computed, so that a denormal x is flushed where
-     * they are. NaN stays. */
+    /* The halves of small numbers may be denormal: x + x^2 / 2, which is computed, so that a denormal x is flushed
+     * where they are. NaN stays. */
     const vector_float small = vector_fma(x * 0.5f, x, x);
     return vector_select((vector_abs(x) >= 0x1p-25f) & (x == x), sum + sum, small);
 }

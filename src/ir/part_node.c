@@ -1,7 +1,7 @@
 /* Copies of nodes for parts of a batch. */
 #include "ir/part_node.h"
 
-static liana_shape part_shape(const liana__node *node, const liana__cut *cut)
+static liana_shape part_shape(const liana__node *node, const liana__node_cut *cut)
 {
     liana_shape shape = node->shape;
     if (cut->flat) shape.rank = 1;
@@ -10,14 +10,14 @@ static liana_shape part_shape(const liana__node *node, const liana__cut *cut)
 }
 
 /* A node with fewer rows, for its shape. */
-static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__cut *cut)
+static liana__node *take_rows(liana__arena *arena, const liana__node *node, const liana__node_cut *cut)
 {
     liana__node *part = liana__arena_copy(arena, node, sizeof *node);
     if (part) part->shape = part_shape(node, cut);
     return part;
 }
 
-const liana__node *liana__part_node(liana__arena *arena, const liana__node *whole, const liana__cut *cut)
+const liana__node *liana__part_node(liana__arena *arena, const liana__node *whole, const liana__node_cut *cut)
 {
     const liana__parts *parts = &cut->parts;
     liana__node *part = liana__arena_copy(arena, whole, sizeof *whole);

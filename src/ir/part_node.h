@@ -6,14 +6,14 @@
 #include "ir/op.h"
 
 /* How a node's rows are cut: those of axis 0, of axis 1, or all elements. */
-typedef struct liana__cut {
+typedef struct liana__node_cut {
     liana__parts parts;
     int axis;
     bool flat;
     int64_t rows; /* of a part */
-} liana__cut;
+} liana__node_cut;
 
 /* A copy of a node for a part of its batched inputs. NULL: out of memory. */
-const liana__node *liana__part_node(liana__arena *arena, const liana__node *whole, const liana__cut *cut);
+const liana__node *liana__part_node(liana__arena *arena, const liana__node *whole, const liana__node_cut *cut);
 
 #endif

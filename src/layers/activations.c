@@ -4,7 +4,7 @@
 #include "base/scoped.h"
 #include "ir/graph.h"
 #include "ir/part_result.h"
-#include "layers/activation/functions.h"
+#include "layers/activation_functions.h"
 #include "layers/rules/call_text.h"
 
 #include <math.h>

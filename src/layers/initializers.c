@@ -265,7 +265,7 @@ static void fill_stft(const liana_initializer_call *to)
     const stft_options *options = to->options;
     const int64_t frame = to->shape->dims[0], bins = to->shape->dims[2];
     LIANA__SCOPED_MEMORY double *window = options->window ? malloc((size_t)frame * sizeof *window) : NULL;
-    if (window) liana__window(options->window, options->periodic, frame, window);
+    if (window) liana__window_values(options->window, options->periodic, frame, window);
     liana__fourier_kernel(window, (liana__window_scaling)options->scaling, options->side == 1, frame, bins, to->values);
 }
 

@@ -162,7 +162,7 @@ static void test_texts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         liana__arena arena = {0};
-        liana__operation operation;
+        liana__function_call operation;
         liana__error error = {0};
         assert_ok(liana__operation_read(cases[i].function, &arena, &operation, &error), &error);
         assert_string_equal(liana__operation_text(&arena, &operation), cases[i].function);

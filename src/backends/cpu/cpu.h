@@ -168,7 +168,7 @@ typedef struct liana__cpu_run {
 liana_status liana__cpu_make_steps(liana__cpu_executable *executable, liana__error *error);
 void liana__cpu_free_steps(liana__cpu_executable *executable);
 /* Makes a step, of which `whole` is set, compute a part of it, with the kernel that is set or (NULL) the best one. */
-liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cut *cut,
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
                                   liana__error *error);
 void liana__cpu_release_step(liana__cpu_step *step);
 

@@ -59,7 +59,7 @@ static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step 
     return prepare(executable, sum, error);
 }
 
-liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__cut *cut,
+liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
                                   liana__error *error)
 {
     step->node = liana__part_node(&executable->arena, step->whole, cut);
@@ -72,7 +72,7 @@ static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_ste
 {
     const liana__node *whole = step->whole;
     const liana__parts parts = liana__segment_parts(segment, whole);
-    const liana__cut cut = {.parts = parts, .flat = segment->flat, .rows = segment->slice_rows};
+    const liana__node_cut cut = {.parts = parts, .flat = segment->flat, .rows = segment->slice_rows};
     step->node = liana__part_node(&executable->arena, whole, &cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
     for (uint32_t i = 0; i < whole->num_inputs; i++) {

@@ -11,15 +11,15 @@ static double bytes_of(const liana__node *node)
 }
 
 /* How a node's rows can be cut: images of a batch, or lines of one image. PART_NONE: not at all. */
-static liana__cut find_cut(const liana__node *node)
+static liana__node_cut find_cut(const liana__node *node)
 {
-    liana__cut cut = {.parts = liana__node_parts(node)};
+    liana__node_cut cut = {.parts = liana__node_parts(node)};
     if (cut.parts.kind == LIANA__PART_ROWS && cut.parts.rows > 1) return cut;
-    return (liana__cut){.parts = liana__node_line_parts(node), .axis = 1};
+    return (liana__node_cut){.parts = liana__node_line_parts(node), .axis = 1};
 }
 
 /* Which rows a tile has: as many as others, or fewer in the last. */
-static int64_t choose_rows(const liana__node *node, const liana__cut *cut)
+static int64_t choose_rows(const liana__node *node, const liana__node_cut *cut)
 {
     double bytes = bytes_of(node);
     for (uint32_t i = 0; i < node->num_inputs; i++) {
@@ -29,13 +29,13 @@ static int64_t choose_rows(const liana__node *node, const liana__cut *cut)
     return (cut->parts.rows + count - 1) / count;
 }
 
-static size_t row_bytes(const liana__node *node, const liana__cut *cut)
+static size_t row_bytes(const liana__node *node, const liana__node_cut *cut)
 {
     return liana__byte_size(node->dtype, &node->shape) / (size_t)cut->parts.rows;
 }
 
 /* A step of the kernel that computes the whole, for parts of `rows` rows. */
-static liana__cpu_step *make_part(liana__cpu_executable *executable, const liana__cpu_step *whole, liana__cut cut,
+static liana__cpu_step *make_part(liana__cpu_executable *executable, const liana__cpu_step *whole, liana__node_cut cut,
                                   int64_t rows, liana__error *error)
 {
     liana__cpu_step *part = liana__arena_allocate(&executable->arena, sizeof *part);
@@ -50,7 +50,7 @@ static liana__cpu_step *make_part(liana__cpu_executable *executable, const liana
 static liana_status cut_rows(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     const liana__node *node = step->whole;
-    const liana__cut cut = find_cut(node);
+    const liana__node_cut cut = find_cut(node);
     if (cut.parts.kind != LIANA__PART_ROWS || step->packed) return LIANA_OK;
     const int64_t rows = choose_rows(node, &cut), left = cut.parts.rows % rows;
     if (rows == cut.parts.rows) return LIANA_OK;

@@ -1,7 +1,7 @@
 /* Activation and Softmax: functions without weights. */
 #include "ir/graph.h"
 #include "ir/shape.h"
-#include "layers/activation/functions.h"
+#include "layers/activation_functions.h"
 #include "layers/activations.h"
 #include "layers/normalization/axes.h"
 

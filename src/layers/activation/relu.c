@@ -1,5 +1,5 @@
 /* ReLU, LeakyReLU and ELU. */
-#include "layers/activation/functions.h"
+#include "layers/activation_functions.h"
 #include "layers/option_rows.h"
 
 #include <liana/layers/activation.h>

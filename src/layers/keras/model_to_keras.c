@@ -344,7 +344,7 @@ static const char *operation_text(const writer *w, size_t index)
 static liana__value *write_operation_call(const writer *w, size_t index, const liana__scope_result *inputs,
                                           size_t count)
 {
-    liana__operation operation;
+    liana__function_call operation;
     liana__value *tensors[LIANA_MAX_LAYER_INPUTS], *call = liana__value_map(w->arena);
     if (!call || liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
     for (size_t i = 0; i < count; i++) tensors[i] = write_tensor(w, &inputs[i]);
@@ -394,7 +394,7 @@ static liana__value *write_model(const writer *w, size_t scope, const char *name
 
 static liana__value *write_operation(const writer *w, size_t index, const char *name)
 {
-    liana__operation operation;
+    liana__function_call operation;
     if (liana__operation_read(operation_text(w, index), w->arena, &operation, NULL) != LIANA_OK) return NULL;
     liana__value *config = liana__operation_config(w->arena, &operation);
     if (config) set_text(w, config, "name", name);

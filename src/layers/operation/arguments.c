@@ -135,7 +135,7 @@ static void write_value(liana__text *text, const liana__value *value)
     liana__text_add(text, "]");
 }
 
-const char *liana__operation_text(liana__arena *arena, const liana__operation *operation)
+const char *liana__operation_text(liana__arena *arena, const liana__function_call *operation)
 {
     LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "%s", operation->row->name);

@@ -341,19 +341,19 @@ liana_status liana__operation_from_keras(const liana__value *node, const liana__
                       function ? "TensorFlow" : "keras.ops");
     }
     LIANA_TRY(function ? read_keras2(&r, call, renamed) : read_keras3(&r, call));
-    const liana__operation operation = {r.row, r.arguments};
+    const liana__function_call operation = {r.row, r.arguments};
     *text = liana__operation_text(arena, &operation);
     return *text ? LIANA_OK : liana__fail_memory(error, "an operation");
 }
 
 /* ---- writing ---- */
 
-const char *liana__operation_module(liana__arena *arena, const liana__operation *operation)
+const char *liana__operation_module(liana__arena *arena, const liana__function_call *operation)
 {
     return liana__arena_format(arena, "keras.src.ops.%s", operation->row->module);
 }
 
-liana__value *liana__operation_config(liana__arena *arena, const liana__operation *operation)
+liana__value *liana__operation_config(liana__arena *arena, const liana__function_call *operation)
 {
     liana__value *config = liana__value_map(arena);
     for (size_t i = 0; config && i < operation->arguments->count; i++) {
@@ -418,7 +418,7 @@ static liana__value *write_constant(liana__arena *arena, const char *name, const
     return object(arena, "__numpy__", config);
 }
 
-liana__value *liana__operation_args(liana__arena *arena, const liana__operation *operation,
+liana__value *liana__operation_args(liana__arena *arena, const liana__function_call *operation,
                                     liana__value *const *tensors, size_t count)
 {
     liana__value *args = liana__value_list(arena);

@@ -161,7 +161,7 @@ static bool is_condition(const liana__operation_call *call, size_t index)
     return index == 0 && strncmp(call->row->operands, "condition", 9) == 0;
 }
 
-liana_tensor liana__operation_build(liana_layer_call *layer, const liana__operation *operation)
+liana_tensor liana__operation_build(liana_layer_call *layer, const liana__function_call *operation)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__operation_call call = {.layer = layer,
@@ -206,7 +206,7 @@ static liana_status check_options(liana_check *check)
 {
     const liana_operation_options *chosen = check->options;
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana__operation operation;
+    liana__function_call operation;
     liana__error reason = {0};
     const liana_status status = liana__operation_read(chosen->function, &arena, &operation, &reason);
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(check->error, "an operation");
@@ -217,7 +217,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_operation_options *chosen = call->options;
     LIANA__SCOPED(liana__arena) arena = {0};
-    liana__operation operation;
+    liana__function_call operation;
     liana__error reason = {0};
     if (liana__operation_read(chosen->function, &arena, &operation, &reason) == LIANA_OK) {
         return liana__operation_build(call, &operation);

@@ -31,16 +31,16 @@ typedef struct liana__operation_row {
 extern const liana__operation_row liana__operations[];
 
 /* A function with its arguments. */
-typedef struct liana__operation {
+typedef struct liana__function_call {
     const liana__operation_row *row;
     const liana__value *arguments; /* a map, without null */
-} liana__operation;
+} liana__function_call;
 
 /* Reads a text, in the arena. Errors: INVALID_CONFIG without a place; OUT_OF_MEMORY. */
-liana_status liana__operation_read(const char *text, liana__arena *arena, liana__operation *operation,
+liana_status liana__operation_read(const char *text, liana__arena *arena, liana__function_call *operation,
                                    liana__error *error) LIANA_MUST_USE;
 /* The text of it. NULL: out of memory. */
-const char *liana__operation_text(liana__arena *arena, const liana__operation *operation);
+const char *liana__operation_text(liana__arena *arena, const liana__function_call *operation);
 
 /* Whether `name` is one of the words of a list with blanks between; without their '*' or '+'. */
 bool liana__operation_has(const char *list, const char *name);
@@ -76,12 +76,12 @@ bool liana__operation_is_class(const char *class_name);
 
 /* For Keras 3: the module, the config without a name, and the arguments of the call on `tensors`. NULL: out of
  * memory. */
-const char *liana__operation_module(liana__arena *arena, const liana__operation *operation);
-liana__value *liana__operation_config(liana__arena *arena, const liana__operation *operation);
-liana__value *liana__operation_args(liana__arena *arena, const liana__operation *operation,
+const char *liana__operation_module(liana__arena *arena, const liana__function_call *operation);
+liana__value *liana__operation_config(liana__arena *arena, const liana__function_call *operation);
+liana__value *liana__operation_args(liana__arena *arena, const liana__function_call *operation,
                                     liana__value *const *tensors, size_t count);
 
 /* Builds the operation of a text that was checked. */
-liana_tensor liana__operation_build(liana_layer_call *layer, const liana__operation *operation);
+liana_tensor liana__operation_build(liana_layer_call *layer, const liana__function_call *operation);
 
 #endif

@@ -32,7 +32,7 @@ static liana_tensor part(const liana__operation_call *call, int64_t axis, int64_
 }
 
 /* Into equal parts, or at indices of the axis. */
-LIANA__OPERATION_BUILD(split)
+liana_tensor liana__operation_build_split(liana__operation_call *call)
 {
     liana_ints at;
     int64_t axis;
@@ -63,7 +63,7 @@ LIANA__OPERATION_BUILD(split)
     return give(call, parts, (size_t)at.count + 1);
 }
 
-LIANA__OPERATION_BUILD(unstack)
+liana_tensor liana__operation_build_unstack(liana__operation_call *call)
 {
     int64_t axis;
     liana_tensor parts[MOST_PARTS];
@@ -79,7 +79,7 @@ LIANA__OPERATION_BUILD(unstack)
     return give(call, parts, (size_t)size);
 }
 
-LIANA__OPERATION_BUILD(moments)
+liana_tensor liana__operation_build_moments(liana__operation_call *call)
 {
     liana_axes axes;
     if (!liana__operation_axes(call, "axes", 0, &axes)) return nothing(call);
@@ -91,21 +91,21 @@ LIANA__OPERATION_BUILD(moments)
 
 /* ---- order ---- */
 
-LIANA__OPERATION_BUILD(sort)
+liana_tensor liana__operation_build_sort(liana__operation_call *call)
 {
     int64_t axis, last = -1;
     if (!liana__operation_axis(call, "axis", 0, &last, &axis)) return nothing(call);
     return liana_sort_at(call->here, call->operands[0], axis, false);
 }
 
-LIANA__OPERATION_BUILD(argsort)
+liana_tensor liana__operation_build_argsort(liana__operation_call *call)
 {
     int64_t axis, last = -1;
     if (!liana__operation_axis(call, "axis", 0, &last, &axis)) return nothing(call);
     return liana_op_argsort_at(call->here, call->operands[0], axis, false, 0);
 }
 
-LIANA__OPERATION_BUILD(top_k)
+liana_tensor liana__operation_build_top_k(liana__operation_call *call)
 {
     double k;
     liana_tensor results[2];
@@ -114,21 +114,21 @@ LIANA__OPERATION_BUILD(top_k)
     return give(call, results, 2);
 }
 
-LIANA__OPERATION_BUILD(cumsum)
+liana_tensor liana__operation_build_cumsum(liana__operation_call *call)
 {
     int64_t axis;
     if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
     return liana_op_cumsum_at(call->here, call->operands[0], axis, false, false);
 }
 
-LIANA__OPERATION_BUILD(cumprod)
+liana_tensor liana__operation_build_cumprod(liana__operation_call *call)
 {
     int64_t axis;
     if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
     return liana_op_cumprod_at(call->here, call->operands[0], axis, false, false);
 }
 
-LIANA__OPERATION_BUILD(take_along_axis)
+liana_tensor liana__operation_build_take_along_axis(liana__operation_call *call)
 {
     int64_t axis;
     if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
@@ -151,7 +151,7 @@ static bool keeps_batch(const char *subscripts)
     return true;
 }
 
-LIANA__OPERATION_BUILD(einsum)
+liana_tensor liana__operation_build_einsum(liana__operation_call *call)
 {
     const char *subscripts = liana__operation_word(call, "subscripts");
     if (!subscripts || !keeps_batch(subscripts)) {

@@ -12,7 +12,7 @@ static liana_tensor nothing(const liana__operation_call *call)
 }
 
 /* [-1 or null, ...]: the batch stays, and the rest holds an example. */
-LIANA__OPERATION_BUILD(reshape)
+liana_tensor liana__operation_build_reshape(liana__operation_call *call)
 {
     const liana__value *sizes = liana__value_get(call->arguments, "newshape");
     const liana_shape old = liana_tensor_shape(call->operands[0]);
@@ -43,7 +43,7 @@ LIANA__OPERATION_BUILD(reshape)
     return liana_op_reshape_at(call->here, call->operands[0], shape);
 }
 
-LIANA__OPERATION_BUILD(transpose)
+liana_tensor liana__operation_build_transpose(liana__operation_call *call)
 {
     liana_ints axes;
     if (!liana__operation_integers(call, "axes", &axes)) return nothing(call);
@@ -55,7 +55,7 @@ LIANA__OPERATION_BUILD(transpose)
     return liana_op_transpose_at(call->here, call->operands[0], order);
 }
 
-LIANA__OPERATION_BUILD(expand_dims)
+liana_tensor liana__operation_build_expand_dims(liana__operation_call *call)
 {
     liana_axes axes;
     liana_tensor x = call->operands[0];
@@ -64,7 +64,7 @@ LIANA__OPERATION_BUILD(expand_dims)
     return liana__operation_fail(call, "axis: expected one axis");
 }
 
-LIANA__OPERATION_BUILD(squeeze)
+liana_tensor liana__operation_build_squeeze(liana__operation_call *call)
 {
     liana_axes axes = {.count = 0};
     const liana_shape shape = liana_tensor_shape(call->operands[0]);
@@ -76,7 +76,7 @@ LIANA__OPERATION_BUILD(squeeze)
     return liana_op_squeeze_at(call->here, call->operands[0], axes);
 }
 
-LIANA__OPERATION_BUILD(swapaxes)
+liana_tensor liana__operation_build_swapaxes(liana__operation_call *call)
 {
     int64_t a, b;
     const bool is_known =
@@ -84,7 +84,7 @@ LIANA__OPERATION_BUILD(swapaxes)
     return is_known ? liana_op_swap_axes_at(call->here, call->operands[0], a, b) : nothing(call);
 }
 
-LIANA__OPERATION_BUILD(moveaxis)
+liana_tensor liana__operation_build_moveaxis(liana__operation_call *call)
 {
     int64_t from, to;
     const bool is_known = liana__operation_axis(call, "source", 0, NULL, &from) &&
@@ -92,28 +92,28 @@ LIANA__OPERATION_BUILD(moveaxis)
     return is_known ? liana_op_move_axis_at(call->here, call->operands[0], from, to) : nothing(call);
 }
 
-LIANA__OPERATION_BUILD(concatenate)
+liana_tensor liana__operation_build_concatenate(liana__operation_call *call)
 {
     int64_t axis, last = -1;
     if (!liana__operation_axis(call, "axis", 0, &last, &axis)) return nothing(call);
     return liana_op_concat_at(call->here, call->operands, call->count, axis);
 }
 
-LIANA__OPERATION_BUILD(stack)
+liana_tensor liana__operation_build_stack(liana__operation_call *call)
 {
     int64_t axis;
     if (!liana__operation_axis(call, "axis", 1, NULL, &axis)) return nothing(call);
     return liana_op_stack_at(call->here, call->operands, call->count, axis);
 }
 
-LIANA__OPERATION_BUILD(flip)
+liana_tensor liana__operation_build_flip(liana__operation_call *call)
 {
     liana_axes axes;
     if (!liana__operation_axes(call, "axis", 0, &axes)) return nothing(call);
     return liana_op_flip_at(call->here, call->operands[0], axes);
 }
 
-LIANA__OPERATION_BUILD(roll)
+liana_tensor liana__operation_build_roll(liana__operation_call *call)
 {
     liana_ints shift;
     int64_t axis;
@@ -122,7 +122,7 @@ LIANA__OPERATION_BUILD(roll)
     return liana_op_roll_at(call->here, call->operands[0], shift.values[0], axis);
 }
 
-LIANA__OPERATION_BUILD(repeat)
+liana_tensor liana__operation_build_repeat(liana__operation_call *call)
 {
     liana_ints repeats;
     int64_t axis;
@@ -132,7 +132,7 @@ LIANA__OPERATION_BUILD(repeat)
     return liana_op_repeat_at(call->here, call->operands[0], repeats.values[0], axis);
 }
 
-LIANA__OPERATION_BUILD(tile)
+liana_tensor liana__operation_build_tile(liana__operation_call *call)
 {
     liana_ints repeats;
     const int rank = liana_tensor_shape(call->operands[0]).rank;
@@ -172,7 +172,7 @@ static bool write_key(const liana__value *key, int rank, liana__text *text)
     return key->count && !text->failed && !(is_word(key->items[0], "...") && named >= rank);
 }
 
-LIANA__OPERATION_BUILD(get_item)
+liana_tensor liana__operation_build_get_item(liana__operation_call *call)
 {
     const liana__value *key = liana__value_get(call->arguments, "key");
     LIANA__SCOPED(liana__text) text = {0};
@@ -185,7 +185,7 @@ LIANA__OPERATION_BUILD(get_item)
     return liana_index_at(call->here, call->operands[0], text.data);
 }
 
-LIANA__OPERATION_BUILD(take)
+liana_tensor liana__operation_build_take(liana__operation_call *call)
 {
     int64_t axis;
     if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
@@ -202,7 +202,7 @@ LIANA__OPERATION_BUILD(take)
     return liana_op_gather_at(call->here, call->operands[0], indices, axis);
 }
 
-LIANA__OPERATION_BUILD(pad)
+liana_tensor liana__operation_build_pad(liana__operation_call *call)
 {
     const liana__value *widths = liana__value_get(call->arguments, "pad_width");
     const char *mode = liana__operation_word(call, "mode");
@@ -236,12 +236,12 @@ static liana_tensor triangle(liana__operation_call *call, liana_tensor (*of)(lia
     return of(call->here, call->operands[0], (int64_t)diagonal);
 }
 
-LIANA__OPERATION_BUILD(tril)
+liana_tensor liana__operation_build_tril(liana__operation_call *call)
 {
     return triangle(call, liana_op_tril_at);
 }
 
-LIANA__OPERATION_BUILD(triu)
+liana_tensor liana__operation_build_triu(liana__operation_call *call)
 {
     return triangle(call, liana_op_triu_at);
 }
@@ -249,7 +249,7 @@ LIANA__OPERATION_BUILD(triu)
 /* ---- products and classes ---- */
 
 /* Of matrices behind the batch; or of rows with one constant matrix. */
-LIANA__OPERATION_BUILD(matmul)
+liana_tensor liana__operation_build_matmul(liana__operation_call *call)
 {
     if (call->count != 2 || !call->operands[0].id || !call->operands[1].id) {
         return liana__operation_fail(call, "expected two operands");
@@ -272,7 +272,7 @@ LIANA__OPERATION_BUILD(matmul)
     return liana_op_matmul_at(call->here, call->operands[0], call->operands[1], false, false);
 }
 
-LIANA__OPERATION_BUILD(one_hot)
+liana_tensor liana__operation_build_one_hot(liana__operation_call *call)
 {
     double classes, axis;
     const liana_tensor x = call->operands[0];

@@ -85,7 +85,7 @@ static liana_tensor build_activation(liana__operation_call *call)
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__activation activation;
     liana__error reason = {0};
-    const liana__operation own = {call->row, call->arguments};
+    const liana__function_call own = {call->row, call->arguments};
     const char *text = liana__operation_text(&arena, &own);
     if (!text) return liana__operation_fail(call, "out of memory");
     if (liana__activation_read(NULL, text, &arena, &activation, &reason) != LIANA_OK) {

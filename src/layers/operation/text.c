@@ -134,13 +134,13 @@ static const liana__operation_row *find_row(reader *r, size_t length)
     return NULL;
 }
 
-liana_status liana__operation_read(const char *text, liana__arena *arena, liana__operation *operation,
+liana_status liana__operation_read(const char *text, liana__arena *arena, liana__function_call *operation,
                                    liana__error *error)
 {
     reader r = {.next = text, .arena = arena, .error = error, .text = text};
     skip_blanks(&r);
     const size_t length = strcspn(r.next, "( ");
-    *operation = (liana__operation){find_row(&r, length), NULL};
+    *operation = (liana__function_call){find_row(&r, length), NULL};
     if (!operation->row) return LIANA_INVALID_CONFIG;
     liana__value *map = liana__value_map(arena);
     if (!map) return liana__fail_memory(error, "an operation");

@@ -6,17 +6,17 @@
 #include "layers/option_rows.h"
 
 /* What ops that draw are given. */
-typedef struct liana__draws {
+typedef struct liana__layer_key {
     uint64_t seed;
     uint32_t salt;
-} liana__draws;
+} liana__layer_key;
 
 /* The run's seed and the layer; or a seed of the layer's own (0 or more) instead of both. Each call of a layer draws
  * other numbers. */
-static inline liana__draws liana__layer_draws(const liana_layer_call *call, int64_t seed)
+static inline liana__layer_key liana__layer_draws(const liana_layer_call *call, int64_t seed)
 {
-    if (seed < 0) return (liana__draws){call->seed, call->salt};
-    return (liana__draws){(uint64_t)seed, call->salt / LIANA__MOST_LAYERS * LIANA__MOST_LAYERS};
+    if (seed < 0) return (liana__layer_key){call->seed, call->salt};
+    return (liana__layer_key){(uint64_t)seed, call->salt / LIANA__MOST_LAYERS * LIANA__MOST_LAYERS};
 }
 
 #define LIANA__SEED_ROW(type)                                                                 \

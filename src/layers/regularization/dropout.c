@@ -69,7 +69,7 @@ static liana_tensor drop(liana_layer_call *call, double rate, int64_t seed, lian
 {
     liana_tensor x = call->inputs[0];
     const liana_shape own = liana_tensor_shape(x);
-    const liana__draws draws = liana__layer_draws(call, seed);
+    const liana__layer_key draws = liana__layer_draws(call, seed);
     if (!call->training || rate == 0) return x;
     if (liana_shape_equal(&own, &shape)) {
         return liana_op_dropout_at(call->here, x, call->positions, rate, draws.seed, draws.salt);
@@ -104,7 +104,7 @@ static liana_tensor call_alpha(liana_layer_call *call)
     liana_tensor x = call->inputs[0];
     if (!call->training || rate == 0) return x;
     const liana_dtype dtype = liana_tensor_dtype(x);
-    const liana__draws draws = liana__layer_draws(call, chosen->seed);
+    const liana__layer_key draws = liana__layer_draws(call, chosen->seed);
     liana_shape example = noise_shape(call);
     example.rank--;
     for (int i = 0; i < example.rank; i++) example.dims[i] = example.dims[i + 1];

@@ -18,7 +18,7 @@ static const liana_option dropout_rows[] = {
 static liana_tensor draw(const liana_layer_call *call, double mean, double deviation, int64_t seed)
 {
     liana_tensor x = call->inputs[0];
-    const liana__draws draws = liana__layer_draws(call, seed);
+    const liana__layer_key draws = liana__layer_draws(call, seed);
     liana_shape example = liana_tensor_shape(x);
     example.rank--;
     for (int i = 0; i < example.rank; i++) example.dims[i] = example.dims[i + 1];

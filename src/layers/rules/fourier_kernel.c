@@ -36,7 +36,7 @@ static double value_of(int name, int64_t i, int64_t size)
     return sum;
 }
 
-void liana__window(int name, bool periodic, int64_t count, double *values)
+void liana__window_values(int name, bool periodic, int64_t count, double *values)
 {
     for (int64_t i = 0; i < count; i++) values[i] = count == 1 ? 1 : value_of(name, i, count + periodic);
 }

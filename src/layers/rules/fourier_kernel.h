@@ -8,7 +8,7 @@
 extern const char *const liana__window_names[];
 
 /* The values of a window: that many. A periodic one is the beginning of a symmetric one of one value more. */
-void liana__window(int name, bool periodic, int64_t count, double *values);
+void liana__window_values(int name, bool periodic, int64_t count, double *values);
 
 typedef enum liana__window_scaling {
     LIANA__WINDOW_DENSITY,  /* the window is divided by the root of the sum of its squares */

@@ -160,7 +160,7 @@ static const liana__node *with_weights(planner *p, const liana__node *node)
 static const liana__node *part_of(planner *p, const liana__node *node)
 {
     if (!p->plan->has_rows[node->id]) return node;
-    const liana__cut cut = {.parts = liana__node_parts(node), .rows = p->facts->num_rows};
+    const liana__node_cut cut = {.parts = liana__node_parts(node), .rows = p->facts->num_rows};
     return liana__part_node(&p->plan->arena, node, &cut);
 }
 

@@ -1,5 +1,5 @@
 /* The formulas of activations. */
-#include "layers/activation/functions.h"
+#include "layers/activation_functions.h"
 
 #include "ir/graph.h"
 

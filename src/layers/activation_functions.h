@@ -1,4 +1,4 @@
-/* functions.h - the formulas of activations, for the list (layers/activations.c) and for layers. */
+/* activation_functions.h - the formulas of activations, for the list (layers/activations.c) and for layers. */
 #ifndef LIANA_LAYERS_ACTIVATION_FUNCTIONS_H
 #define LIANA_LAYERS_ACTIVATION_FUNCTIONS_H
 

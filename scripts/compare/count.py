@@ -148,7 +148,7 @@ def take_component(stack, on_stack, node):
 def definitions(text):
     """Names with external linkage that a .c file defines: functions, and variables with an initialiser."""
     for statement, end in statements(without_directives(text)):
-        if end == "{" and not re.match(r"(static|typedef|struct|enum|union)\b", statement):
+        if end == "{" and not re.match(r"(static|typedef|struct|enum|union)\b|[A-Z]\w*\(", statement):
             name = re.search(r"(liana_\w+)(?:\(|=|\[)", statement)
             if name:
                 yield name.group(1)

@@ -50,27 +50,19 @@ static const liana_part *registered_part(const liana__registered *item, const li
     return strcmp(item->kind, liana__part_word(kind->kind)) == 0 ? item->user : NULL;
 }
 
-/* Whether a name or an alias, in upper and lower case alike. */
-static bool is_named_in_any_case(const liana_part *part, const char *name)
+/* Whether a name or an alias is that text, as it is written or in another spelling. */
+static bool is_exactly(const liana_part *part, const char *name)
 {
-    const char *own = part->name;
-    for (size_t i = 0; own; own = i < LIANA_MAX_ALIASES ? part->aliases[i++] : NULL) {
-        if (strcasecmp(own, name) == 0) return true;
-    }
-    return false;
-}
-
-/* `kind` is for the other way to compare names. */
-static bool is_exactly(const liana__kind *kind, const liana_part *part, const char *name)
-{
-    (void)kind;
     return liana__part_is_named(part, name, strlen(name));
 }
 
-static bool is_spelled_alike(const liana__kind *kind, const liana_part *part, const char *name)
+static bool is_spelled_alike(const liana_part *part, const char *name)
 {
-    return (kind->any_case && is_named_in_any_case(part, name)) ||
-           (kind->any_spelling && liana__same_name(part->name, name));
+    const char *own = part->name;
+    for (size_t i = 0; own; own = i < LIANA_MAX_ALIASES ? part->aliases[i++] : NULL) {
+        if (liana__same_name(own, name)) return true;
+    }
+    return false;
 }
 
 static const char *find_nearest(const liana_context *context, const liana__kind *kind, const char *name)
@@ -84,14 +76,14 @@ static const char *find_nearest(const liana_context *context, const liana__kind 
 }
 
 static const void *find_part(const liana_context *context, const liana__kind *kind, const char *name,
-                             bool (*is_meant)(const liana__kind *kind, const liana_part *part, const char *name))
+                             bool (*is_meant)(const liana_part *part, const char *name))
 {
     for (size_t i = 0; kind->builtin[i]; i++) {
-        if (is_meant(kind, kind->builtin[i], name)) return kind->builtin[i];
+        if (is_meant(kind->builtin[i], name)) return kind->builtin[i];
     }
     for (const liana__registered *item = context ? context->registered : NULL; item; item = item->next) {
         const liana_part *part = registered_part(item, kind);
-        if (part && is_meant(kind, part, name)) return part;
+        if (part && is_meant(part, name)) return part;
     }
     return NULL;
 }
@@ -355,15 +347,13 @@ static liana_status refuse_taken(liana_context *context, const liana__kind *kind
                                  const char *name)
 {
     for (size_t i = 0; kind->builtin[i]; i++) {
-        if (is_exactly(kind, kind->builtin[i], name) || is_spelled_alike(kind, kind->builtin[i], name)) {
+        if (is_exactly(kind->builtin[i], name) || is_spelled_alike(kind->builtin[i], name)) {
             return liana__part_refuse(context, part, "liana has one of this name; choose another name");
         }
     }
     for (const liana__registered *item = context->registered; item; item = item->next) {
         const liana_part *other = registered_part(item, kind);
-        if (!other || (!is_exactly(kind, other, name) && !is_named_in_any_case(other, name) &&
-                       !is_spelled_alike(kind, other, name)))
-            continue;
+        if (!other || (!is_exactly(other, name) && !is_spelled_alike(other, name))) continue;
         return liana__part_refuse(context, part, "%s%s%s has registered '%s' already; choose another name",
                                   item->owner ? "the plugin '" : "the program", item->owner ? item->owner : "",
                                   item->owner ? "'" : "", other->name);

@@ -15,15 +15,14 @@ typedef struct liana__kind {
     liana_part_kind kind;
     size_t size;                      /* of its struct */
     const liana_part *const *builtin; /* those that liana brings; ends with NULL */
-    bool any_case;                    /* "adam" finds "Adam", where no part has the name as it is written */
-    bool any_spelling;                /* "RandomFlip" finds "random_flip", too */
     const char *const *reserved;      /* further names that options cannot have, as `name`; ends with NULL, or NULL */
     /* Refuses a part that is being registered and that the kind cannot have. It may complete its copy. */
     liana_status (*accept)(liana_context *context, liana_part *part);
 } liana__kind;
 
-/* The part of that name or alias: a built-in one, else one of the context (NULL: it has none). The kind's struct begins
- * with it. NULL: there is none; *nearest (NULL: not wanted) is then the nearest name of both, or NULL. */
+/* The part of that name or alias, as it is written or else in another spelling ("RandomFlip" finds "random_flip"): a
+ * built-in one, else one of the context (NULL: it has none). The kind's struct begins with it. NULL: there is none;
+ * *nearest (NULL: not wanted) is then the nearest name of both, or NULL. */
 const void *liana__part_find(const liana_context *context, const liana__kind *kind, const char *name,
                              const char **nearest);
 /* Part `index`: the built-in ones, then the context's in the order of their registration; NULL after the last. */

@@ -253,6 +253,8 @@ static bool is_below(const char *key, const char *section)
 static liana_status select_name(liana__invocation *invocation, const kind *which, const char *name, entries *list)
 {
     const char *nearest = NULL;
+    const liana_part *part = which->parts ? liana__part_find(list->context, which->parts, name, NULL) : NULL;
+    if (part) name = part->name;
     (void)liana__named_find(LIANA__NAMED(entry, list->items, list->count), name, &nearest);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {

@@ -28,12 +28,8 @@ static const liana_part *const list[] = {
 
 static const char *const reserved[] = {"from_logits", "reduction", NULL};
 
-const liana__kind liana__loss_kind = {.kind = LIANA_PART_LOSS,
-                                      .size = sizeof(liana_loss_type),
-                                      .builtin = list,
-                                      .any_case = true,
-                                      .reserved = reserved,
-                                      .accept = accept};
+const liana__kind liana__loss_kind = {
+    .kind = LIANA_PART_LOSS, .size = sizeof(liana_loss_type), .builtin = list, .reserved = reserved, .accept = accept};
 
 liana_tensor liana__loss_elements(const liana_loss_type *loss, const liana_loss_call *call)
 {

@@ -34,7 +34,6 @@ static const char *const reserved[] = {"as", "weighted", "from_logits", NULL};
 const liana__kind liana__metric_kind = {.kind = LIANA_PART_METRIC,
                                         .size = sizeof(liana_metric_type),
                                         .builtin = list,
-                                        .any_case = true,
                                         .reserved = reserved,
                                         .accept = accept};
 

@@ -50,8 +50,6 @@ static const char *const reserved[] = {"learning_rate", "rate_multipliers", NULL
 const liana__kind liana__optimizer_kind = {.kind = LIANA_PART_OPTIMIZER,
                                            .size = sizeof(liana_optimizer_type),
                                            .builtin = list,
-                                           .any_case = true,
-                                           .any_spelling = true,
                                            .reserved = reserved,
                                            .accept = accept};
 

@@ -26,8 +26,6 @@ static const liana_part *const list[] = {
 const liana__kind liana__schedule_kind = {.kind = LIANA_PART_SCHEDULE,
                                           .size = sizeof(liana_schedule_type),
                                           .builtin = list,
-                                          .any_case = true,
-                                          .any_spelling = true,
                                           .accept = accept};
 
 double liana__constant_rate(const void *options, double step, double decay_steps, double initial)

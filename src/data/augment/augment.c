@@ -30,7 +30,6 @@ static liana_status accept(liana_context *context, liana_part *part)
 const liana__kind liana__augmentation_kind = {.kind = LIANA_PART_AUGMENTATION,
                                               .size = sizeof(liana_augmentation_type),
                                               .builtin = list,
-                                              .any_spelling = true,
                                               .accept = accept};
 
 double liana_example_uniform(const liana_example_address *address, uint32_t index)

@@ -33,8 +33,6 @@ static const liana_part *const list_of_controls[] = {
 const liana__kind liana__callback_kind = {.kind = LIANA_PART_CALLBACK,
                                           .size = sizeof(liana_callback_type),
                                           .builtin = list_of_callbacks,
-                                          .any_case = true,
-                                          .any_spelling = true,
                                           .accept = accept};
 const liana__kind liana__control_kind = {.kind = LIANA_PART_CALLBACK,
                                          .size = sizeof(liana_callback_type),

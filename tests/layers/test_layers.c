@@ -115,6 +115,16 @@ static void add_volume_layers(void)
     assert_builder_defaults(liana_global_max_pooling3d(model, .input = volume), NULL);
 }
 
+static void add_text_layers(void)
+{
+    liana_layer texts[3];
+    for (int i = 0; i < 3; i++) texts[i] = liana_input(model, .shape = LIANA_INTS(1), .dtype = LIANA_STRING);
+    assert_builder_defaults(liana_string_lookup(model, .input = texts[0]), NULL);
+    assert_builder_defaults(liana_hashing(model, .num_bins = 3, .input = texts[1]), "num_bins", NULL);
+    assert_builder_defaults(liana_text_vectorization(model, .output_sequence_length = 4, .input = texts[2]),
+                            "output_sequence_length", NULL);
+}
+
 static void test_builders_have_the_tables_defaults(void **state)
 {
     (void)state;
@@ -221,6 +231,7 @@ static void test_builders_have_the_tables_defaults(void **state)
                             "kernel_size", NULL);
     assert_builder_defaults(liana_conv_lstm3d(model, .filters = 2, .kernel_size = {2, 2, 1}, .inputs = {volumes}),
                             "filters", "kernel_size", NULL);
+    add_text_layers();
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;

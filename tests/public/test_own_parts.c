@@ -437,7 +437,7 @@ static void test_initializers_are_written_as_keras_does(void **state)
     liana_fit_options options = options_with(&own, "mse", "SGD");
     done(liana_fit(m, &options));
     done(liana_model_save(m, folder));
-    char path[600], text[8192];
+    char path[600], text[65536];
     snprintf(path, sizeof path, "%s/model.json", folder);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -500,7 +500,7 @@ static void test_heads_and_options(void **state)
     refused(liana_register(own.context, &loss.part), LIANA_INVALID_ARGUMENT, newer);
     refuse_row(&own, (liana_option){.name = "name", .kind = LIANA_OPTION_INT}, "there is an option 'name' already");
     refuse_row(&own, (liana_option){.name = "from_logits"}, "there is an option 'from_logits' already");
-    refuse_row(&own, (liana_option){.name = "a", .kind = (liana_option_kind)17}, "unknown kind 17");
+    refuse_row(&own, (liana_option){.name = "a", .kind = (liana_option_kind)99}, "unknown kind 99");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_FLOAT, .offset = 4}, "outside of its struct");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_INTS}, "outside of its struct");
     refuse_row(&own, (liana_option){.name = "a", .kind = LIANA_OPTION_ENUM}, "has no words");

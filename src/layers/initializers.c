@@ -458,7 +458,9 @@ liana__value *liana__initializer_to_keras(const liana_context *context, liana__a
     if (liana__initializer_parse(context, text, &initializer, NULL) != LIANA_OK) return NULL;
     liana__value *map = liana__call_text_to_keras(arena, text, &liana__initializer_kind, context);
     liana__value *config = map ? map->items[1] : NULL;
-    for (size_t i = 0; config && i < config->count; i++) {
+    bool is_own = true;
+    for (size_t i = 0; list[i] && is_own; i++) is_own = list[i] != &initializer.type->part;
+    for (size_t i = 0; config && !is_own && i < config->count; i++) {
         const liana__value *item = config->items[i];
         const bool is_none = item->kind == LIANA__VALUE_STRING && strcmp(item->string, "none") == 0;
         if (is_none) config->items[i] = liana__value_null(arena);

@@ -59,7 +59,7 @@ static void build_attention(liana_model *m)
 {
     liana_layer x = liana_input(m, .name = "x", .shape = LIANA_INTS(5, 8));
     liana_layer allowed = liana_input(m, .name = "allowed", .shape = LIANA_INTS(5, 5), .dtype = LIANA_S32);
-    liana_layer y = liana_multi_head_attention(m, .inputs = {x, x, {0}, {0}, {0}, {0}, allowed}, .num_heads = 2,
+    liana_layer y = liana_multi_head_attention(m, .inputs = {x, x, {}, {}, {}, {}, allowed}, .num_heads = 2,
                                                .key_dim = 4);
     liana_layer again = liana_layer_again(y, liana_multi_head_attention_options, .inputs = {x, y},
                                           .return_attention_scores = true);

@@ -19,7 +19,7 @@ typedef struct liana_input_options {
     bool trainable LIANA_DEFAULT_(true);
     bool training LIANA_DEFAULT_(true);
     liana_ints shape LIANA_DEFAULT_();
-    liana_dtype dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids */
+    int dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids; LIANA_STRING: texts */
 } liana_input_options;
 #define LIANA_INPUT_DEFAULTS .trainable = true, .training = true
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )

@@ -26,7 +26,7 @@ static liana_status check_options(liana_check *check)
         return liana_option_refuse(check, "shape", "found %lld dimensions, expected at most %d",
                                    (long long)chosen->shape.count, LIANA_MAX_RANK - 1);
     }
-    const int dtype = (int)chosen->dtype;
+    const int dtype = chosen->dtype;
     if (dtype == LIANA_F32 || dtype == LIANA_S32 || dtype == LIANA_STRING) return LIANA_OK;
     return liana_option_refuse(check, "dtype", "found %s, expected float32, int32 for ids, or string for texts",
                                dtype_names[dtype]);

@@ -276,9 +276,9 @@ static liana_status build_input(const liana_model *model, const liana__layer *la
 {
     const liana_input_options *input = layer->options;
     node->num_outputs = 1;
-    node->is_text = (int)input->dtype == LIANA_STRING;
+    node->is_text = input->dtype == LIANA_STRING;
     node->reader = LIANA__NONE;
-    node->dtype = node->is_text ? LIANA_S32 : input->dtype;
+    node->dtype = node->is_text ? LIANA_S32 : (liana_dtype)input->dtype;
     if (node->is_text && model->building_use != LIANA__NONE) {
         return liana__fail(
             error, LIANA_INVALID_CONFIG,

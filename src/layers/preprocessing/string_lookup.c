@@ -15,7 +15,7 @@ static const liana_option rows[] = {
                          "an error"),
     LIANA_OPTION_ROW(liana_string_lookup_options, mask_token, STRING,
                      .doc = "a text that is padding: its number is 0; default: none"),
-    LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING, .default_text = "'[UNK]'",
+    LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING, .default_text = "[UNK]",
                      .doc = "how Keras's lists name unknown texts"),
     LIANA_OPTION_ROW(liana_string_lookup_options, vocabulary, STRINGS,
                      .doc = "the texts, in the order of their numbers; default: those of the training data"),

@@ -43,7 +43,7 @@ static size_t count_slots(const liana_layer_type *layer)
 static liana_status accept(liana_context *context, liana_part *part)
 {
     liana_layer_type *layer = (liana_layer_type *)part;
-    LIANA_TRY(liana__part_needs(context, part, layer->call != NULL, "call"));
+    LIANA_TRY(liana__part_needs(context, part, layer->call || layer->texts, "call"));
     if (layer->min_inputs == 0 && layer->max_inputs == 0) layer->min_inputs = layer->max_inputs = 1;
     if (layer->min_inputs == 0 || layer->max_inputs < layer->min_inputs || layer->max_inputs > LIANA_MAX_LAYER_INPUTS) {
         return liana__part_refuse(context, part, "it takes %zu to %zu inputs, expected numbers from 1 to %d",
@@ -77,7 +77,7 @@ static const liana_part *const list[] = {
     NULL,
 };
 
-static const char *const reserved[] = {"trainable", "inputs", "input", "dtype", "data_format", NULL};
+static const char *const reserved[] = {"trainable", "inputs", "input", "dtype", NULL};
 
 const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
                                        .size = sizeof(liana_layer_type),

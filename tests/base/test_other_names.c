@@ -171,10 +171,8 @@ static void check_config(const char *change, const char *expected)
 static void test_hints_of_configurations(void **state)
 {
     (void)state;
-    check_config("train.callbacks=[ModelCheckpoint]", "checkpoint.best");
-    check_config("train.callbacks=[{LearningRateScheduler: {schedule: x}}]", "train.optimizer.learning_rate");
-    check_config("train.callbacks=[TerminateOnNaN]", "train.on_bad_numbers");
-    check_config("train.callbacks=[BackupAndRestore]", "checkpoint.every_steps");
+    check_config("train.callbacks=[NanTensorHook]", "train.on_bad_numbers");
+    check_config("train.callbacks=[CheckpointManager]", "checkpoint.keep");
     check_config("train.callbacks=[tf.keras.callbacks.TensorBoard]", "CSVLogger");
     check_config("train.optimizer=AdamOptimizer", "Adam");
     check_config("train.optimizer=tf.train.GradientDescentOptimizer", "SGD");
@@ -185,8 +183,6 @@ static void test_hints_of_configurations(void **state)
     const char *nearest = NULL;
     assert_null(liana__part_find(NULL, &liana__loss_kind, "tf.nn.softmax_cross_entropy_with_logits", &nearest));
     assert_string_equal(nearest, "categorical_crossentropy");
-    assert_null(liana__part_find(NULL, &liana__metric_kind, "TopKCategoricalAccuracy", &nearest));
-    assert_string_equal(nearest, "top_k_accuracy");
     check_config("train.lr=0.1", "train.optimizer.learning_rate");
     check_config("train.verbose=1", "train --json");
     check_config("train.validation_data=x", "data.validation");
@@ -223,17 +219,17 @@ static void test_hints_of_commands(void **state)
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "MaxPool2D",
                    "did you mean 'MaxPooling2D'?");
     write_layer("{LeakyReLU: {alpha: 0.1}}");
-    assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2,
-                   "did you mean 'ReLU: {negative_slope: 0.3}'?");
+    assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "unknown key 'alpha'",
+                   "negative_slope");
     write_layer("{Dense: {units: 2, W_regularizer: l2(0.1)}}");
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "did you mean 'kernel_regularizer'?");
     write_layer("{Dense: {units: 2, kernel_initializer: xavier_normal}}");
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "did you mean 'glorot_normal'?");
     write_layer("{Dense: {units: 2, activation: logistic}}");
     assert_refused(liana__test_command("summary", liana__test_path("l.yaml")), 2, "did you mean 'sigmoid'?");
-    assert_refused(liana__test_command("list", "callbacks", "TerminateOnNaN"), 2,
+    assert_refused(liana__test_command("list", "callbacks", "NanTensorHook"), 2,
                    "did you mean 'train.on_bad_numbers'?");
-    assert_refused(liana__test_command("list", "augmentations", "RandomFlip"), 2, "did you mean 'random_flip'?");
+    assert_code(liana__test_command("list", "augmentations", "RandomFlip"), 0);
     assert_refused(liana__test_command("fit"), 2, "did you mean 'train'?");
     assert_refused(liana__test_command("validate", "run"), 2, "did you mean 'evaluate'?");
     assert_refused(liana__test_command("train", "l.yaml", "--max-epochs", "3"), 2, "train.epochs=3");

@@ -337,7 +337,7 @@ static void test_list(void **state)
     assert_never_says(one.out, "in C");
     assert_code(one, 0);
     assert_refused(liana__test_command("list", "layer"), 2, "layer", "did you mean 'layers'");
-    assert_refused(liana__test_command("list", "layers", "Conv3D"), 2, "Conv3D", "did you mean 'Conv2D'");
+    assert_refused(liana__test_command("list", "layers", "Conv4D"), 2, "Conv4D", "did you mean 'Conv");
 }
 
 /* The level that a process reports under LIANA_MAX_ISA=`limit` ("": none). */

@@ -341,15 +341,15 @@ static void test_python_code_is_never_run(void **state)
 static void test_all_unknown_layers_are_told_at_once(void **state)
 {
     (void)state;
-    assert_refused(ONE("{\"class_name\": \"LSTM\", \"config\": {\"name\": \"l\", \"units\": 3}},"
+    assert_refused(ONE("{\"class_name\": \"TFSMLayer\", \"config\": {\"name\": \"l\", \"units\": 3}},"
                        " {\"class_name\": \"Sequential\", \"config\": {\"name\": \"in\", \"layers\": ["
                        "{\"class_name\": \"Dense2\", \"config\": {\"name\": \"d\"}}]}},"
                        " {\"class_name\": \"Lambda\", \"config\": {\"name\": \"code\"}}"),
-                   LIANA_UNIMPLEMENTED, "3 of the layers", "'l' of the class 'LSTM'",
+                   LIANA_UNIMPLEMENTED, "3 of the layers", "'l' of the class 'TFSMLayer'",
                    "'d' of the class 'Dense2' (the nearest is", "'code' of the class 'Lambda' (code, which",
                    "liana has InputLayer");
-    assert_refused(ONE("{\"class_name\": \"GRU\", \"config\": {\"name\": \"g\"}}"), LIANA_UNIMPLEMENTED, "'g'", "GRU",
-                   "liana has InputLayer", "Concatenate");
+    assert_refused(ONE("{\"class_name\": \"JaxLayer\", \"config\": {\"name\": \"g\"}}"), LIANA_UNIMPLEMENTED, "'g'",
+                   "JaxLayer", "liana has InputLayer", "Concatenate");
 }
 
 static void test_classes_of_packages(void **state)

@@ -372,7 +372,7 @@ static void test_a_normalization_adapts_to_a_dataset(void **state)
     const liana_array wide[] = {{"sizes", LIANA_F32, liana_shape_of(1, 8), sizes}};
     liana_dataset *other = liana_dataset_from_tensor_slices(context, wide, 1);
     assert_fails(liana_layer_adapt(layer, other, NULL), LIANA_INVALID_ARGUMENT, &context->error, "[8]",
-                 "last axis of 2");
+                 "numbers of the shape [2]");
     assert_int_equal(model->values_version, version);
     assert_int_equal(liana_layer_adapt((liana_layer){0}, dataset, NULL), LIANA_INVALID_ARGUMENT);
     liana_dataset_close(other);

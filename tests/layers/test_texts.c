@@ -1,5 +1,5 @@
-/* Layers that the host computes of texts: hashes, vocabularies and tokens as TensorFlow 2.21 and Keras 3.15.1 give them,
- * and models that read them. */
+/* Layers that the host computes of texts: hashes, vocabularies and tokens as TensorFlow 2.21 and Keras 3.15.1 give
+ * them, and models that read them. */
 #include "harness/harness.h"
 
 #include "harness/one_context.h"

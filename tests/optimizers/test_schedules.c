@@ -230,8 +230,10 @@ static void test_decays_fall(void **state)
 {
     (void)state;
     for (size_t i = 0; liana__schedule_kind.builtin[i]; i++) {
-        if (liana__schedule_kind.builtin[i]->check) continue;
-        run r = start(liana__schedule_kind.builtin[i]->name, "{}");
+        const char *name = liana__schedule_kind.builtin[i]->name;
+        const bool rises = strcmp(name, "Cyclic") == 0 || strcmp(name, "Noam") == 0;
+        if (liana__schedule_kind.builtin[i]->check || rises) continue;
+        run r = start(name, "{}");
         double last = 0.1;
         for (int64_t step = 0; step < 60; step++) {
             double rate = liana__learning_rate_at(&r.rate, step);

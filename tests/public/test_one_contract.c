@@ -295,7 +295,7 @@ static void test_aliases(void **state)
     done(liana_register(own.context, &step_loss.part));
     done(fit_with(&own, "StepLoss", own.data));
     done(fit_with(&own, "{name: sl, low: 0.5}", own.data));
-    refused(fit_with(&own, "steploss", own.data), LIANA_INVALID_CONFIG, "did you mean 'step_loss'");
+    refused(fit_with(&own, "steplosss", own.data), LIANA_INVALID_CONFIG, "did you mean 'step_loss'");
     /* They are taken, by parts of liana and of the program. */
     liana_loss_type other = step_loss;
     other.part.name = "other";

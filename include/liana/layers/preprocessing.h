@@ -79,14 +79,14 @@ typedef struct liana_string_lookup_options {
     int64_t max_tokens LIANA_DEFAULT_(); /* 0: any number */
     int64_t num_oov_indices LIANA_DEFAULT_(1);
     const char *mask_token LIANA_DEFAULT_();
-    const char *oov_token LIANA_DEFAULT_("[UNK]");
+    const char *oov_token LIANA_DEFAULT_(); /* NULL: "[UNK]" */
     liana_strings vocabulary LIANA_DEFAULT_();
     const struct liana__value *idf_weights LIANA_DEFAULT_(); /* which only files and configurations give */
     liana_output_mode output_mode LIANA_DEFAULT_();
     bool pad_to_max_tokens LIANA_DEFAULT_();
     liana_ints salt LIANA_DEFAULT_();
 } liana_string_lookup_options;
-#define LIANA_STRING_LOOKUP_DEFAULTS .trainable = true, .training = true, .num_oov_indices = 1, .oov_token = "[UNK]"
+#define LIANA_STRING_LOOKUP_DEFAULTS .trainable = true, .training = true, .num_oov_indices = 1
 #define liana_string_lookup(...) \
     LIANA_ADD_("StringLookup", liana_string_lookup_options, LIANA_STRING_LOOKUP_DEFAULTS, __VA_ARGS__, )
 

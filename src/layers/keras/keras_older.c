@@ -16,6 +16,7 @@ static const struct {
 } newer_options[] = {
     {&liana__layer_multi_head_attention, "use_gate"},
     {&liana__layer_multi_head_attention, "sliding_window"},
+    {&liana__layer_zero_padding1d, "data_format"},
 };
 
 bool liana__keras_is_newer(const liana_layer_type *type)

@@ -213,7 +213,8 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
         if (w->form != LIANA__KERAS3 && liana__keras_is_newer_option(layer->type, options->keys[i])) continue;
         liana__value_set(w->arena, config, options->keys[i], options->items[i]); /* an InputLayer has its own dtype */
     }
-    if (layer->type->has_data_format) set_text(w, config, "data_format", "channels_last");
+    const bool is_newer = w->form != LIANA__KERAS3 && liana__keras_is_newer_option(layer->type, "data_format");
+    if (layer->type->has_data_format && !is_newer) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
     write_held(w, layer, config);
     liana__value_remove(config, LIANA__MASK_WITH_STATES);

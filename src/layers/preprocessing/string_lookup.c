@@ -15,8 +15,8 @@ static const liana_option rows[] = {
                          "an error"),
     LIANA_OPTION_ROW(liana_string_lookup_options, mask_token, STRING,
                      .doc = "a text that is padding: its number is 0; default: none"),
-    LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING, .default_text = "[UNK]",
-                     .doc = "how Keras's lists name unknown texts"),
+    LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING,
+                     .doc = "how Keras's lists name unknown texts; default: [UNK]"),
     LIANA_OPTION_ROW(liana_string_lookup_options, vocabulary, STRINGS,
                      .doc = "the texts, in the order of their numbers; default: those of the training data"),
     LIANA_OPTION_ROW(liana_string_lookup_options, idf_weights, VALUE, .doc = "of tf_idf: the weight of each text"),
@@ -44,7 +44,7 @@ static liana_status make(const void *chosen, const liana_shape *texts, liana__ar
     const liana__lookup_options options = {.max_tokens = own->max_tokens,
                                            .num_oov_indices = own->num_oov_indices,
                                            .mask_token = own->mask_token,
-                                           .oov_token = own->oov_token,
+                                           .oov_token = own->oov_token ? own->oov_token : "[UNK]",
                                            .vocabulary = own->vocabulary,
                                            .idf_weights = own->idf_weights,
                                            .output_mode = mode,
@@ -88,6 +88,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     if (!own->max_tokens) liana__value_set(arena, config, "max_tokens", liana__value_null(arena));
     if (!own->salt.count) liana__value_set(arena, config, "salt", liana__value_null(arena));
     if (!own->vocabulary.count) liana__value_set(arena, config, "vocabulary", liana__value_null(arena));
+    if (!own->oov_token) liana__value_set(arena, config, "oov_token", liana__value_string(arena, "[UNK]"));
     liana__value_set(arena, config, "invert", liana__value_bool(arena, false));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
     liana__value_set(arena, config, "encoding", liana__value_string(arena, "utf-8"));

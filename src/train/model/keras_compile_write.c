@@ -127,6 +127,11 @@ static liana_status write_loss(const writer *w, const liana__value *value, const
         liana__value_set(w->arena, config, "from_logits", liana__value_bool(w->arena, choice.from_logits));
     }
     for (size_t i = 0; i < options->count; i++) {
+        /* Keras 2, which reads HDF5 files too, knows it for few losses; there it is always the last axis. */
+        const liana__value *item = options->items[i];
+        const bool is_last =
+            strcmp(options->keys[i], "axis") == 0 && item->kind == LIANA__VALUE_INT && item->integer == -1;
+        if (is_last && w->form == LIANA__KERAS_TRAINING_CONFIG) continue;
         liana__value_set(w->arena, config, options->keys[i], options->items[i]);
     }
     *made = write_object(w, "keras.losses", row.class_name, config);
@@ -370,6 +375,10 @@ static liana_status write_optimizer(const writer *w, const liana__value *value, 
         const bool counts = strcmp(options->keys[i], "ema_overwrite_frequency") == 0 ||
                             strcmp(options->keys[i], "gradient_accumulation_steps") == 0;
         const bool never = counts && item->integer == 0;
+        /* Keras 2, which reads HDF5 files too, does not know the key. */
+        const bool is_newer = strcmp(options->keys[i], "gradient_accumulation_steps") == 0 ||
+                              strcmp(options->keys[i], "loss_scale_factor") == 0;
+        if ((never || is_null(item)) && is_newer && w->form == LIANA__KERAS_TRAINING_CONFIG) continue;
         liana__value_set(w->arena, config, options->keys[i], never ? liana__value_null(w->arena) : item);
     }
     *made = write_object(w, "keras.optimizers", name, config);

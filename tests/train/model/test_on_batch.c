@@ -182,7 +182,7 @@ static void test_batches_that_do_not_fit(void **state)
     memcpy(changed, arrays, sizeof changed);
     changed[1].shape.dims[0] = 7;
     refused(liana_test_on_batch(model, NULL, changed, 2, NULL), LIANA_INVALID_ARGUMENT,
-            "s32[7], expected [batch, ...] of numbers, with the same batch as 'image'");
+            "s32[7], expected [batch, ...], with the same batch as 'image'");
     own.labels[3] = CLASSES;
     refused(liana_train_on_batch(model, NULL, arrays, 2, NULL), LIANA_OUT_OF_RANGE,
             "example 3 has the label 4, expected 0 to 3");

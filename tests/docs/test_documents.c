@@ -45,6 +45,37 @@ static void test_inputs_and_outputs(void **state)
     liana_model_destroy(m);
 }
 
+static void test_functions_as_layers(void **state)
+{
+    (void)state;
+    liana_model *m;
+    check(liana_model_create(context, "functions", &m));
+    liana_layer x = liana_input(m, .shape = LIANA_INTS(4, 6));
+    liana_layer mean = liana_operation(m, .function = "mean(axis=1, keepdims=true)", .inputs = {x});
+    liana_layer rest = liana_operation(m, .function = "subtract(x1=1)", .inputs = {mean}); /* 1 - mean */
+    liana_layer part = liana_operation(m, .function = "get_item(key=[:, 1:, ::2])", .inputs = {x});
+    liana_model_outputs(m, rest, part);
+    check(liana_model_status(m));
+    assert_int_equal(liana_layer_shape(part).dims[2], 3);
+    liana_model_destroy(m);
+}
+
+static void test_states_of_a_decoder(void **state)
+{
+    (void)state;
+    liana_model *m;
+    check(liana_model_create(context, "chat", &m));
+    liana_layer words = liana_input(m, .name = "words", .shape = LIANA_INTS(7, 5));
+    liana_layer answer = liana_input(m, .name = "answer", .shape = LIANA_INTS(9, 5));
+    liana_layer states = liana_lstm(m, .units = 64, .return_state = true, .inputs = {words});
+    liana_layer said = liana_lstm(m, .units = 64, .return_sequences = true,
+                                  .inputs = {answer, liana_layer_output(states, 1), liana_layer_output(states, 2)});
+    liana_model_outputs(m, said, states);
+    check(liana_model_status(m));
+    assert_int_equal(liana_layer_shape(said).dims[1], 9);
+    liana_model_destroy(m);
+}
+
 static void test_reused_and_nested(void **state)
 {
     (void)state;
@@ -233,9 +264,10 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inputs_and_outputs), cmocka_unit_test(test_reused_and_nested),
-        cmocka_unit_test(test_a_model_on_tensors), cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_losses_of_outputs),  cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_functions_as_layers), cmocka_unit_test(test_states_of_a_decoder),
+        cmocka_unit_test(test_inputs_and_outputs),  cmocka_unit_test(test_reused_and_nested),
+        cmocka_unit_test(test_a_model_on_tensors),  cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_losses_of_outputs),   cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

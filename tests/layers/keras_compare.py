@@ -61,7 +61,7 @@ def set_weights(model, weights):
     for path, values in by_layer.items():
         layer = find_layer(model, path.split("/"))
         variables = {v.name.rsplit("/", 1)[-1].split(":")[0]: v for v in layer.weights}
-        if type(layer).__name__ == "DepthwiseConv2D" and "kernel" in variables:  # its name in Keras 3
+        if type(layer).__name__.startswith("DepthwiseConv") and "kernel" in variables:  # its name in Keras 3
             values["kernel"] = values.pop("depthwise_kernel")
         if variables.keys() != values.keys():
             sys.exit(f"{path}: liana has {sorted(values)}, Keras {sorted(variables)}")

@@ -447,12 +447,6 @@ static void test_what_liana_has_not_is_refused(void **state)
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dropout\", \"config\": {\"name\": \"p\", \"rate\": 0.5,"
                                          " \"noise_shape\": [null, 4, 1, 7]}}"),
                         LIANA_INVALID_ARGUMENT, "'p'", "the size 7 along axis 3", "noise_shape");
-    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\","
-                                         " \"axis\": [-1], \"invert\": true}}"),
-                        LIANA_UNIMPLEMENTED, "layer 'n'", "invert", "false");
-    assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Normalization\", \"config\": {\"name\": \"n\","
-                                         " \"mean\": [1, 2], \"variance\": [1, 2]}}"),
-                        LIANA_UNIMPLEMENTED, "layer 'n'", "mean");
     assert_json_refused(SEQUENTIAL(INPUT ", {\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"lora\": 2,"
                                          " \"units\": 3}}"),
                         LIANA_INVALID_CONFIG, "layer 'd'", "lora");

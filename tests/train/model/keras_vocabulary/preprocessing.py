@@ -29,6 +29,14 @@ def numbers(shape, scale, offset):
 
 
 LAYERS = {
+    "CategoryEncoding": {
+        "inputs": [[{"shape": (5,), "high": 7}], [{"shape": (1,), "high": 7}]],
+        "arguments": {"num_tokens": [7, 9], "output_mode": ["multi_hot", "one_hot", "count"]},
+    },
+    "Rescaling": {
+        "inputs": [[(4,)], [(3, 2, 4)]],
+        "arguments": {"scale": [0.5, 2.0, [0.1, 0.2, 0.3, 0.4]], "offset": [0.0, -1.0, [1.0, 2.0, 3.0, 4.0]]},
+    },
     "Normalization": {
         "inputs": [[(4,)], [(3, 4)], [(2, 3, 4)]],
         "keep_weights": True,

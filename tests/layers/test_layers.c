@@ -119,10 +119,13 @@ static void add_text_layers(void)
 {
     liana_layer texts[3];
     for (int i = 0; i < 3; i++) texts[i] = liana_input(model, .shape = LIANA_INTS(1), .dtype = LIANA_STRING);
-    assert_builder_defaults(liana_string_lookup(model, .input = texts[0]), NULL);
+    static const char *const words[] = {"a", "b"};
+    assert_builder_defaults(liana_string_lookup(model, .vocabulary = {2, words}, .input = texts[0]), "vocabulary",
+                            NULL);
     assert_builder_defaults(liana_hashing(model, .num_bins = 3, .input = texts[1]), "num_bins", NULL);
-    assert_builder_defaults(liana_text_vectorization(model, .output_sequence_length = 4, .input = texts[2]),
-                            "output_sequence_length", NULL);
+    assert_builder_defaults(liana_text_vectorization(model, .vocabulary = {2, words}, .output_sequence_length = 4,
+                                                     .input = texts[2]),
+                            "vocabulary", "output_sequence_length", NULL);
 }
 
 static void test_builders_have_the_tables_defaults(void **state)

@@ -179,12 +179,12 @@ static void test_what_does_not_fit_is_refused(void **state)
     refused(model, "the mask_token 'b' is one of its texts");
     model = begin(2);
     liana_string_lookup(model, .output_mode = LIANA_OUTPUT_COUNT);
-    refused(model, "rows as long as the vocabulary, which is not known");
+    refused(model, "vocabulary: found no texts");
     model = begin(2);
     liana_text_vectorization(model, .output_sequence_length = 3);
     refused(model, "found 2 texts for each example, expected one");
     model = begin(1);
-    liana_text_vectorization(model);
+    liana_text_vectorization(model, .vocabulary = {2, words});
     refused(model, "output_sequence_length: give one");
     assert_ok(liana_model_create(context, "floats", &model), &context->error);
     liana_input(model, .shape = LIANA_INTS(1));

@@ -59,8 +59,7 @@ typedef struct liana_category_encoding_options {
  *
  * Their input is a liana_input of dtype LIANA_STRING, which feeds nothing else. They are computed where batches are
  * made, so they are part of the model and of its files, and the device gets numbers. A whole number counts as its
- * decimal text. A vocabulary that is not given is found in the training data, the most frequent text first. Hashes,
- * rules and files are Keras's. */
+ * decimal text. Hashes, rules and files are Keras's. */
 
 /* Keras's output_mode. */
 typedef enum liana_output_mode {

@@ -67,13 +67,10 @@ static liana_status check_sizes(const liana__lookup_options *options, int64_t si
                            "max_tokens: found %lld, but the vocabulary and the numbers of unknown texts are %lld",
                            (long long)options->max_tokens, (long long)size);
     }
-    if (options->output_mode == LIANA_OUTPUT_INT || options->pad_to_max_tokens || options->vocabulary.count) {
-        return LIANA_OK;
-    }
+    if (options->vocabulary.count) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "output_mode %s makes rows as long as the vocabulary, which is not known: give vocabulary, or "
-                       "max_tokens with pad_to_max_tokens: true",
-                       liana__output_mode_names[options->output_mode]);
+                       "vocabulary: found no texts, so all would be unknown; give the list, such as Keras's "
+                       "get_vocabulary() after adapt()");
 }
 
 static liana_status read_salt(const liana__lookup_options *options, liana__lookup *lookup, liana__error *error)

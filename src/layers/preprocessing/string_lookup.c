@@ -18,7 +18,7 @@ static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING,
                      .doc = "how Keras's lists name unknown texts; default: [UNK]"),
     LIANA_OPTION_ROW(liana_string_lookup_options, vocabulary, STRINGS,
-                     .doc = "the texts, in the order of their numbers; default: those of the training data"),
+                     .doc = "the texts, in the order of their numbers; needed"),
     LIANA_OPTION_ROW(liana_string_lookup_options, idf_weights, VALUE, .doc = "of tf_idf: the weight of each text"),
     LIANA_OPTION_ROW(liana_string_lookup_options, output_mode, ENUM, .default_text = "int",
                      .names = liana__output_mode_names,
@@ -75,19 +75,13 @@ static liana_status run(const void *given, const liana_bytes *texts, void *row, 
     return LIANA_OK;
 }
 
-static liana_strings *vocabulary_of(void *chosen)
-{
-    return &((liana_string_lookup_options *)chosen)->vocabulary;
-}
-
-static const liana__text_layer text_layer = {.make = make, .run = run, .vocabulary = vocabulary_of};
+static const liana__text_layer text_layer = {.make = make, .run = run};
 
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
 {
     const liana_string_lookup_options *own = chosen;
     if (!own->max_tokens) liana__value_set(arena, config, "max_tokens", liana__value_null(arena));
     if (!own->salt.count) liana__value_set(arena, config, "salt", liana__value_null(arena));
-    if (!own->vocabulary.count) liana__value_set(arena, config, "vocabulary", liana__value_null(arena));
     if (!own->oov_token) liana__value_set(arena, config, "oov_token", liana__value_string(arena, "[UNK]"));
     liana__value_set(arena, config, "invert", liana__value_bool(arena, false));
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));

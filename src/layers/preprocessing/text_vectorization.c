@@ -33,7 +33,7 @@ static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_text_vectorization_options, pad_to_max_tokens, BOOL, .default_text = "false",
                      .doc = "whether rows have max_tokens numbers"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, vocabulary, STRINGS,
-                     .doc = "the tokens, in the order of their numbers; default: those of the training data"),
+                     .doc = "the tokens, in the order of their numbers; needed"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, idf_weights, VALUE,
                      .doc = "of tf_idf: the weight of each token"),
 };
@@ -246,12 +246,7 @@ static liana_status run(const void *given, const liana_bytes *texts, void *row, 
     return status;
 }
 
-static liana_strings *vocabulary_of(void *chosen)
-{
-    return &((liana_text_vectorization_options *)chosen)->vocabulary;
-}
-
-static const liana__text_layer text_layer = {.make = make, .run = run, .vocabulary = vocabulary_of};
+static const liana__text_layer text_layer = {.make = make, .run = run};
 
 /* ---- Keras's files ---- */
 
@@ -286,7 +281,6 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     set_null(arena, config, "split", own->split == WHOLE);
     set_null(arena, config, "max_tokens", own->max_tokens == 0);
     set_null(arena, config, "output_sequence_length", own->output_sequence_length == 0);
-    set_null(arena, config, "vocabulary", own->vocabulary.count == 0);
     set_null(arena, config, "ngrams", ngrams->count == 0);
     if (ngrams->count == 1) liana__value_set(arena, config, "ngrams", liana__value_int(arena, ngrams->values[0]));
     if (ngrams->count == 2 && ngrams->values[0] == ngrams->values[1]) {

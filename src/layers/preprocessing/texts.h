@@ -24,8 +24,6 @@ typedef struct liana__text_layer {
                          liana__error *error);
     /* Writes the row of an example. On any thread. Errors: INVALID_DATA with the text. */
     liana_status (*run)(const void *state, const liana_bytes *texts, void *row, liana__error *error);
-    /* The layer's vocabulary, an option; NULL: it has none to be found from data. */
-    liana_strings *(*vocabulary)(void *options);
 } liana__text_layer;
 
 /* ---- vocabularies ---- */

@@ -260,7 +260,7 @@ def make_layer(name, row, seed, folder):
     alternatives, calls = row["inputs"], row.get("calls", [{}])
     most = max([len(v) for v in values.values()] + [len(alternatives), len(calls), 2])
     number, offsets, problem = 0, {}, None
-    for i in range(2 * most):
+    for i in range(most + 2):
         if i % most == 0:
             offsets = {a: int(rng.integers(len(v))) for a, v in values.items()}
         for attempt in range(TRIES):

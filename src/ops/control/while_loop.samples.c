@@ -16,7 +16,9 @@ static liana_tensor is_far(const liana_loop_step *step, void *user)
     (void)user;
     const liana_axes all = LIANA_ALL_AXES;
     liana_tensor root = step->carries[0];
-    liana_tensor error = liana_op_abs(liana_op_subtract(liana_op_square(root), step->constants[0]));
+    /* A square root, so that whole numbers are refused: their halves would be 0, for ever. */
+    liana_tensor difference = liana_op_subtract(liana_op_square(root), step->constants[0]);
+    liana_tensor error = liana_op_sqrt(liana_op_square(difference));
     liana_tensor worst = liana_op_reduce_max(error, all, false);
     /* In bf16 the square of the nearest root is up to 1/8 off. */
     return liana_op_greater(worst, liana_graph_scalar(step->graph, liana_tensor_dtype(root), 0.5));

@@ -247,7 +247,8 @@ static lowered_rows lower_rows(liana__lowering *l, const liana__node *node)
 {
     const liana__layer_norm_attributes *chosen = liana__layer_norm_attributes_of(node);
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
-    if (!chosen->about_zero) x = liana__hlo_binary(l, "subtract", x, lowered_mean(l, x));
+    /* Twice: the first mean of numbers that are far from zero is rounded to their size. */
+    for (int i = 0; !chosen->about_zero && i < 2; i++) x = liana__hlo_binary(l, "subtract", x, lowered_mean(l, x));
     liana__hlo variance = lowered_mean(l, multiply(l, x, x));
     liana__hlo r = liana__hlo_unary(l, "rsqrt", liana__hlo_binary_with(l, "add", variance, chosen->epsilon));
     return (lowered_rows){.r = r, .xhat = multiply(l, x, r)};

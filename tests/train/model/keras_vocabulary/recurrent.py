@@ -53,6 +53,14 @@ def convolved(*axes):
                          ("units", "unroll", "zero_output_for_mask")}}}
 
 
+def of_one_kind(layer_class, arguments, fed, call):
+    """liana hands masks to layers with as many states as the first one."""
+    back, first = arguments.get("backward_layer"), arguments["layer"]
+    if back is not None and type(back) is not type(first):
+        raise ValueError("layers of two classes")
+    return layer_class(**arguments)(fed if len(fed) > 1 else fed[0], **call)
+
+
 LAYERS = {
     "SimpleRNNCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "arguments": STEP, "build": call_cell},
     "LSTMCell": {"inputs": [[(3,), (4,), (4,)], [(2,), (3,), (3,)]], "build": call_cell,
@@ -81,7 +89,8 @@ LAYERS = {
                   lambda: L.LSTM(2, go_backwards=True, return_sequences=True)],
         "merge_mode": ["concat", "sum", "mul", "ave", None],
         "backward_layer": [None, lambda: L.GRU(3, go_backwards=True),
-                           lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back")]}},
+                           lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back")]},
+        "build": of_one_kind},
     "TimeDistributed": {"inputs": [[(4, 3)], [(2, 5, 3)], [{"shape": (4, 3), "masked": True}]], "arguments": {
         "layer": [lambda: L.Dense(2, activation="relu"), lambda: L.Flatten(), lambda: L.BatchNormalization(),
                   lambda: L.LSTM(3), lambda: L.Bidirectional(L.GRU(2)), lambda: L.TimeDistributed(L.Dense(2)),

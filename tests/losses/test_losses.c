@@ -321,7 +321,7 @@ static void test_names(void **state)
     const char *nearest = NULL;
     assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "categorical_crossentropy", &nearest),
                      &liana__loss_categorical_crossentropy);
-    assert_null(liana__part_find(NULL, &liana__loss_kind, "sparse_categorical_cross_entropy", &nearest));
+    assert_null(liana__part_find(NULL, &liana__loss_kind, "sparse_categorical_entropy", &nearest));
     assert_string_equal(nearest, "sparse_categorical_crossentropy");
     assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "mse", &nearest), &liana__loss_mean_squared_error);
     assert_ptr_equal(liana__part_find(NULL, &liana__loss_kind, "CategoricalCrossentropy", &nearest),

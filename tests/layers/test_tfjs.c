@@ -283,6 +283,7 @@ static void test_every_layer(void **state)
         }
     }
     for (size_t t = 0; liana__layer_kind.builtin[t]; t++) {
+        if (((const liana_layer_type *)liana__layer_kind.builtin[t])->texts) continue; /* the host's */
         if (seen[t] || is_compared_elsewhere(liana__layer_kind.builtin[t])) continue;
         fail_msg("%s is not compared", liana__layer_kind.builtin[t]->name);
     }

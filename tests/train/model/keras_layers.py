@@ -74,7 +74,7 @@ for op in ("Average","Maximum","Minimum","Multiply"):
     layer=getattr(L,op)
     M[op.lower()+"3"]=fun(lambda a,b,c,layer=layer:layer()([a,b,c]),(4,3),(1,3),(4,1))
     M["emb_"+op.lower()]=fun(lambda a,b,c,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b),L.Dense(3)(c)])),(6,),(6,),(6,2),dtypes=["int32","int32",None])
-    if op!="Average": M["emb_all_"+op.lower()]=fun(lambda a,b,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b)])),(6,),(6,),dtypes=["int32","int32"])
+    if not OLD: M["emb_all_"+op.lower()]=fun(lambda a,b,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b)])),(6,),(6,),dtypes=["int32","int32"])
 M["subtract"]=fun(lambda a,b:L.Subtract()([a,b]),(4,3),(4,1))
 M["dot1"]=fun(lambda a,b:L.Dot(axes=1)([a,b]),(4,),(4,)); M["dot_norm"]=fun(lambda a,b:L.Dot(axes=-1,normalize=True)([a,b]),(4,6),(6,))
 M["dot_pair"]=fun(lambda a,b:L.Dot(axes=(1,2))([a,b]),(3,5),(6,3)); M["dot_four"]=fun(lambda a,b:L.Dot(axes=(2,1),normalize=True)([a,b]),(2,3,4),(3,5,2))
@@ -232,6 +232,8 @@ def check(name):
     for file in sorted(os.listdir(FOLDER)):
         if not file.startswith(name + ".again"):
             continue
+        if name == "op_items" and file.endswith(".h5"):
+            continue  # Keras 3.15 does not read the Ellipsis in an HDF5 file of its own either
         model = keras.models.load_model(os.path.join(FOLDER, file), compile=False)
         arrays = [known[tensor.name] for tensor in model.inputs] if len(known) > 1 else list(known.values())
         found = predict(model, arrays).ravel()

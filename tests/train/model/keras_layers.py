@@ -73,7 +73,7 @@ M["add_ranks"]=fun(lambda a,b:L.Add()([a,b]),(5,4,3),(4,3))
 for op in ("Average","Maximum","Minimum","Multiply"):
     layer=getattr(L,op)
     M[op.lower()+"3"]=fun(lambda a,b,c,layer=layer:layer()([a,b,c]),(4,3),(1,3),(4,1))
-    M["emb_"+op.lower()]=fun(lambda a,b,c,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b),L.Dense(3)(c)])),(6,),(6,),(6,2),dtypes=["int32","int32",None])
+    if not OLD: M["emb_"+op.lower()]=fun(lambda a,b,c,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b),L.Dense(3)(c)])),(6,),(6,),(6,2),dtypes=["int32","int32",None])
     if not OLD: M["emb_all_"+op.lower()]=fun(lambda a,b,layer=layer:L.GlobalAveragePooling1D()(layer()([L.Embedding(11,3,mask_zero=True)(a),L.Embedding(11,3,mask_zero=True)(b)])),(6,),(6,),dtypes=["int32","int32"])
 M["subtract"]=fun(lambda a,b:L.Subtract()([a,b]),(4,3),(4,1))
 M["dot1"]=fun(lambda a,b:L.Dot(axes=1)([a,b]),(4,),(4,)); M["dot_norm"]=fun(lambda a,b:L.Dot(axes=-1,normalize=True)([a,b]),(4,6),(6,))

@@ -232,8 +232,9 @@ def check(name):
     for file in sorted(os.listdir(FOLDER)):
         if not file.startswith(name + ".again"):
             continue
-        if name == "op_items" and file.endswith(".h5"):
-            continue  # Keras 3.15 does not read the Ellipsis in an HDF5 file of its own either
+        with open(os.path.join(FOLDER, file), "rb") as opened:
+            if file.endswith(".h5") and b"__ellipsis__" in opened.read():
+                continue  # Keras 3.15 does not read it in an HDF5 file of its own either
         model = keras.models.load_model(os.path.join(FOLDER, file), compile=False)
         arrays = [known[tensor.name] for tensor in model.inputs] if len(known) > 1 else list(known.values())
         found = predict(model, arrays).ravel()

@@ -24,8 +24,11 @@ liana_status liana__build_images(liana_layer_build *build) LIANA_MUST_USE;
 #include "layers/layers.def"
 #undef LIANA__LAYER
 
-/* An option of layers that go through steps, which Keras's files do not have as such. */
+/* Options that ask for a rule of masks of Keras 2, which Keras's files do not have as such: of layers that go through
+ * steps, and of layers that join others. Files of Keras 2 are read with them. */
 #define LIANA__MASK_WITH_STATES "mask_with_states"
+#define LIANA__MASKS_OF_KERAS2 "masks_of_keras2"
+extern const char *const liana__keras2_masks[];
 
 /* An option of BatchNormalization, which Keras's files do not have as such. */
 #define LIANA__POPULATION_VARIANCE "population_variance"
@@ -36,6 +39,10 @@ extern const liana__kind liana__layer_kind;
 /* Calls a layer: converts integer inputs where the type does not take them, makes the mask of the result, and checks
  * the layer's result. */
 liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call *call);
+
+/* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). Of arguments only
+ * the first one's. */
+liana_tensor liana__layer_join_masks(const liana_layer_type *type, const liana_layer_call *call);
 
 /* The options of every layer. */
 typedef struct liana__layer_common_options {

@@ -24,13 +24,18 @@ static const liana_option common_rows[] = {
 };
 const liana_options liana__layer_common = LIANA__FIELD_TABLE("layer", liana__layer_common_options, common_rows);
 
+const char *const liana__keras2_masks[] = {LIANA__MASK_WITH_STATES, LIANA__MASKS_OF_KERAS2, NULL};
 const char *const liana__padding_names[] = {"valid", "same", NULL};
 _Static_assert(LIANA_PADDING_VALID == 0 && LIANA_PADDING_SAME == 1, "liana__padding_names follows liana_padding");
+
+typedef struct merge_prefix {
+    LIANA_MERGE_OPTIONS;
+} merge_prefix;
 
 /* Each layer's struct of options begins with these. */
 static size_t common_size(const liana_layer_type *layer)
 {
-    return layer->max_inputs > 1 ? sizeof(liana_merge_options) : sizeof(liana_plain_layer_options);
+    return layer->max_inputs > 1 ? sizeof(merge_prefix) : sizeof(liana_plain_layer_options);
 }
 
 static size_t count_slots(const liana_layer_type *layer)
@@ -85,9 +90,7 @@ const liana__kind liana__layer_kind = {.kind = LIANA_PART_LAYER,
                                        .reserved = reserved,
                                        .accept = accept};
 
-/* Or of all masks; an invalid one if an input has none (Keras 3's rule for layers that join inputs). Of arguments only
- * the first one's. */
-static liana_tensor join_masks(const liana_layer_type *type, const liana_layer_call *call)
+liana_tensor liana__layer_join_masks(const liana_layer_type *type, const liana_layer_call *call)
 {
     liana_tensor mask = call->masks[0];
     for (size_t i = 1; i < call->num_inputs && mask.id && !type->arguments; i++) {
@@ -181,7 +184,7 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     if (!type->reads_training) call->training = false;
     liana_tensor result = look_at(type, call, type->call(call));
     call->inputs = given;
-    if (type->masking == LIANA_MASKING_KEPT) call->mask = join_masks(type, call);
+    if (type->masking == LIANA_MASKING_KEPT) call->mask = liana__layer_join_masks(type, call);
     if (type->masking == LIANA_MASKING_DROPPED) call->mask = (liana_tensor){0};
     return result;
 }

@@ -11,9 +11,11 @@ extern "C" {
 /* Element by element: the sum, the difference (of two inputs), the product, the mean, the greatest or the least. Shapes
  * are broadcast as in numpy behind the batch; an input with fewer axes gets axes of size 1 behind its batch. As in
  * Keras 3, a product, a maximum and a minimum leave an input out where its mask does, and the result has a mask if all
- * inputs have one: a step counts if it counts in any input. */
+ * inputs have one: a step counts if it counts in any input. .masks_of_keras2: values do not depend on masks, and a step
+ * counts if it counts in all inputs that have a mask. */
 typedef struct liana_merge_options {
     LIANA_MERGE_OPTIONS;
+    bool masks_of_keras2 LIANA_DEFAULT_();
 } liana_merge_options;
 #define LIANA_MERGE_DEFAULTS .trainable = true, .training = true
 #define liana_add(...) LIANA_ADD_("Add", liana_merge_options, LIANA_MERGE_DEFAULTS, __VA_ARGS__, )

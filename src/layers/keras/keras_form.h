@@ -7,14 +7,14 @@
 #include "layers/keras/keras_file.h"
 #include "layers/model.h"
 
-/* liana's own keys of a layer in the form of Keras 3, which Keras passes over. training: false for a layer that always
- * computes as in inference. liana_name: its name, where Keras has another one. liana_population_variance: false for a
- * BatchNormalization whose moving variance is not Keras 3's. liana_mask_with_states: true for a layer that goes through
- * steps by the rule of Keras 2. */
+/* liana's own keys of a layer in the form of Keras 3, which Keras passes over. training: false for a layer that
+ * always computes as in inference. liana_name: its name, where Keras has another one. liana_population_variance:
+ * false for a BatchNormalization whose moving variance is not Keras 3's. liana_mask_with_states,
+ * liana_masks_of_keras2: true for a layer with such a rule of masks. */
 #define LIANA__KERAS_TRAINING "training"
 #define LIANA__KERAS_NAME "liana_name"
 #define LIANA__KERAS_VARIANCE "liana_" LIANA__POPULATION_VARIANCE
-#define LIANA__KERAS_MASK "liana_" LIANA__MASK_WITH_STATES
+#define LIANA__KERAS_MASK "liana_%s"
 
 /* The name of an item in a form: Keras 3 takes no '/', so "conv1/conv" is "conv1_conv" there. If another item of the
  * scope has that name already, it stays as it is. TensorFlow.js finds weights by the names of layers alone, so those of

@@ -1,5 +1,6 @@
 /* liana__model_from_keras: architecture files. */
 #include "base/scoped.h"
+#include "base/value_read.h"
 #include "layers/keras/keras_call.h"
 #include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_config.h"
@@ -105,13 +106,15 @@ static bool says_inference(const liana__value *layer)
     return training && training->kind == LIANA__VALUE_BOOL && !training->boolean;
 }
 
-/* In Keras 2 a mask counts with initial states too. */
+/* Keras 2 has other rules of masks than Keras 3, and liana writes where a file in the form of Keras 3 means them. */
 static void find_mask(reader *r, const liana__value *layer, const liana_layer_type *type, liana__value *options)
 {
-    const liana__value *own = liana__value_get(layer, LIANA__KERAS_MASK);
-    const bool says_so = own && own->kind == LIANA__VALUE_BOOL && own->boolean;
-    if (!liana__fields_find(&type->part.options, LIANA__MASK_WITH_STATES) || (r->keras3 && !says_so)) return;
-    liana__value_set(&r->arena, options, LIANA__MASK_WITH_STATES, liana__value_bool(&r->arena, true));
+    for (size_t i = 0; liana__keras2_masks[i]; i++) {
+        const char *name = liana__keras2_masks[i], *key = liana__arena_format(&r->arena, LIANA__KERAS_MASK, name);
+        const bool says_so = key && liana__value_true_of(layer, key);
+        if (!liana__fields_find(&type->part.options, name) || (r->keras3 && !says_so)) continue;
+        liana__value_set(&r->arena, options, name, liana__value_bool(&r->arena, true));
+    }
 }
 
 /* Keras 2 has another moving variance than Keras 3, and liana writes where a file in the form of Keras 3 means that. */

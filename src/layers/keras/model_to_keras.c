@@ -217,7 +217,7 @@ static liana__value *layer_config(const writer *w, const liana__layer *layer, co
     if (layer->type->has_data_format && !is_newer) set_text(w, config, "data_format", "channels_last");
     write_texts(w, config);
     write_held(w, layer, config);
-    liana__value_remove(config, LIANA__MASK_WITH_STATES);
+    for (size_t i = 0; liana__keras2_masks[i]; i++) liana__value_remove(config, liana__keras2_masks[i]);
     if (layer->type->to_keras) layer->type->to_keras(w->arena, layer->options, config);
     if (layer->type == &liana__layer_input_layer) rename_input_shape(w, config);
     return config;
@@ -403,15 +403,24 @@ static liana__value *write_operation(const writer *w, size_t index, const char *
                         operation.row->class_name, config);
 }
 
+/* Rules of Keras 2 that the layer has. */
+static void write_mask_rules(const writer *w, const liana__layer *layer, liana__value *map)
+{
+    for (size_t i = 0; liana__keras2_masks[i]; i++) {
+        const char *name = liana__keras2_masks[i];
+        const liana_option *row = liana__fields_find(&layer->type->part.options, name);
+        if (!row || !*(const bool *)((const char *)layer->options + row->offset)) continue;
+        const char *key = liana__arena_format(w->arena, LIANA__KERAS_MASK, name);
+        if (key) liana__value_set(w->arena, map, key, liana__value_bool(w->arena, true));
+    }
+}
+
 static liana__value *write_layer(const writer *w, size_t index, const char *name)
 {
     const liana__layer *layer = &w->model->layers[index];
     if (layer->type == &liana__layer_operation) return write_operation(w, index, name);
     liana__value *map = layer_object(w, layer, name);
-    const liana_option *row = liana__fields_find(&layer->type->part.options, LIANA__MASK_WITH_STATES);
-    if (map && row && w->form == LIANA__KERAS3 && *(const bool *)((const char *)layer->options + row->offset)) {
-        liana__value_set(w->arena, map, LIANA__KERAS_MASK, liana__value_bool(w->arena, true));
-    }
+    if (map && w->form == LIANA__KERAS3) write_mask_rules(w, layer, map);
     const bool is_norm = w->form == LIANA__KERAS3 && layer->type == &liana__layer_batch_normalization;
     if (map && is_norm && !((const liana_batch_normalization_options *)layer->options)->population_variance) {
         liana__value_set(w->arena, map, LIANA__KERAS_VARIANCE, liana__value_bool(w->arena, false));

@@ -28,6 +28,11 @@ static liana_tensor stretch_mask(const liana_layer_call *call, liana_tensor mask
     return liana_op_reshape_at(call->here, mask, shape);
 }
 
+static bool is_of_keras2(const liana_layer_call *call)
+{
+    return ((const liana_merge_options *)call->options)->masks_of_keras2;
+}
+
 static joint find_joint(const liana_layer_call *call)
 {
     joint found = {.count = call->num_inputs};
@@ -40,7 +45,7 @@ static joint find_joint(const liana_layer_call *call)
         const int own = liana_tensor_shape(call->inputs[i]).rank;
         const bool is_masked = call->masks[i].id && own == rank && liana_tensor_shape(call->masks[i]).rank == rank - 1;
         found.x[i] = own < rank ? insert_axes(call, call->inputs[i], rank) : call->inputs[i];
-        if (is_masked) found.masks[i] = stretch_mask(call, call->masks[i]);
+        if (is_masked && !is_of_keras2(call)) found.masks[i] = stretch_mask(call, call->masks[i]);
     }
     return found;
 }
@@ -113,6 +118,17 @@ static liana_tensor call_minimum(liana_layer_call *call)
     return choose(call, liana_op_minimum_at);
 }
 
+/* Keras 2's rule: and of the masks that there are. */
+static liana_tensor all_masks(const liana_layer_call *call)
+{
+    liana_tensor mask = {0};
+    for (size_t i = 0; i < call->num_inputs; i++) {
+        if (!call->masks[i].id) continue;
+        mask = mask.id ? liana_op_logical_and_at(call->here, mask, call->masks[i]) : call->masks[i];
+    }
+    return mask;
+}
+
 /* The shape of all inputs together, by numpy's rule behind the batch. */
 static liana_status check_shapes(liana_layer_build *build)
 {
@@ -137,13 +153,24 @@ static liana_status check_shapes(liana_layer_build *build)
     return LIANA_OK;
 }
 
-#define MERGE(op, class_name, most, doc)                                                                        \
-    const liana_layer_type liana__layer_##op = {                                                                \
-        LIANA_PART(LAYER, liana_layer_type, class_name, doc, .options = {.size = sizeof(liana_merge_options)}), \
-        LIANA__INPUTS(2, most),                                                                                 \
-        .masking = LIANA_MASKING_KEPT,                                                                          \
-        .weights = check_shapes,                                                                                \
-        .call = call_##op,                                                                                      \
+static const liana_option rows[] = {
+    LIANA_OPTION_ROW(liana_merge_options, masks_of_keras2, BOOL, .default_text = "false",
+                     .doc = "true: masks change no value, and a step counts if it counts in all inputs with a mask"),
+};
+
+#define MERGE(op, class_name, most, doc)                                                                     \
+    static liana_tensor merge_##op(liana_layer_call *call)                                                   \
+    {                                                                                                        \
+        const bool old = is_of_keras2(call);                                                                 \
+        call->mask = old ? all_masks(call) : liana__layer_join_masks(&liana__layer_##op, call);              \
+        return call_##op(call);                                                                              \
+    }                                                                                                        \
+    const liana_layer_type liana__layer_##op = {                                                             \
+        LIANA_PART(LAYER, liana_layer_type, class_name, doc, LIANA_PART_OPTIONS(liana_merge_options, rows)), \
+        LIANA__INPUTS(2, most),                                                                              \
+        .masking = LIANA_MASKING_OWN,                                                                        \
+        .weights = check_shapes,                                                                             \
+        .call = merge_##op,                                                                                  \
     };
 MERGE(add, "Add", LIANA_MAX_LAYER_INPUTS, "the sum of its inputs")
 MERGE(subtract, "Subtract", 2, "its first input less the second")

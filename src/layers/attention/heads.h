@@ -2,7 +2,7 @@
 #ifndef LIANA_LAYERS_ATTENTION_HEADS_H
 #define LIANA_LAYERS_ATTENTION_HEADS_H
 
-#include "layers/layer.h"
+#include "layers/option_rows.h"
 
 #include <liana/layers/attention.h>
 
@@ -22,6 +22,23 @@ typedef struct liana__heads {
     const char *kernel_initializer, *bias_initializer;
     const char *const *places; /* of query, key, gate, value and output in Keras's files */
 } liana__heads;
+
+/* Options of all layers of several heads. */
+#define LIANA__HEADS_ROWS(type)                                                                                    \
+    LIANA_OPTION_ROW(type, sliding_window, INT, .default_text = "0", .minimum = 0, .maximum = INT32_MAX,           \
+                     .doc = "a step reads fewer than so many steps to each side; 0: all"),                         \
+        LIANA_OPTION_ROW(type, flash_attention, BOOL, .default_text = "false",                                     \
+                         .doc = "changes no result: it is read because Keras has it"),                             \
+        LIANA__INITIALIZER_ROW(type, kernel_initializer, "glorot_uniform"),                                        \
+        LIANA__INITIALIZER_ROW(type, bias_initializer, "zeros"), LIANA__REGULARIZER_ROW(type, kernel_regularizer), \
+        LIANA__REGULARIZER_ROW(type, bias_regularizer), LIANA__REGULARIZER_ROW(type, activity_regularizer),        \
+        LIANA__CONSTRAINT_ROW(type, kernel_constraint), LIANA__CONSTRAINT_ROW(type, bias_constraint),              \
+        LIANA_OPTION_ROW(type, use_gate, BOOL, .default_text = "false",                                            \
+                         .doc = "whether sigmoids of the query multiply what the heads give"),                     \
+        LIANA_OPTION_ROW(type, return_attention_scores, BOOL, .default_text = "false",                             \
+                         .doc = "of the call: whether the scores are a second result"),                            \
+        LIANA_OPTION_ROW(type, use_causal_mask, BOOL, .default_text = "false",                                     \
+                         .doc = "of the call: whether a step reads no steps after it")
 
 /* The arguments of calls: those of Keras's MultiHeadAttention and GroupQueryAttention. */
 extern const char *const liana__heads_arguments[];

@@ -197,7 +197,7 @@ static void test_shapes_of_examples(void **state)
     assert_refused(liana__arena_format(&arena, SEQUENTIAL3("%s", ""), plain), LIANA_UNIMPLEMENTED, "build_input_shape",
                    "InputLayer");
     assert_refused(liana__arena_format(&arena, SEQUENTIAL3("%s", ", \"build_input_shape\": [null, null]"), plain),
-                   LIANA_INVALID_CONFIG, "null");
+                   LIANA_INVALID_CONFIG, "'d'", "a size that the data give");
 }
 
 /* ---- Keras 2 ---- */

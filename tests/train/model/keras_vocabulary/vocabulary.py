@@ -14,7 +14,8 @@ An input is a shape, or {"shape", "high": below which its ids are, "masked": Tru
 of which each text is one}. A value that
 is a function makes the value: an object of Keras that several models must not share. Further keys of a row: "build": a
 function (layer class, arguments, inputs, call) that makes the results; "low": of the weights' values, -1 without it;
-"keep_weights": True where the weights stay as they are.
+"keep_weights": True where the weights stay as they are; "training_gradients": False where Keras's are of another formula;
+"training_only": True where liana differs in inference.
 tests/train/model/test_keras_vocabulary.c runs `make`, repeats the cases in liana, and runs `check`.
 """
 import importlib
@@ -222,7 +223,7 @@ def described(values, others, scale):
     return rows
 
 
-def run_of(model, arrays, training, rng):
+def run_of(model, arrays, training, rng, with_gradients=True):
     outputs, _ = compute(model, arrays, training, None)
     for _ in range(5 if training else 1):
         again, _ = compute(model, arrays, training, None)
@@ -230,8 +231,9 @@ def run_of(model, arrays, training, rng):
             return None  # it draws
     cotangents = [rng.normal(0, 1, o.shape).astype("f4") if is_float(o) else np.zeros(o.shape, "f4") for o in outputs]
     near = near_inputs(arrays, rng)
-    outputs, gradients = compute(model, arrays, training, cotangents)
-    others, other_gradients = compute(model, near, training, cotangents)
+    given = cotangents if with_gradients else None
+    outputs, gradients = compute(model, arrays, training, given)
+    others, other_gradients = compute(model, near, training, given)
     scale = max([np.max(np.abs(a[np.isfinite(a)]), initial=0) for a in outputs + gradients] + [0.5])
     return {"training": training, "cotangents": [c.ravel().tolist() for c in cotangents],
             "outputs": described(outputs, others, scale), "gradients": described(gradients, other_gradients, scale)}
@@ -243,7 +245,8 @@ def make_case(name, number, row, chosen, inputs, call, rng, folder):
     if not row.get("keep_weights"):
         fill(model, rng, row)
     arrays = draw_inputs(row, inputs, rng)
-    runs = [run_of(model, arrays, training, rng) for training in (False, True)]
+    runs = [run_of(model, arrays, training, rng, not training or row.get("training_gradients", True))
+            for training in (False, True)[row.get("training_only", False):]]
     base = os.path.join(folder, f"{name}.{number}")
     model.save(base + ".keras")
     listed = [{"name": f"in{i}", "shape": list(a.shape), "dtype": {"O": "object", "i": "int32"}.get(a.dtype.kind, "float32"),

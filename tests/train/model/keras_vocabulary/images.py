@@ -7,7 +7,7 @@ are those of the formula, where TensorFlow's are of the inverse transform: they 
 SIZES = [[(6, 7, 3)], [(5, 8, 1)], [(9, 4, 2)]]
 FILL = {"fill_mode": ["reflect", "wrap", "constant", "nearest"], "fill_value": [0.0, 0.75],
         "interpolation": ["bilinear", "nearest"], "seed": [None, 7]}
-SAMPLED = {"inputs": SIZES, "training_gradients": False}
+SAMPLED = {"inputs": SIZES, "inference_gradients": True}
 
 LAYERS = {
     "Resizing": {

@@ -15,8 +15,8 @@ An input is a shape, or {"shape", "high": below which its ids are, "masked": Tru
 of which each text is one}. A value that
 is a function makes the value: an object of Keras that several models must not share. Further keys of a row: "build": a
 function (layer class, arguments, inputs, call) that makes the results; "low": of the weights' values, -1 without it;
-"keep_weights": True where the weights stay as they are; "inference_gradients": True where those of training are of another formula in Keras;
-"training_only": True where liana differs in inference.
+"keep_weights": True where the weights stay as they are; "inference_gradients": True where Keras has another formula for those
+of training; "training_only": True where Keras gives another thing in inference.
 tests/train/model/test_keras_vocabulary.c runs `make`, repeats the cases in liana, and runs `check`.
 """
 import importlib

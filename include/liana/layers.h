@@ -7,6 +7,7 @@
 #include <liana/layers/colors.h>
 #include <liana/layers/convolution.h>
 #include <liana/layers/core.h>
+#include <liana/layers/image_geometry.h>
 #include <liana/layers/merging.h>
 #include <liana/layers/normalization.h>
 #include <liana/layers/operation.h>

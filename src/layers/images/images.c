@@ -37,10 +37,10 @@ void liana__factor_to_keras(liana__arena *arena, liana__value *config, const cha
         liana__value_set(arena, config, option, liana__value_float(arena, factor->count ? factor->items[0] : preset));
         return;
     }
+    const liana__range range = liana__factor_range(factor, preset, 0);
     liana__value *list = liana__value_list(arena);
-    for (size_t i = 0; list && i < factor->count; i++) {
-        liana__value_add(arena, list, liana__value_float(arena, factor->items[i]));
-    }
+    if (list) liana__value_add(arena, list, liana__value_float(arena, range.low));
+    if (list) liana__value_add(arena, list, liana__value_float(arena, range.high));
     if (list) liana__value_set(arena, config, option, list);
 }
 

@@ -22,7 +22,7 @@ liana_status liana__check_factor(liana_check *check, const char *option, const l
  * given: `preset` stands for it. */
 liana__range liana__factor_range(const liana_floats *factor, double preset, double least);
 
-/* Writes a factor: a number, or a list of both ends as they were given. */
+/* Writes a factor: a number, or a list of both ends, the lower one first. */
 void liana__factor_to_keras(liana__arena *arena, liana__value *config, const char *option, const liana_floats *factor,
                             double preset);
 

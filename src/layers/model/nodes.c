@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A size that the data will give. */
+enum { FIRST_FREE_SIZE = 128 };
+
 /* ---- weights ---- */
 
 /* A weight that the layer has already: it must fit these inputs. */
@@ -215,7 +218,7 @@ static liana_status take_results(liana_model *model, const liana_layer_call *cal
 {
     size_t *source = call->num_more ? liana__arena_allocate(&model->arena, sizeof *source) : NULL;
     if (call->num_more && !source) return liana__fail_memory(error, "a model");
-    if (source) *source = model->num_nodes;
+    if (source) *source = (size_t)(node - model->nodes);
     for (size_t i = 0; i <= call->num_more; i++) {
         if (i) {
             node[i] = *node;
@@ -271,6 +274,18 @@ static liana_status infer_result(liana_model *model, const liana__layer *layer, 
     return status;
 }
 
+/* Sizes that the data give. The input of a nested model takes those of its own input. An input of the model has no data
+ * yet: any size serves that all layers take, and powers of two are halved without a rest. */
+static void choose_free_sizes(const liana_model *model, liana__layer_node *node)
+{
+    const liana__layer_node *given = node->num_inputs == 1 ? &model->nodes[node->inputs[0]] : NULL;
+    for (int d = 1; d < node->shape.rank; d++) {
+        if (node->shape.dims[d] != LIANA_ANY_SIZE) continue;
+        if (!given) node->free |= (uint32_t)1 << d;
+        node->shape.dims[d] = given && given->shape.rank == node->shape.rank ? given->shape.dims[d] : FIRST_FREE_SIZE;
+    }
+}
+
 static liana_status build_input(const liana_model *model, const liana__layer *layer, liana__layer_node *node,
                                 liana__error *error)
 {
@@ -288,6 +303,7 @@ static liana_status build_input(const liana_model *model, const liana__layer *la
     node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == node->dtype;
     node->shape = (liana_shape){.rank = (int)input->shape.count + 1, .dims = {1}};
     memcpy(node->shape.dims + 1, input->shape.values, (size_t)input->shape.count * sizeof(int64_t));
+    choose_free_sizes(model, node);
     if (liana__shape_valid(LIANA_F32, &node->shape)) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE, "examples of shape %s are too large",
                        liana__shape_print(&node->shape).text);
@@ -346,8 +362,21 @@ static liana_status build_texts(liana_model *model, const liana__layer *layer, l
                            liana__shape_print(&node->shape).text);
     }
     input->is_text = true;
-    input->reader = model->num_nodes;
+    input->reader = (size_t)(node - model->nodes);
     return LIANA_OK;
+}
+
+/* Declares the weights of a call, or checks that they are those of before; then infers its results. */
+static liana_status build_call(liana_model *model, const liana__layer *layer, liana__layer_node *node, bool is_reuse,
+                               liana__error *error)
+{
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        const size_t input = liana__node_input_at(node, i);
+        if (input != LIANA__NONE) shapes[i] = model->nodes[input].shape;
+    }
+    LIANA_TRY(declare_weights(model, node, shapes, node->num_inputs, is_reuse, error));
+    return infer_result(model, layer, node, error);
 }
 
 /* The node of a layer, whose number is the layer's number of nodes so far. */
@@ -366,13 +395,15 @@ static liana_status build_node(liana_model *model, size_t index, const liana__la
     if (layer->type->texts) return build_texts(model, layer, node, error);
     if (!layer->type->call) return build_input(model, layer, node, error);
     if (node->number) LIANA_TRY(read_call_options(model, layer, given, node, error));
-    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
-        const size_t input = liana__node_input_at(node, i);
-        if (input != LIANA__NONE) shapes[i] = model->nodes[input].shape;
-    }
-    LIANA_TRY(declare_weights(model, node, shapes, node->num_inputs, node->number > 0, error));
-    return infer_result(model, layer, node, error);
+    return build_call(model, layer, node, node->number > 0, error);
+}
+
+liana_status liana__model_infer_node(liana_model *model, size_t index, liana__error *error)
+{
+    liana__layer_node *node = &model->nodes[index];
+    liana__layer *layer = &model->layers[node->layer];
+    if (layer->type->texts) return build_texts(model, layer, node, error);
+    return layer->type->call ? build_call(model, layer, node, true, error) : build_input(model, layer, node, error);
 }
 
 static liana_layer finish_node(liana_model *model, size_t index)

@@ -46,6 +46,7 @@ liana__model_port liana__model_input(const liana_model *model, size_t index)
     }
     port.dtype = result->dtype;
     port.shape = result->shape;
+    port.free = node->is_text ? 0 : node->free;
     port.num_ids = port.texts ? 0 : count_ids(model, model->inputs[index]);
     return port;
 }

@@ -57,5 +57,17 @@ LAYERS = {
             lambda: [keras.layers.Rescaling(1 / 255), keras.layers.BatchNormalization(), keras.layers.Dropout(0.3)]],
             "name": [None, "prepared"]},
     },
+    "MixUp": {"inputs": IMAGES + UNITS, "arguments": {"alpha": [0.2, 1.0], "seed": SEED}},
+    "CutMix": {"inputs": IMAGES + UNITS, "arguments": {"factor": [1.0, 0.3, (0.2, 0.7)], "seed": SEED}},
+    "RandAugment": {
+        "inputs": IMAGES[:1] + UNITS,
+        "arguments": {"value_range": RANGES[:2], "num_ops": [2, 1, 0], "factor": [0.5, (0.1, 0.3), 1.0],
+                      "interpolation": ["bilinear", "nearest"], "seed": SEED},
+    },
+    "AugMix": {
+        "inputs": IMAGES[:1] + UNITS,
+        "arguments": {"value_range": RANGES[:2], "num_chains": [3, 1], "chain_depth": [3, 1], "factor": [0.3, (0.1, 0.2)],
+                      "alpha": [1.0, 0.4], "all_ops": [True, False], "interpolation": ["bilinear", "nearest"], "seed": SEED},
+    },
     "MaxNumBoundingBoxes": {"inputs": IMAGES, "arguments": {"max_number": [3, 10], "fill_value": [-1, 0]}},
 }

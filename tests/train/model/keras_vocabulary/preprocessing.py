@@ -71,23 +71,9 @@ LAYERS = {
 
 # Named in the page as not there yet.
 NOT_YET = {
-    "AugMix",
-    "CenterCrop",
-    "CutMix",
     "Discretization",
     "HashedCrossing",
     "IntegerLookup",
     "MelSpectrogram",
-    "MixUp",
-    "RandAugment",
-    "RandomCrop",
-    "RandomElasticTransform",
-    "RandomFlip",
-    "RandomPerspective",
-    "RandomRotation",
-    "RandomShear",
-    "RandomTranslation",
-    "RandomZoom",
-    "Resizing",
     "STFTSpectrogram",
 }

@@ -68,6 +68,8 @@ likely() {
     "tensorflow fp32 "*" train-"* | "tensorflow fp32 "*" infer"* | "tensorflow bf16 graph infer"*) return 1 ;;
     # XLA calls no oneDNN.
     "tensorflow "*" jit train-"* | "tensorflow "*" jit infer"* | "tensorflow "*" jit flowers"*) return 1 ;;
+    # Loops that are unrolled are slower, and take minutes to compile.
+    "jax fp32 unrolled "* | "tensorflow "*" unrolled "*) return 1 ;;
     "jax bf16"*" train-"* | "jax bf16"*" infer"* | "jax bf16"*" flowers"*) return 1 ;;
     esac
 }

@@ -241,6 +241,11 @@ LIANA_API liana_tensor liana_op_argmax_at(liana_location here, liana_tensor x, i
 LIANA_API liana_tensor liana_op_argsort_at(liana_location here, liana_tensor x, int64_t axis, bool descending,
                                            int64_t count);
 
+/* The discrete Fourier transform of complex numbers, which are pairs of a real and an imaginary part: [.., n, 2] along
+ * the axis of n, sum_j x_j e^(-2 pi i j k / n). `inverse`: e^(2 pi i j k / n), without a factor. */
+#define liana_op_fft(x, inverse) liana_op_fft_at(LIANA_HERE, x, inverse)
+LIANA_API liana_tensor liana_op_fft_at(liana_location here, liana_tensor x, bool inverse);
+
 /* The sum of the elements up to each along an axis; `reverse`: from the last on; `exclusive`: without its own. Any
  * numbers. */
 #define liana_op_cumsum(x, axis, reverse, exclusive) liana_op_cumsum_at(LIANA_HERE, x, axis, reverse, exclusive)
@@ -529,6 +534,14 @@ LIANA_API liana_tensor liana_gather_nd_at(liana_location here, liana_tensor x, l
 #define liana_take_along_axis(x, indices, axis) liana_take_along_axis_at(LIANA_HERE, x, indices, axis)
 LIANA_API liana_tensor liana_take_along_axis_at(liana_location here, liana_tensor x, liana_tensor indices,
                                                 int64_t axis);
+
+/* The Fourier transform of real numbers along the last axis, of which `length` are taken (more are zeros; 0: all): bins
+ * 0 to length / 2 as pairs [.., length / 2 + 1, 2]. */
+#define liana_rfft(x, length) liana_rfft_at(LIANA_HERE, x, length)
+LIANA_API liana_tensor liana_rfft_at(liana_location here, liana_tensor x, int64_t length);
+/* Back: [.., length / 2 + 1, 2] to [.., length]. `length` 0: the even one. */
+#define liana_irfft(x, length) liana_irfft_at(LIANA_HERE, x, length)
+LIANA_API liana_tensor liana_irfft_at(liana_location here, liana_tensor x, int64_t length);
 
 /* The elements in the order of liana_op_argsort. Gradients flow to x. */
 #define liana_sort(x, axis, descending) liana_sort_at(LIANA_HERE, x, axis, descending)

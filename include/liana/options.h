@@ -44,6 +44,16 @@ typedef struct liana_floats {
     ((liana_floats){sizeof((const double[]){__VA_ARGS__}) / sizeof(double), (const double[]){__VA_ARGS__}})
 #endif
 
+/* A list of any number of whole numbers: LIANA_INTEGERS(12, 36). */
+typedef struct liana_integers {
+    size_t count;
+    const int64_t *items;
+} liana_integers;
+#if !defined(__cplusplus)
+#define LIANA_INTEGERS(...) \
+    ((liana_integers){sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]){__VA_ARGS__}})
+#endif
+
 /* A list of texts. */
 typedef struct liana_strings {
     size_t count;
@@ -94,6 +104,7 @@ typedef enum liana_option_kind {
     /* As INT_PAIR for other numbers of axes. */
     LIANA_OPTION_INT_SINGLE, /* int64_t[1]; written as one number or [number] */
     LIANA_OPTION_INT_TRIPLE, /* int64_t[3]; written as one number (all) or [first, second, third] */
+    LIANA_OPTION_INTEGERS,   /* liana_integers; written as a list (or one number) */
 } liana_option_kind;
 
 struct liana_options;
@@ -106,8 +117,8 @@ typedef struct liana_option {
     /* As it is written in YAML: a word, or a list of words in []. NULL: false, 0, NULL, the first word, or empty. */
     const char *default_text;
     bool required;
-    /* Allowed range of INT, FLOAT, INT_PAIR and its like, INTS and FLOATS, both ends included; INFINITY: no limit on
-     * that side. Not checked if minimum == maximum. Floats must always be finite. */
+    /* Allowed range of INT, FLOAT, INT_PAIR and its like, INTS, INTEGERS and FLOATS, both ends included; INFINITY: no
+     * limit on that side. Not checked if minimum == maximum. Floats must always be finite. */
     double minimum;
     double maximum;
     const char *const *names; /* of ENUM; ends with NULL */
@@ -142,5 +153,11 @@ inline liana_floats liana_floats_(std::initializer_list<double> values)
     return liana_floats{values.size(), values.begin()};
 }
 #define LIANA_FLOATS(...) liana_floats_({__VA_ARGS__})
+
+inline liana_integers liana_integers_(std::initializer_list<int64_t> values)
+{
+    return liana_integers{values.size(), values.begin()};
+}
+#define LIANA_INTEGERS(...) liana_integers_({__VA_ARGS__})
 #endif
 #endif

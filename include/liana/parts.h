@@ -276,6 +276,8 @@ typedef struct liana_layer_type {
     const char *const *arguments;
     /* Completes options before the layers that they hold are read. NULL: there is nothing to complete. */
     void (*complete)(struct liana__arena *arena, void *options);
+    /* liana's: the option that must be found in data before the layer computes; NULL: none is missing. */
+    const char *(*to_adapt)(const void *options);
     /* liana's: one step of an RNN, and how an RNN takes steps; NULL: it is none. */
     const struct liana__cell_type *cell;
     const struct liana__rnn_type *rnn;

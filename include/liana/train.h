@@ -360,11 +360,13 @@ LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *mod
  * loaded. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_load(liana_context *context, const char *path, liana_model **model);
 
-/* Sets mean, variance and count of a Normalization to those of a component of a dataset, over all its values with the
- * same index along the last axis. Elements may be batches or not. `component` NULL: the name of the model's input that
- * the layer reads. The layers before this one do not run: give the values that the layer gets. Errors, in the model's
- * context: INVALID_ARGUMENT (another layer, other channels, a dataset without end), NOT_FOUND (no such component),
- * INVALID_DATA (a value that is not finite), those of the data. */
+/* Finds in a component of a dataset, as Keras's adapt() does: mean, variance and count of a Normalization, over all
+ * values with the same index along the last axis; the vocabulary of a StringLookup, IntegerLookup or TextVectorization,
+ * with the weights of tf_idf; the boundaries of a Discretization. Before that such a layer computes nothing. Where the
+ * length of its result depends on the vocabulary, adapt it before others are added. Elements may be batches or not.
+ * `component` NULL: the name of the model's input that the layer reads. The layers before this one do not run: give the
+ * values that the layer gets. Errors, in the model's context: INVALID_ARGUMENT (another layer, other channels, a
+ * dataset without end), NOT_FOUND (no such component), INVALID_DATA (a value that is not finite), those of the data. */
 LIANA_API LIANA_MUST_USE liana_status liana_layer_adapt(liana_layer layer, const liana_dataset *dataset,
                                                         const char *component);
 

@@ -221,6 +221,21 @@ static liana_status read_ints(const liana__field *field, const liana__value *val
     return LIANA_OK;
 }
 
+static liana_status read_integers(const liana__field *field, const liana__value *value, const char *where,
+                                  liana__arena *arena, liana__integers *integers, liana__error *error)
+{
+    const size_t count = list_count(value);
+    int64_t *items = liana__arena_allocate(arena, (count + 1) * sizeof *items);
+    if (!items) return liana__fail_memory(error, where);
+    for (size_t i = 0; i < count; i++) {
+        char name[DOTTED_KEY];
+        item_name(value, where, i, name);
+        LIANA_TRY(read_int(field, list_item(value, i), name, &items[i], error));
+    }
+    *integers = (liana__integers){.count = count, .items = items};
+    return LIANA_OK;
+}
+
 static liana_status read_strings(const liana__field *field, const liana__value *value, const char *where,
                                  liana__arena *arena, liana__strings *strings, liana__error *error)
 {
@@ -317,6 +332,7 @@ static bool null_means_not_given(const liana__field *field)
     case LIANA__FIELD_PATHS:
     case LIANA__FIELD_VALUE:
     case LIANA__FIELD_FLOATS:
+    case LIANA__FIELD_INTEGERS:
     case LIANA__FIELD_AXES:
     case LIANA__FIELD_LAYER:
     case LIANA__FIELD_LAYERS:
@@ -332,6 +348,7 @@ static size_t kind_size(const liana__field *field)
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return sizeof(liana__strings);
     case LIANA__FIELD_FLOATS: return sizeof(liana__floats);
+    case LIANA__FIELD_INTEGERS: return sizeof(liana__integers);
     case LIANA__FIELD_AXES: return LIANA_MAX_AXES * sizeof(int64_t);
     case LIANA__FIELD_SECTION: return field->section->size;
     case LIANA__FIELD_LAYER: return sizeof(liana_held_layer);
@@ -370,6 +387,7 @@ static liana_status read_member(const liana__field *field, const liana__value *v
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return read_strings(field, value, where, arena, member, error);
     case LIANA__FIELD_FLOATS: return read_floats(field, value, where, arena, member, error);
+    case LIANA__FIELD_INTEGERS: return read_integers(field, value, where, arena, member, error);
     case LIANA__FIELD_AXES: return read_axes(field, value, where, member, error);
     case LIANA__FIELD_LAYER:
     case LIANA__FIELD_LAYERS: /* begin with their value */
@@ -530,6 +548,8 @@ static liana__value *write_member(const liana__field *field, liana__arena *arena
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_PATHS: return write_strings(arena, member);
     case LIANA__FIELD_FLOATS: return write_floats(arena, member);
+    case LIANA__FIELD_INTEGERS:
+        return write_ints(arena, ((const liana__integers *)member)->items, ((const liana__integers *)member)->count);
     case LIANA__FIELD_AXES: return write_ints(arena, member, count_axes(member));
     case LIANA__FIELD_LAYER:
     case LIANA__FIELD_LAYERS:

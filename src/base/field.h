@@ -17,6 +17,7 @@ typedef liana_options liana__fields;
 typedef liana_ints liana__ints;
 typedef liana_strings liana__strings;
 typedef liana_floats liana__floats;
+typedef liana_integers liana__integers;
 #define LIANA__FIELD_ROW LIANA_OPTION_ROW
 #define LIANA__FIELD_BOOL LIANA_OPTION_BOOL
 #define LIANA__FIELD_INT LIANA_OPTION_INT
@@ -33,6 +34,7 @@ typedef liana_floats liana__floats;
 #define LIANA__FIELD_VALUE LIANA_OPTION_VALUE
 #define LIANA__FIELD_SECTION LIANA_OPTION_SECTION
 #define LIANA__FIELD_FLOATS LIANA_OPTION_FLOATS
+#define LIANA__FIELD_INTEGERS LIANA_OPTION_INTEGERS
 #define LIANA__FIELD_AXES LIANA_OPTION_AXES
 #define LIANA__FIELD_LAYER LIANA_OPTION_LAYER
 #define LIANA__FIELD_LAYERS LIANA_OPTION_LAYERS

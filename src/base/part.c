@@ -201,6 +201,7 @@ static const size_t option_sizes[] = {
     [LIANA_OPTION_VALUE] = sizeof(void *),
     [LIANA_OPTION_SECTION] = 0,
     [LIANA_OPTION_FLOATS] = sizeof(liana_floats),
+    [LIANA_OPTION_INTEGERS] = sizeof(liana_integers),
     [LIANA_OPTION_AXES] = LIANA_MAX_AXES * sizeof(int64_t),
     [LIANA_OPTION_LAYER] = sizeof(liana_held_layer),
     [LIANA_OPTION_LAYERS] = sizeof(liana_held_layers),

@@ -125,6 +125,7 @@ static const char *default_of(const liana__field *field)
     case LIANA__FIELD_INTS:
     case LIANA__FIELD_STRINGS:
     case LIANA__FIELD_FLOATS:
+    case LIANA__FIELD_INTEGERS:
     case LIANA__FIELD_AXES:
     case LIANA__FIELD_PATHS: return "[]";
     case LIANA__FIELD_ENUM: return field->names[0];
@@ -281,7 +282,8 @@ static const char *type_of(const liana__field *field)
     case LIANA__FIELD_INT_SINGLE: return "a whole number";
     case LIANA__FIELD_INT_PAIR: return "one or two whole numbers";
     case LIANA__FIELD_INT_TRIPLE: return "one or three whole numbers";
-    case LIANA__FIELD_INTS: return "whole numbers";
+    case LIANA__FIELD_INTS:
+    case LIANA__FIELD_INTEGERS: return "whole numbers";
     case LIANA__FIELD_STRINGS: return "texts";
     case LIANA__FIELD_PATHS: return "paths";
     case LIANA__FIELD_VALUE: return "a value";

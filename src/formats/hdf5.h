@@ -125,6 +125,7 @@ typedef struct liana__keras3_layer {
     const liana__hdf5_data *weights;
     const void *const *values; /* of each weight, in its dtype */
     size_t num_weights;
+    const char *variable; /* the name of its only weight, instead of "0"; NULL: they are numbered */
 } liana__keras3_layer;
 
 /* Makes a tree of weights as Keras 3 does: its bytes (liana__hdf5_new_bytes) are those of a `.weights.h5` file, or of

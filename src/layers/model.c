@@ -119,6 +119,10 @@ bool liana__weight_trainable(const liana_model *model, size_t weight)
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values)
 {
     const liana__weight *item = &model->weights[weight];
+    if (item->begin) {
+        memcpy(values, item->begin, (size_t)liana_shape_size(&item->shape) * sizeof *values);
+        return;
+    }
     liana__initializer_fill(&item->initializer, seed, (uint32_t)weight, &item->shape, values);
     const int64_t part = liana_shape_size(&item->shape) / 4;
     for (int64_t i = part; item->has_forget_ones && i < 2 * part; i++) values[i] = 1;

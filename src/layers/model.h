@@ -24,6 +24,7 @@ typedef struct liana__weight {
     bool trainable;       /* a property of its kind: false for moving averages; see liana__weight_trainable */
     bool frozen;          /* the held layer that it belongs to is not trained */
     bool has_forget_ones; /* the second of four equal parts is 1, whatever the initialiser (unit_forget_bias) */
+    const float *begin;   /* its first values, instead of the initialiser; NULL: none */
     liana__initializer initializer;
     liana__regularizer regularizer; /* type NULL: none */
     liana__constraint constraint;   /* type NULL: none */
@@ -348,6 +349,13 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
 void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);
+/* The weight that was declared last begins with these values, in the model's arena. */
+void liana__layer_begin_with(liana_layer_build *build, const float *values);
+
+/* ---- layers that the host computes ---- */
+
+/* Makes the result of such a layer's node from the layer's options, also once more when these have changed. */
+liana_status liana__model_make_texts(liana_model *model, size_t node, liana__error *error) LIANA_MUST_USE;
 
 /* ---- questions ---- */
 
@@ -375,7 +383,10 @@ typedef struct liana__model_port {
     const struct liana__text_layer *texts;
     const void *text_state;
     uint64_t text_fingerprint;
-    liana_shape texts_shape; /* of an example's texts, without the batch */
+    liana_shape texts_shape; /* of an example's texts, without the batch; of one input */
+    /* The model's inputs whose texts it takes, this one among them, in the order of the layer's inputs. */
+    size_t text_inputs[LIANA_MAX_LAYER_INPUTS];
+    size_t num_text_inputs;
 } liana__model_port;
 size_t liana__model_num_inputs(const liana_model *model);
 size_t liana__model_num_outputs(const liana_model *model);

@@ -130,6 +130,10 @@ liana__hlo liana__hlo_select_and_scatter(liana__lowering *lowering, liana__hlo x
 liana__hlo liana__hlo_matrix_product(liana__lowering *lowering, liana__hlo a, liana__hlo b, bool transpose_a,
                                      bool transpose_b, liana_dtype dtype);
 
+/* The Fourier transform of pairs of real and imaginary parts, [.., n, 2], along the axis of n; an inverse one without a
+ * factor. */
+liana__hlo liana__hlo_fft(liana__lowering *lowering, liana__hlo x, bool inverse);
+
 /* Whether the text is for XLA on CPUs, which does well with other forms than accelerators do. */
 bool liana__hlo_is_for_cpus(const liana__lowering *lowering);
 

@@ -28,6 +28,9 @@ typedef struct liana__hlo_type {
 } liana__hlo_type;
 liana__hlo_type liana__hlo_print_type(liana_dtype dtype, const liana_shape *shape);
 
+/* Added to the dtype of a part, complex numbers of it, which only a few ops know. */
+enum { LIANA__HLO_COMPLEX = 64 };
+
 /* A value of a node's type, without a number. */
 static inline liana__hlo liana__hlo_like(const liana__node *node)
 {

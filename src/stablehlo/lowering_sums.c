@@ -298,3 +298,39 @@ liana__hlo liana__hlo_convolve(liana__lowering *l, liana__hlo x, liana__hlo kern
     add_precision(l, &attributes);
     return write_product(l, "convolution", operands, c->dtype, c->shape, &attributes);
 }
+
+/* ---- Fourier transforms ---- */
+
+liana__hlo liana__hlo_fft(liana__lowering *l, liana__hlo x, bool inverse)
+{
+    const int last = x.shape.rank - 1;
+    int64_t start[LIANA_MAX_RANK] = {0}, limit[LIANA_MAX_RANK], strides[LIANA_MAX_RANK];
+    liana__hlo parts[2];
+    liana_shape shape = x.shape;
+    shape.rank--;
+    for (int i = 0; i <= last; i++) {
+        limit[i] = x.shape.dims[i];
+        strides[i] = 1;
+    }
+    for (int i = 0; i < 2; i++) {
+        start[last] = i;
+        limit[last] = i + 1;
+        parts[i] = liana__hlo_reshape(l, liana__hlo_slice(l, x, start, limit, strides), shape);
+    }
+    const liana_dtype dtype = (liana_dtype)(LIANA__HLO_COMPLEX + (int)x.dtype);
+    const int64_t length = shape.dims[shape.rank - 1];
+    liana__hlo made = liana__hlo_write(l, "complex", parts, 2, dtype, shape, NULL);
+    liana__text attributes = {0};
+    liana__hlo_add(&attributes, "fft_type = #stablehlo<fft_type %s>", inverse ? "IFFT" : "FFT");
+    liana__hlo_add_array(&attributes, "fft_length", &length, 1);
+    made = liana__hlo_write(l, "fft", &made, 1, dtype, shape, &attributes);
+    shape.dims[shape.rank++] = 1;
+    for (int i = 0; i < 2; i++) {
+        liana_shape own = shape;
+        own.rank--;
+        parts[i] = liana__hlo_write(l, i ? "imag" : "real", &made, 1, x.dtype, own, NULL);
+        parts[i] = liana__hlo_reshape(l, parts[i], shape);
+    }
+    liana__hlo pairs = liana__hlo_concatenate(l, parts, 2, last);
+    return inverse ? liana__hlo_binary_with(l, "multiply", pairs, (double)length) : pairs;
+}

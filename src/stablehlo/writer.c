@@ -40,7 +40,10 @@ liana__hlo_type liana__hlo_print_type(liana_dtype dtype, const liana_shape *shap
         at = add_size(at, shape->dims[i]);
         *at++ = 'x';
     }
-    at = add_word(at, dtype_names[dtype]);
+    const bool is_complex = (int)dtype >= LIANA__HLO_COMPLEX;
+    if (is_complex) at = add_word(at, "complex<");
+    at = add_word(at, dtype_names[(int)dtype - (is_complex ? LIANA__HLO_COMPLEX : 0)]);
+    if (is_complex) *at++ = '>';
     memcpy(at, ">", sizeof ">");
     return type;
 }

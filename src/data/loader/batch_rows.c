@@ -84,19 +84,30 @@ static liana_status check_values(const liana__wanted_component *wanted, const li
                        wanted->name);
 }
 
-static liana_status find_values(const liana__source *source, liana__batch_rows *rows, size_t i, liana__error *error)
+/* Finds the values of the component `name` of the source, which may be the label. */
+static liana_status find_origin(const liana__source *source, const liana__wanted_component *wanted, const char *name,
+                                int *origin, liana_dtype *dtype, liana__error *error)
 {
     static const liana_component label = {.name = "label", .dtype = LIANA_S64};
+    const bool is_label = source->has_labels && strcmp(name, label.name) == 0;
+    *origin = is_label ? LIANA__FROM_LABEL : find_component(source, name);
+    if (*origin < 0 && !is_label) return fail_missing(source, name, error);
+    const liana_component *component = is_label ? &label : &source->components[*origin];
+    *dtype = (liana_dtype)component->dtype;
+    return check_values(wanted, component, error);
+}
+
+static liana_status find_values(const liana__source *source, liana__batch_rows *rows, size_t i, liana__error *error)
+{
     const liana__wanted_component *wanted = &rows->components[i];
     const char *name = wanted->from ? wanted->from : wanted->name;
-    bool is_label = source->has_labels && strcmp(name, label.name) == 0;
-    int found = is_label ? LIANA__FROM_LABEL : find_component(source, name);
-    if (found < 0 && !is_label) return fail_missing(source, name, error);
-    const liana_component *component = is_label ? &label : &source->components[found];
-    rows->origins[i] = found;
-    rows->dtypes[i] = (liana_dtype)component->dtype;
-    rows->columns[i] = is_label ? NULL : liana__columns_only(source->columns, name);
-    return check_values(wanted, component, error);
+    LIANA_TRY(find_origin(source, wanted, name, &rows->origins[i], &rows->dtypes[i], error));
+    rows->columns[i] = rows->origins[i] == LIANA__FROM_LABEL ? NULL : liana__columns_only(source->columns, name);
+    for (size_t k = 0; k < wanted->texts.num_components; k++) {
+        LIANA_TRY(find_origin(source, wanted, wanted->texts.components[k], &rows->text_origins[i][k],
+                              &rows->text_dtypes[i][k], error));
+    }
+    return LIANA_OK;
 }
 
 /* Fills in the dtype and shape, by the maker. */
@@ -167,36 +178,61 @@ static liana_status fail_value(const liana__wanted_component *wanted, liana_dtyp
                        wanted->name);
 }
 
-static liana_status put_row(const liana__batch_rows *rows, size_t k, liana_dtype from, const void *values, void *row,
+/* The values of a record's component. */
+typedef struct record_values {
+    const liana_source_record *record;
+    int64_t label;
+} record_values;
+
+static const void *values_of(const record_values *given, int origin)
+{
+    return origin == LIANA__FROM_LABEL ? (const void *)&given->label : given->record->values[origin];
+}
+
+static liana_status put_texts(const liana__batch_rows *rows, size_t k, const record_values *given, void *row,
+                              liana__error *error)
+{
+    const liana__row_of_texts *how = &rows->components[k].texts;
+    liana__given_texts parts[LIANA_MAX_LAYER_INPUTS] = {{(int)rows->dtypes[k], values_of(given, rows->origins[k])}};
+    for (size_t i = 0; i < how->num_components; i++) {
+        parts[i] = (liana__given_texts){(int)rows->text_dtypes[k][i], values_of(given, rows->text_origins[k][i])};
+    }
+    return liana__row_from_texts(how, parts, row, rows->sizes[k], error);
+}
+
+static liana_status put_row(const liana__batch_rows *rows, size_t k, const record_values *given, void *row,
                             liana__error *error)
 {
     const liana__wanted_component *wanted = &rows->components[k];
-    if (wanted->texts.run) {
-        return liana__row_from_texts(&wanted->texts, (int)from, values, row, rows->sizes[k], error);
-    }
+    const liana_dtype from = rows->dtypes[k];
+    const void *values = values_of(given, rows->origins[k]);
+    if (wanted->texts.run) return put_texts(rows, k, given, row, error);
     const int64_t bad = liana__cast_values(from, values, wanted->dtype, row, liana_shape_size(&wanted->shape));
     if (bad >= 0) return fail_value(wanted, from, values, bad, error);
     return wanted->check ? wanted->check(wanted, row, error) : LIANA_OK;
 }
 
+static bool needs_label(const liana__batch_rows *rows, size_t k)
+{
+    bool needed = rows->origins[k] == LIANA__FROM_LABEL;
+    for (size_t i = 0; i < rows->components[k].texts.num_components; i++) {
+        needed |= rows->text_origins[k][i] == LIANA__FROM_LABEL;
+    }
+    return needed;
+}
+
 liana_status liana__batch_rows_put(const liana__batch_rows *rows, const liana_source_record *record,
                                    int64_t label_offset, liana__batch *batch, int64_t i, liana__error *error)
 {
+    record_values given = {.record = record};
+    if (__builtin_add_overflow(record->label, label_offset, &given.label)) given.label = record->label;
     for (size_t k = 0; k < rows->count; k++) {
         const liana__wanted_component *wanted = &rows->components[k];
         if (wanted->maker != LIANA__MAKE_VALUES) continue;
-        int origin = rows->origins[k];
-        liana_dtype from = rows->dtypes[k];
-        const void *values;
-        int64_t label;
-        if (origin == LIANA__FROM_LABEL) {
-            if (!record->has_label) return liana__fail(error, LIANA_INVALID_DATA, "it has no label");
-            if (__builtin_add_overflow(record->label, label_offset, &label)) label = record->label;
-            values = &label;
-        } else {
-            values = record->values[origin];
+        if (needs_label(rows, k) && !record->has_label) {
+            return liana__fail(error, LIANA_INVALID_DATA, "it has no label");
         }
-        liana_status status = put_row(rows, k, from, values, row_of(rows, batch, k, i), error);
+        liana_status status = put_row(rows, k, &given, row_of(rows, batch, k, i), error);
         if (status == LIANA_OK) continue;
         if (rows->columns[k]) liana__fail_within(error, "column '%.100s'", rows->columns[k]);
         return status;
@@ -232,5 +268,8 @@ void liana__batch_rows_describe(const liana__batch_rows *rows, int64_t label_off
                         liana__component_describe(&component).text, label_offset);
         if (wanted->check) liana__text_add(text, "checked as %s\n", wanted->check_name);
         if (wanted->texts.run) liana__text_add(text, "of texts by %016" PRIx64 "\n", wanted->texts.fingerprint);
+        for (size_t i = 0; i < wanted->texts.num_components; i++) {
+            liana__text_add(text, "of %s\n", wanted->texts.components[i]);
+        }
     }
 }

@@ -8,9 +8,12 @@
 typedef struct liana__batch_rows {
     size_t count;
     liana__wanted_component components[LIANA_MAX_COMPONENTS];
-    size_t sizes[LIANA_MAX_COMPONENTS];        /* bytes of one example */
-    int origins[LIANA_MAX_COMPONENTS];         /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
-    liana_dtype dtypes[LIANA_MAX_COMPONENTS];  /* ... and its dtype there */
+    size_t sizes[LIANA_MAX_COMPONENTS];       /* bytes of one example */
+    int origins[LIANA_MAX_COMPONENTS];        /* MAKE_VALUES: the source's component, or LIANA__FROM_LABEL */
+    liana_dtype dtypes[LIANA_MAX_COMPONENTS]; /* ... and its dtype there */
+    /* Of rows that are made of texts of several components: these. */
+    int text_origins[LIANA_MAX_COMPONENTS][LIANA_MAX_LAYER_INPUTS];
+    liana_dtype text_dtypes[LIANA_MAX_COMPONENTS][LIANA_MAX_LAYER_INPUTS];
     const char *columns[LIANA_MAX_COMPONENTS]; /* the only column that it is made of; NULL: none, or several */
     int image;                                 /* index of that component; -1: none */
     int label;

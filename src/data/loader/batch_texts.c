@@ -23,19 +23,30 @@ static int64_t whole_number(int dtype, const void *values, int64_t i)
     }
 }
 
-liana_status liana__row_from_texts(const liana__row_of_texts *how, int dtype, const void *values, void *row,
+void liana__texts_of(const liana__given_texts *given, int64_t count, liana_bytes *texts, char *digits)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (given->dtype == LIANA_STRING) {
+            texts[i] = ((const liana_bytes *)given->values)[i];
+            continue;
+        }
+        char *text = digits + i * LIANA__LONGEST_NUMBER;
+        const int64_t number = whole_number(given->dtype, given->values, i);
+        texts[i] = (liana_bytes){text, (size_t)snprintf(text, LIANA__LONGEST_NUMBER, "%" PRId64, number)};
+    }
+}
+
+liana_status liana__row_from_texts(const liana__row_of_texts *how, const liana__given_texts *given, void *row,
                                    size_t size, liana__error *error)
 {
-    enum { LONGEST = 24 };
+    const size_t parts = how->num_components ? how->num_components : 1, each = (size_t)how->count;
     memset(row, 0, size);
-    if (dtype == LIANA_STRING) return how->run(how->state, values, row, error);
-    LIANA__SCOPED_MEMORY liana_bytes *texts = malloc((size_t)how->count * sizeof *texts + 1);
-    LIANA__SCOPED_MEMORY char *digits = malloc((size_t)how->count * LONGEST + 1);
+    if (parts == 1 && given->dtype == LIANA_STRING) return how->run(how->state, given->values, row, error);
+    LIANA__SCOPED_MEMORY liana_bytes *texts = malloc(parts * each * sizeof *texts + 1);
+    LIANA__SCOPED_MEMORY char *digits = malloc(parts * each * LIANA__LONGEST_NUMBER + 1);
     if (!texts || !digits) return liana__fail_memory(error, "texts of numbers");
-    for (int64_t i = 0; i < how->count; i++) {
-        char *text = digits + i * LONGEST;
-        const int length = snprintf(text, LONGEST, "%" PRId64, whole_number(dtype, values, i));
-        texts[i] = (liana_bytes){text, (size_t)length};
+    for (size_t i = 0; i < parts; i++) {
+        liana__texts_of(&given[i], how->count, texts + i * each, digits + i * each * LIANA__LONGEST_NUMBER);
     }
     return how->run(how->state, texts, row, error);
 }

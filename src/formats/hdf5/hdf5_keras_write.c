@@ -125,7 +125,8 @@ static liana_status put_vars(liana__hdf5_new *tree, const liana__keras3_layer *l
     LIANA_TRY(liana__hdf5_new_group(tree, group, error));
     LIANA_TRY(liana__hdf5_new_text(tree, group, "name", layer->name, error));
     for (size_t i = 0; i < layer->num_weights; i++) {
-        const char *path = liana__arena_format(arena, "%s/%zu", group, i);
+        const char *path = layer->variable ? liana__arena_format(arena, "%s/%s", group, layer->variable)
+                                           : liana__arena_format(arena, "%s/%zu", group, i);
         if (!path) return liana__fail_memory(error, layer->path);
         LIANA_TRY(liana__hdf5_new_dataset(tree, path, &layer->weights[i], layer->values[i], error));
     }

@@ -175,6 +175,9 @@ static liana_status check_key(const liana_layer_type *type, const char *key, con
     }
     bool is_one = value->kind == LIANA__VALUE_INT && value->integer == 1;
     if (strcmp(key, "groups") == 0 && is_unused(type, key) && !is_one) return refuse(value, where, key, "1", error);
+    if (strcmp(key, "sparse") == 0 && is_true(value)) {
+        return refuse(value, where, key, "false: results are dense", error);
+    }
     if (strcmp(key, "time_major") == 0 && is_true(value)) return refuse(value, where, key, "false", error);
     return LIANA_OK;
 }
@@ -235,9 +238,9 @@ static void complete_threshold(const char *class_name, liana__arena *arena, lian
 /* Keys that say nothing about the result of most layers, but are options of these. */
 static bool is_option(const liana_layer_type *type, const char *key)
 {
-    static const char *const keys[] = {"axis",        "data_format",     "input_dim",       "invert",
-                                       "renorm",      "renorm_clipping", "renorm_momentum", "seed",
-                                       "synchronized"};
+    static const char *const keys[] = {"axis",       "data_format",  "input_dim",       "invert",
+                                       "oov_method", "renorm",       "renorm_clipping", "renorm_momentum",
+                                       "seed",       "synchronized", "vocabulary_dtype"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) return liana__fields_find(&type->part.options, key) != NULL;
     }

@@ -128,14 +128,6 @@ static void check_options(findings *found, const liana_model *model, const liana
     }
 }
 
-/* Weights of texts, which are options here. */
-static bool has_text_weights(const liana__layer *layer)
-{
-    const liana_option *mode = liana__fields_find(&layer->type->part.options, "output_mode");
-    if (!layer->type->texts || !mode) return false;
-    return *(const int *)((const char *)layer->options + mode->offset) == LIANA_OUTPUT_TF_IDF;
-}
-
 /* A layer, and those that it holds. */
 static void check_layer(findings *found, const liana_model *model, const liana__layer *layer, const char *name)
 {
@@ -147,9 +139,6 @@ static void check_layer(findings *found, const liana_model *model, const liana__
     if (found->form != LIANA__KERAS3 && layer->type == &liana__layer_operation) {
         add(found, name, "the operation ", liana__layer_option_text(layer, "function"), "Keras 3 has such nodes");
         return;
-    }
-    if (has_text_weights(layer)) {
-        add(found, name, "output_mode tf_idf", "", "Keras keeps its weights among the variables; use count");
     }
     if (found->form == LIANA__KERAS2 && liana__keras_is_newer(layer->type)) {
         add(found, name, "its class ", class_name, "Keras 2 has no such layer");

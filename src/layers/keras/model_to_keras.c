@@ -7,9 +7,9 @@
 #include "layers/model.h"
 #include "layers/operation/operation.h"
 
-#include <liana/layers/operation.h>
-
+#include <liana/layers/core.h>
 #include <liana/layers/normalization.h>
+#include <liana/layers/operation.h>
 
 #include <string.h>
 
@@ -250,6 +250,13 @@ static void write_input_shapes(const writer *w, size_t index, liana__value *map)
     }
 }
 
+/* An input of whole numbers may be read as texts too. */
+static bool holds_strings(const writer *w, const liana__layer_node *node)
+{
+    const liana__layer *layer = &w->model->layers[node->layer];
+    return node->is_text && ((const liana_input_options *)layer->options)->dtype == LIANA_STRING;
+}
+
 /* {"class_name": "__keras_tensor__", "config": {shape, dtype, keras_history}}. */
 static liana__value *write_tensor(const writer *w, const liana__scope_result *result)
 {
@@ -259,7 +266,7 @@ static liana__value *write_tensor(const writer *w, const liana__scope_result *re
     if (!map || !config || !shape) return NULL;
     bool mixed = w->model->precision == LIANA_MIXED_BFLOAT16 && node->num_inputs;
     const bool is_bool = node->dtype == LIANA_BOOL;
-    const char *dtype = node->is_text              ? "string"
+    const char *dtype = holds_strings(w, node)     ? "string"
                         : node->dtype == LIANA_S32 ? "int32"
                         : is_bool                  ? "bool"
                         : mixed                    ? "bfloat16"

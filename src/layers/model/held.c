@@ -284,6 +284,13 @@ void liana__layer_forget_ones(liana_layer_build *build)
     }
 }
 
+void liana__layer_begin_with(liana_layer_build *build, const float *values)
+{
+    if (build->status == LIANA_OK && !build->is_reuse) {
+        build->model->weights[build->model->num_weights - 1].begin = values;
+    }
+}
+
 const char *liana__held_group(liana_layer_build *build, const liana_held_layers *list, const char *attribute,
                               size_t index)
 {

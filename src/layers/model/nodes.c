@@ -318,10 +318,11 @@ static liana_status check_readers(const liana_model *model, const liana__layer *
         const char *name = model->layers[input->layer].name;
         if (!input->is_text && !layer->type->texts) continue;
         if (!layer->type->texts) {
-            return liana__fail(error, LIANA_INVALID_CONFIG,
-                               "the input '%.60s' holds texts, which only a StringLookup, TextVectorization or Hashing "
-                               "reads; put one of these between",
-                               name);
+            return liana__fail(
+                error, LIANA_INVALID_CONFIG,
+                "the input '%.60s' holds texts, which only layers of texts (StringLookup, TextVectorization, "
+                "Hashing, ...) read; put one of these between",
+                name);
         }
         bool is_read = input->is_text && input->reader != LIANA__NONE;
         for (size_t k = 0; !input->is_text && k < model->num_nodes && !is_read; k++) {
@@ -343,14 +344,35 @@ static liana_status check_readers(const liana_model *model, const liana__layer *
     return LIANA_OK;
 }
 
-static liana_status build_texts(liana_model *model, const liana__layer *layer, liana__layer_node *node,
-                                liana__error *error)
+/* All inputs of such a layer have one shape. */
+static liana_status find_texts(const liana_model *model, const liana__layer_node *node, liana__text_inputs *texts,
+                               liana__error *error)
 {
-    liana__layer_node *input = &model->nodes[node->inputs[0]];
-    liana_shape texts = {.rank = input->shape.rank - 1};
+    const liana_shape *first = &model->nodes[node->inputs[0]].shape;
+    *texts = (liana__text_inputs){.shape = {.rank = first->rank - 1}, .count = node->num_inputs};
+    memcpy(texts->shape.dims, first->dims + 1, (size_t)texts->shape.rank * sizeof *first->dims);
+    for (size_t i = 0; i < node->num_inputs; i++) {
+        const liana__layer_node *input = &model->nodes[node->inputs[i]];
+        const liana_input_options *options = model->layers[input->layer].options;
+        texts->has_numbers[i] = options->dtype != LIANA_STRING;
+        if (liana_shape_equal(&input->shape, first)) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "found inputs of shapes %s and %s (with a batch of 1), expected "
+                           "one shape",
+                           liana__shape_print(first).text, liana__shape_print(&input->shape).text);
+    }
+    return LIANA_OK;
+}
+
+/* Makes the result of such a layer from its options, also once more when these have changed. */
+liana_status liana__model_make_texts(liana_model *model, size_t index, liana__error *error)
+{
+    liana__layer_node *node = &model->nodes[index];
+    const liana__layer *layer = &model->layers[node->layer];
+    liana__text_inputs texts;
     liana__text_result result = {0};
-    memcpy(texts.dims, input->shape.dims + 1, (size_t)texts.rank * sizeof *texts.dims);
-    LIANA_TRY(layer->type->texts->make(layer->options, &texts, &model->arena, &result, error));
+    LIANA_TRY(find_texts(model, node, &texts, error));
+    LIANA_TRY(layer->type->texts->make(node->options, &texts, &model->arena, &result, error));
     node->num_outputs = 1;
     node->dtype = result.dtype;
     node->shape = (liana_shape){.rank = result.shape.rank + 1, .dims = {1}};
@@ -361,8 +383,10 @@ static liana_status build_texts(liana_model *model, const liana__layer *layer, l
         return liana__fail(error, LIANA_OUT_OF_RANGE, "its result would have the shape %s",
                            liana__shape_print(&node->shape).text);
     }
-    input->is_text = true;
-    input->reader = (size_t)(node - model->nodes);
+    for (size_t i = 0; i < node->num_inputs; i++) {
+        model->nodes[node->inputs[i]].is_text = true;
+        model->nodes[node->inputs[i]].reader = index;
+    }
     return LIANA_OK;
 }
 
@@ -443,7 +467,7 @@ static liana_status build_node(liana_model *model, size_t index, const liana__la
                                 .where = where};
     LIANA_TRY(find_inputs(model, given, layer->type, node, error));
     LIANA_TRY(check_readers(model, layer, node, error));
-    if (layer->type->texts) return build_texts(model, layer, node, error);
+    if (layer->type->texts) return liana__model_make_texts(model, model->num_nodes, error);
     if (!layer->type->call) return build_input(model, layer, node, error);
     if (node->number) LIANA_TRY(read_call_options(model, layer, given, node, error));
     return build_call(model, layer, node, node->number > 0, error);
@@ -453,7 +477,7 @@ liana_status liana__model_infer_node(liana_model *model, size_t index, liana__er
 {
     liana__layer_node *node = &model->nodes[index];
     liana__layer *layer = &model->layers[node->layer];
-    if (layer->type->texts) return build_texts(model, layer, node, error);
+    if (layer->type->texts) return liana__model_make_texts(model, index, error);
     return layer->type->call ? build_call(model, layer, node, true, error) : build_input(model, layer, node, error);
 }
 

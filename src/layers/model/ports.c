@@ -43,6 +43,11 @@ liana__model_port liana__model_input(const liana_model *model, size_t index)
         port.text_fingerprint = result->text_fingerprint;
         port.texts_shape.rank = node->shape.rank - 1;
         for (int i = 0; i < port.texts_shape.rank; i++) port.texts_shape.dims[i] = node->shape.dims[i + 1];
+        for (size_t k = 0; k < result->num_inputs; k++) {
+            size_t place = 0;
+            while (model->inputs[place] != result->inputs[k]) place++;
+            port.text_inputs[port.num_text_inputs++] = place;
+        }
     }
     port.dtype = result->dtype;
     port.shape = result->shape;
@@ -319,6 +324,21 @@ liana_status liana__model_check_used(const liana_model *model, liana__error *err
     return used ? check_nodes(model, used, error) : liana__fail_memory(error, "a model");
 }
 
+/* Whether options that are found in data are there. */
+static liana_status check_adapted(const liana_model *model, liana__error *error)
+{
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        const char *option = layer->type->to_adapt ? layer->type->to_adapt(layer->options) : NULL;
+        if (!option) continue;
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "layer '%s' (%s): %s is not known yet; give it, or have it found in data: "
+                           "liana_layer_adapt, which `liana train` does by itself for layers that read an input",
+                           layer->name, layer->type->part.name, option);
+    }
+    return LIANA_OK;
+}
+
 liana_status liana__model_check(const liana_model *model, liana__error *error)
 {
     if (model->error.status != LIANA_OK) {
@@ -333,6 +353,7 @@ liana_status liana__model_check(const liana_model *model, liana__error *error)
                            : model->num_inputs == 1 ? "only an InputLayer"
                                                     : "only InputLayers");
     }
+    LIANA_TRY(check_adapted(model, error));
     /* A model that has values was whole before it got other outputs. */
     const bool was_whole = model->num_outputs && model->num_values && model->num_values == model->num_weights;
     return was_whole ? LIANA_OK : liana__model_check_used(model, error);

@@ -35,9 +35,10 @@ typedef struct state {
     int64_t count;
 } state;
 
-static liana_status make(const void *chosen, const liana_shape *texts, liana__arena *arena, liana__text_result *result,
-                         liana__error *error)
+static liana_status make(const void *chosen, const liana__text_inputs *inputs, liana__arena *arena,
+                         liana__text_result *result, liana__error *error)
 {
+    const liana_shape *texts = &inputs->shape;
     const liana_hashing_options *own = chosen;
     const liana_output_mode mode = own->output_mode;
     state *made = liana__arena_allocate(arena, sizeof *made);

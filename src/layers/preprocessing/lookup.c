@@ -4,6 +4,7 @@
 #include "base/text_hash.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How many numbers come before those of the vocabulary. */
@@ -30,7 +31,7 @@ static liana_status read_weights(const liana__lookup_options *options, int64_t s
                                  liana__lookup *lookup, liana__error *error)
 {
     const liana__value *list = options->idf_weights;
-    if (options->output_mode != LIANA_OUTPUT_TF_IDF) return LIANA_OK;
+    if (options->output_mode != LIANA_OUTPUT_TF_IDF || !options->vocabulary.count) return LIANA_OK;
     const size_t count = list && list->kind == LIANA__VALUE_LIST ? list->count : 0;
     const int64_t first = first_of_vocabulary(options);
     const bool is_whole = (int64_t)count == size, is_short = (int64_t)count == size - first;
@@ -67,10 +68,7 @@ static liana_status check_sizes(const liana__lookup_options *options, int64_t si
                            "max_tokens: found %lld, but the vocabulary and the numbers of unknown texts are %lld",
                            (long long)options->max_tokens, (long long)size);
     }
-    if (options->vocabulary.count) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                       "vocabulary: found no texts, so all would be unknown; give the list, such as Keras's "
-                       "get_vocabulary() after adapt()");
+    return LIANA_OK;
 }
 
 static liana_status read_salt(const liana__lookup_options *options, liana__lookup *lookup, liana__error *error)
@@ -87,8 +85,13 @@ static liana_status read_salt(const liana__lookup_options *options, liana__looku
 
 static uint64_t fingerprint_of(const liana__lookup_options *options, const liana__lookup *lookup)
 {
-    uint64_t words[6] = {(uint64_t)options->output_mode, (uint64_t)lookup->num_oov, (uint64_t)lookup->depth,
-                         lookup->salt[0], lookup->salt[1]};
+    uint64_t words[7] = {(uint64_t)options->output_mode,
+                         (uint64_t)lookup->num_oov,
+                         (uint64_t)lookup->depth,
+                         lookup->salt[0],
+                         lookup->salt[1],
+                         0,
+                         lookup->by_remainder};
     if (lookup->has_mask) words[5] = liana__farm_hash(lookup->mask.data, lookup->mask.size);
     uint64_t pair[2] = {liana__farm_hash(words, sizeof words), lookup->is_salted};
     for (size_t i = 0; i < lookup->vocabulary.count; i++) {
@@ -98,6 +101,20 @@ static uint64_t fingerprint_of(const liana__lookup_options *options, const liana
     }
     if (lookup->weights) pair[1] += liana__farm_hash(lookup->weights, (size_t)lookup->depth * sizeof(float));
     return liana__farm_hash(pair, sizeof pair);
+}
+
+/* Neither the mask nor the token for unknown texts has a number in the vocabulary. */
+static liana_status check_special(const liana__lookup_options *options, const liana__lookup *lookup,
+                                  liana__error *error)
+{
+    const char *const keys[] = {"mask_token", "oov_token"}, *const tokens[] = {options->mask_token, options->oov_token};
+    for (int i = 0; i < 2; i++) {
+        if (!tokens[i]) continue;
+        if (liana__vocabulary_find(&lookup->vocabulary, (liana_bytes){tokens[i], strlen(tokens[i])}) < 0) continue;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "vocabulary: the %s '%.60s' is one of its texts; leave it out", keys[i], tokens[i]);
+    }
+    return LIANA_OK;
 }
 
 liana_status liana__lookup_make(const liana__lookup_options *options, liana__arena *arena, liana__lookup *lookup,
@@ -112,15 +129,20 @@ liana_status liana__lookup_make(const liana__lookup_options *options, liana__are
                               .mask_number = is_int ? 0 : -1,
                               .first_oov = has_mask && is_int,
                               .num_oov = options->num_oov_indices,
-                              .depth = options->pad_to_max_tokens ? options->max_tokens : size};
+                              .by_remainder = options->has_numbers && options->oov_method == LIANA_OOV_FLOORMOD,
+                              .depth = options->pad_to_max_tokens ? options->max_tokens
+                                       : size                     ? size
+                                                                  : 1};
+    lookup->first = first;
+    lookup->max_tokens = options->max_tokens;
+    lookup->has_numbers = options->has_numbers;
+    lookup->wants_weights = options->output_mode == LIANA_OUTPUT_TF_IDF;
+    if (options->oov_token) lookup->oov = (liana_bytes){options->oov_token, strlen(options->oov_token)};
     if (has_mask) lookup->mask = (liana_bytes){options->mask_token, strlen(options->mask_token)};
     LIANA_TRY(check_sizes(options, size, error));
     LIANA_TRY(read_salt(options, lookup, error));
     LIANA_TRY(liana__vocabulary_make(&list, first, arena, &lookup->vocabulary, error));
-    if (has_mask && liana__vocabulary_find(&lookup->vocabulary, lookup->mask) >= 0) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "vocabulary: the mask_token '%.60s' is one of its texts; leave it out", options->mask_token);
-    }
+    LIANA_TRY(check_special(options, lookup, error));
     LIANA_TRY(read_weights(options, size, arena, lookup, error));
     lookup->fingerprint = fingerprint_of(options, lookup);
     return LIANA_OK;
@@ -138,10 +160,57 @@ liana_status liana__lookup_find(const liana__lookup *lookup, liana_bytes text, i
                            text.size > 60 ? 60 : (int)text.size, (const char *)text.data, lookup->vocabulary.count);
     }
     uint64_t bucket = 0;
-    if (lookup->num_oov > 1) {
+    if (lookup->num_oov > 1 && lookup->by_remainder) {
+        const int64_t rest = strtoll(text.data, NULL, 10) % lookup->num_oov;
+        bucket = (uint64_t)(rest < 0 ? rest + lookup->num_oov : rest);
+    } else if (lookup->num_oov > 1) {
         bucket = lookup->is_salted ? liana__sip_hash(lookup->salt, text.data, text.size)
                                    : liana__farm_hash(text.data, text.size);
     }
     *number = lookup->first_oov + (int64_t)(bucket % (uint64_t)lookup->num_oov);
+    return LIANA_OK;
+}
+
+/* ---- a layer that gives the number of each text ---- */
+
+/* Before the vocabulary is known, a row of it has the numbers of unknown texts alone. */
+liana_status liana__lookup_layer_make(const liana__lookup_options *options, const liana_shape *texts,
+                                      liana__arena *arena, liana__lookup_layer *made, liana__text_result *result,
+                                      liana__error *error)
+{
+    const liana_output_mode mode = options->output_mode;
+    LIANA_TRY(liana__lookup_make(options, arena, &made->lookup, error));
+    LIANA_TRY(liana__output_shape(mode, texts, made->lookup.depth, &result->shape, error));
+    made->count = liana_shape_size(texts);
+    const bool shares = mode != LIANA_OUTPUT_ONE_HOT && texts->rank > 0;
+    made->row =
+        (liana__output_row){mode, made->lookup.depth, shares ? texts->dims[texts->rank - 1] : 1, made->lookup.weights};
+    result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
+    result->state = made;
+    result->fingerprint = made->lookup.fingerprint;
+    return LIANA_OK;
+}
+
+liana_status liana__lookup_layer_run(const void *layer, const liana_bytes *texts, void *row, liana__error *error)
+{
+    const liana__lookup_layer *own = layer;
+    for (int64_t i = 0; i < own->count; i++) {
+        int64_t number;
+        LIANA_TRY(liana__lookup_find(&own->lookup, texts[i], &number, error));
+        liana__output_put(&own->row, i, number, row);
+    }
+    return LIANA_OK;
+}
+
+const liana__lookup *liana__lookup_layer_lookup(const void *layer)
+{
+    return &((const liana__lookup_layer *)layer)->lookup;
+}
+
+liana_status liana__lookup_layer_visit(const void *layer, const liana_bytes *texts, liana__token_visitor *visitor,
+                                       void *user, liana__error *error)
+{
+    const liana__lookup_layer *own = layer;
+    for (int64_t i = 0; i < own->count; i++) LIANA_TRY(visitor(user, texts[i], error));
     return LIANA_OK;
 }

@@ -3,7 +3,6 @@
 #include "layers/preprocessing/lookup.h"
 
 #include <liana/layers/preprocessing.h>
-#include <string.h>
 
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_string_lookup_options, max_tokens, INT, .minimum = 0, .maximum = INT32_MAX,
@@ -18,7 +17,7 @@ static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_string_lookup_options, oov_token, STRING,
                      .doc = "how Keras's lists name unknown texts; default: [UNK]"),
     LIANA_OPTION_ROW(liana_string_lookup_options, vocabulary, STRINGS,
-                     .doc = "the texts, in the order of their numbers; needed"),
+                     .doc = "the texts, in the order of their numbers; default: those of the data"),
     LIANA_OPTION_ROW(liana_string_lookup_options, idf_weights, VALUE, .doc = "of tf_idf: the weight of each text"),
     LIANA_OPTION_ROW(liana_string_lookup_options, output_mode, ENUM, .default_text = "int",
                      .names = liana__output_mode_names,
@@ -30,52 +29,34 @@ static const liana_option rows[] = {
                          "a key for the hash of unknown texts, one number or two; default: another hash without key"),
 };
 
-typedef struct state {
-    liana__lookup lookup;
-    liana__output_row row;
-    int64_t count;
-} state;
-
-static liana_status make(const void *chosen, const liana_shape *texts, liana__arena *arena, liana__text_result *result,
-                         liana__error *error)
+static liana_status make(const void *chosen, const liana__text_inputs *inputs, liana__arena *arena,
+                         liana__text_result *result, liana__error *error)
 {
+    const liana_shape *texts = &inputs->shape;
     const liana_string_lookup_options *own = chosen;
-    const liana_output_mode mode = own->output_mode;
     const liana__lookup_options options = {.max_tokens = own->max_tokens,
                                            .num_oov_indices = own->num_oov_indices,
                                            .mask_token = own->mask_token,
                                            .oov_token = own->oov_token ? own->oov_token : "[UNK]",
                                            .vocabulary = own->vocabulary,
                                            .idf_weights = own->idf_weights,
-                                           .output_mode = mode,
+                                           .output_mode = own->output_mode,
                                            .pad_to_max_tokens = own->pad_to_max_tokens,
                                            .salt = own->salt};
-    state *made = liana__arena_allocate(arena, sizeof *made);
+    liana__lookup_layer *made = liana__arena_allocate(arena, sizeof *made);
     if (!made) return liana__fail_memory(error, "a vocabulary");
-    LIANA_TRY(liana__lookup_make(&options, arena, &made->lookup, error));
-    LIANA_TRY(liana__output_shape(mode, texts, made->lookup.depth, &result->shape, error));
-    made->count = liana_shape_size(texts);
-    const bool shares = mode != LIANA_OUTPUT_ONE_HOT && texts->rank > 0;
-    made->row =
-        (liana__output_row){mode, made->lookup.depth, shares ? texts->dims[texts->rank - 1] : 1, made->lookup.weights};
-    result->dtype = mode == LIANA_OUTPUT_INT ? LIANA_S32 : LIANA_F32;
-    result->state = made;
-    result->fingerprint = made->lookup.fingerprint;
-    return LIANA_OK;
+    return liana__lookup_layer_make(&options, texts, arena, made, result, error);
 }
 
-static liana_status run(const void *given, const liana_bytes *texts, void *row, liana__error *error)
+static const char *to_adapt(const void *chosen)
 {
-    const state *own = given;
-    for (int64_t i = 0; i < own->count; i++) {
-        int64_t number;
-        LIANA_TRY(liana__lookup_find(&own->lookup, texts[i], &number, error));
-        liana__output_put(&own->row, i, number, row);
-    }
-    return LIANA_OK;
+    return ((const liana_string_lookup_options *)chosen)->vocabulary.count ? NULL : "vocabulary";
 }
 
-static const liana__text_layer text_layer = {.make = make, .run = run};
+static const liana__text_layer text_layer = {.make = make,
+                                             .run = liana__lookup_layer_run,
+                                             .lookup = liana__lookup_layer_lookup,
+                                             .visit = liana__lookup_layer_visit};
 
 static void to_keras(liana__arena *arena, const void *chosen, liana__value *config)
 {
@@ -92,6 +73,7 @@ const liana_layer_type liana__layer_string_lookup = {
     LIANA_PART(LAYER, liana_layer_type, "StringLookup", "the number of each text by a vocabulary",
                LIANA_PART_OPTIONS(liana_string_lookup_options, rows)),
     LIANA__INPUTS(1, 1),
+    .to_adapt = to_adapt,
     .texts = &text_layer,
     .to_keras = to_keras,
 };

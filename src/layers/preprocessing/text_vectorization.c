@@ -33,7 +33,7 @@ static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_text_vectorization_options, pad_to_max_tokens, BOOL, .default_text = "false",
                      .doc = "whether rows have max_tokens numbers"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, vocabulary, STRINGS,
-                     .doc = "the tokens, in the order of their numbers; needed"),
+                     .doc = "the tokens, in the order of their numbers; default: those of the data"),
     LIANA_OPTION_ROW(liana_text_vectorization_options, idf_weights, VALUE,
                      .doc = "of tf_idf: the weight of each token"),
 };
@@ -93,9 +93,10 @@ static liana_status check_texts(const liana_text_vectorization_options *own, con
     return LIANA_OK;
 }
 
-static liana_status make(const void *chosen, const liana_shape *texts, liana__arena *arena, liana__text_result *result,
-                         liana__error *error)
+static liana_status make(const void *chosen, const liana__text_inputs *inputs, liana__arena *arena,
+                         liana__text_result *result, liana__error *error)
 {
+    const liana_shape *texts = &inputs->shape;
     const liana_text_vectorization_options *own = chosen;
     const liana_output_mode mode = own->output_mode;
     const liana__lookup_options options = {.max_tokens = own->max_tokens,
@@ -246,7 +247,33 @@ static liana_status run(const void *given, const liana_bytes *texts, void *row, 
     return status;
 }
 
-static const liana__text_layer text_layer = {.make = make, .run = run};
+static const liana__lookup *lookup_of(const void *given)
+{
+    return &((const state *)given)->lookup;
+}
+
+static liana_status visit(const void *given, const liana_bytes *texts, liana__token_visitor *visitor, void *user,
+                          liana__error *error)
+{
+    const state *own = given;
+    tokens made = {0};
+    liana_status status = cut(own, texts, own->num_texts, &made, error);
+    for (int64_t k = 0; k < own->num_widths; k++) {
+        const size_t width = (size_t)own->widths[k];
+        for (size_t i = 0; i + width <= made.count && status == LIANA_OK; i++) {
+            status = visitor(user, join(&made, i, width), error);
+        }
+    }
+    tokens_free(&made);
+    return status;
+}
+
+static const char *to_adapt(const void *chosen)
+{
+    return ((const liana_text_vectorization_options *)chosen)->vocabulary.count ? NULL : "vocabulary";
+}
+
+static const liana__text_layer text_layer = {.make = make, .run = run, .lookup = lookup_of, .visit = visit};
 
 /* ---- Keras's files ---- */
 
@@ -297,6 +324,7 @@ const liana_layer_type liana__layer_text_vectorization = {
     LIANA_PART(LAYER, liana_layer_type, "TextVectorization", "the numbers of a text's tokens by a vocabulary",
                LIANA_PART_OPTIONS(liana_text_vectorization_options, rows)),
     LIANA__INPUTS(1, 1),
+    .to_adapt = to_adapt,
     .texts = &text_layer,
     .from_keras = from_keras,
     .to_keras = to_keras,

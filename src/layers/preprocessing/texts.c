@@ -1,6 +1,7 @@
 /* Vocabularies, and numbers as rows. */
 #include "layers/preprocessing/texts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,20 @@ int64_t liana__vocabulary_find(const liana__vocabulary *vocabulary, liana_bytes 
         }
     }
     return -1;
+}
+
+liana_status liana__whole_number_of(const liana_bytes *text, int64_t *number, liana__error *error)
+{
+    char digits[24], *end = digits;
+    errno = 0;
+    if (text->size && text->size < sizeof digits) {
+        memcpy(digits, text->data, text->size);
+        digits[text->size] = 0;
+        *number = strtoll(digits, &end, 10);
+    }
+    if (end == digits + text->size && text->size && !errno) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_DATA, "found '%.*s', expected a whole number of 64 bits",
+                       text->size > 60 ? 60 : (int)text->size, (const char *)text->data);
 }
 
 /* ---- numbers as rows ---- */

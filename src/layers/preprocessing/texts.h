@@ -10,6 +10,13 @@
 
 #include <liana/layers/preprocessing.h>
 
+/* The texts of one example. Of several inputs, all of this shape, those of the first come first. */
+typedef struct liana__text_inputs {
+    liana_shape shape;                        /* of an input, without the batch */
+    size_t count;                             /* of the inputs */
+    bool has_numbers[LIANA_MAX_LAYER_INPUTS]; /* the input is one of whole numbers, not of texts */
+} liana__text_inputs;
+
 /* The result of a layer for one example. */
 typedef struct liana__text_result {
     liana_shape shape;    /* without the batch */
@@ -18,12 +25,19 @@ typedef struct liana__text_result {
     uint64_t fingerprint; /* of all that `run` depends on */
 } liana__text_result;
 
+typedef liana_status liana__token_visitor(void *user, liana_bytes token, liana__error *error);
+
 typedef struct liana__text_layer {
-    /* `texts`: the shape of an example's texts, without the batch. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
-    liana_status (*make)(const void *options, const liana_shape *texts, liana__arena *arena, liana__text_result *result,
-                         liana__error *error);
+    /* Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+    liana_status (*make)(const void *options, const liana__text_inputs *inputs, liana__arena *arena,
+                         liana__text_result *result, liana__error *error);
     /* Writes the row of an example. On any thread. Errors: INVALID_DATA with the text. */
     liana_status (*run)(const void *state, const liana_bytes *texts, void *row, liana__error *error);
+    /* Its vocabulary (lookup.h). NULL: it has none. */
+    const struct liana__lookup *(*lookup)(const void *state);
+    /* Visits the tokens of an example, for a vocabulary to be found. NULL: it needs none. */
+    liana_status (*visit)(const void *state, const liana_bytes *texts, liana__token_visitor *visitor, void *user,
+                          liana__error *error);
 } liana__text_layer;
 
 /* ---- vocabularies ---- */
@@ -41,6 +55,9 @@ liana_status liana__vocabulary_make(const liana_strings *list, int64_t first, li
                                     liana__vocabulary *vocabulary, liana__error *error) LIANA_MUST_USE;
 /* -1: it does not have the text. */
 int64_t liana__vocabulary_find(const liana__vocabulary *vocabulary, liana_bytes text);
+
+/* The number that a text is. Errors: INVALID_DATA. */
+liana_status liana__whole_number_of(const liana_bytes *text, int64_t *number, liana__error *error) LIANA_MUST_USE;
 
 /* ---- numbers as rows ---- */
 

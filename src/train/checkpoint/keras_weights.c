@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "layers/preprocessing/lookup.h"
 
 #include <string.h>
 
@@ -34,6 +35,24 @@ static bool describe_place(const liana_model *model, const liana__layer *layer, 
     return true;
 }
 
+/* The weights of tf_idf, which Keras keeps among the variables, and liana in the layer's options. */
+static bool describe_texts(const liana_model *model, const liana__layer *layer, liana__arena *arena,
+                           liana__keras3_layer *out)
+{
+    const liana__text_layer *texts = layer->type->texts;
+    size_t node = 0;
+    while (texts && model->nodes[node].layer != (size_t)(layer - model->layers)) node++;
+    const liana__lookup *lookup = texts && texts->lookup ? texts->lookup(model->nodes[node].text_state) : NULL;
+    if (!lookup || !lookup->weights) return true;
+    liana__hdf5_data *data = liana__arena_allocate(arena, sizeof *data);
+    const void **values = liana__arena_allocate(arena, sizeof *values);
+    if (!data || !values) return false;
+    *data = (liana__hdf5_data){.dtype = "float32", .rank = 1, .shape = {lookup->depth}};
+    *values = lookup->weights;
+    *out = (liana__keras3_layer){out->path, out->name, data, values, 1, "idf_weights"};
+    return true;
+}
+
 /* Adds the layer, and each place of it, to the list. */
 static bool describe_layer(const liana_model *model, const liana__layer *layer, float *const *values, const char *path,
                            liana__arena *arena, liana__keras3_layer *list, size_t *count)
@@ -41,6 +60,7 @@ static bool describe_layer(const liana_model *model, const liana__layer *layer, 
     liana__keras3_layer *own = &list[(*count)++];
     *own = (liana__keras3_layer){.path = path, .name = own_name(layer->name, model, layer->within)};
     if (!describe_place(model, layer, NULL, values, arena, own)) return false;
+    if (!describe_texts(model, layer, arena, own)) return false;
     const liana__weight *weights = model->weights + layer->first_weight;
     for (size_t i = 0; i < layer->num_weights; i++) {
         const char *place = weights[i].place;

@@ -1,9 +1,22 @@
 /* Reads which components the data have, and which inputs and outputs of the model they are. */
 #include "train/config/config_internal.h"
 
+#include "base/value_read.h"
+
 #include <string.h>
 
 /* ---- columns ---- */
+
+/* Whether a layer of the list has the name: its vocabulary is found later. */
+static bool names_layer(const liana__value *layers, const char *name)
+{
+    for (size_t i = 0; layers && i < layers->count; i++) {
+        const liana__value *entry = layers->items[i];
+        const liana__value *options = entry->kind == LIANA__VALUE_MAP && entry->count == 1 ? entry->items[0] : NULL;
+        if (strcmp(liana__value_text_of(options, "name", ""), name) == 0) return true;
+    }
+    return false;
+}
 
 /* The size of a category in place of each {vocabulary: COMPONENT} in a tree of layers. Changes the tree. */
 static liana_status fill_sizes(const liana__config *config, liana__value *value, liana__error *error)
@@ -17,6 +30,7 @@ static liana_status fill_sizes(const liana__config *config, liana__value *value,
     const liana__column *column = liana__columns_get(&config->data.components, name->string);
     const int64_t bins = !column ? 0 : column->hash_bins ? column->hash_bins : column->cross;
     const int64_t binned = column && column->num_boundaries ? (int64_t)column->num_boundaries + 1 : bins;
+    if (!column && names_layer(config->model.layers, name->string)) return LIANA_OK;
     if (!column || (!column->category && !binned)) {
         return liana__fail_at(
             error, &value->place, "model.layers",

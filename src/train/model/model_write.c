@@ -198,7 +198,11 @@ static liana_status describe_optimizer(const saving *own, const liana__value *se
         data[i] = variables[i].data;
         values[i] = variables[i].values;
     }
-    *made = (liana__keras3_layer){LIANA__HDF5_OPTIMIZER, own->state->choice.optimizer->part.name, data, values, count};
+    *made = (liana__keras3_layer){.path = LIANA__HDF5_OPTIMIZER,
+                                  .name = own->state->choice.optimizer->part.name,
+                                  .weights = data,
+                                  .values = values,
+                                  .num_weights = count};
     *optimizer = made;
     return LIANA_OK;
 }

@@ -111,27 +111,48 @@ static void add(arrays_batch *made, liana__component_name name, const liana_arra
     liana__batch_add(&made->batch, kept->text, (liana_dtype)array->dtype, &shape, array->data);
 }
 
-/* The rows of an input that the model has as texts. */
-static liana_status take_texts(const liana_model *model, size_t index, const liana_array *array, arrays_batch *made,
-                               liana__error *error)
+/* The texts of an array. */
+typedef struct array_texts {
+    const liana_array *array;
+    size_t example_size; /* bytes */
+} array_texts;
+
+static liana_status find_texts(const liana_array *array, int64_t each, array_texts *found, liana__error *error)
+{
+    const int64_t count = array->shape.dims[0];
+    const bool fits = liana__dtype_has_texts(array->dtype) && liana_shape_size(&array->shape) / count == each;
+    const size_t size =
+        array->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)array->dtype);
+    *found = (array_texts){array, (size_t)each * size};
+    if (fits) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                       "the array '%.60s' is %s, expected %lld text%s for each example (string, or whole numbers)",
+                       array->name, liana__array_show(array).text, (long long)each, each == 1 ? "" : "s");
+}
+
+/* The rows of an input that the model has as texts, perhaps of several arrays. */
+static liana_status take_texts(const liana_model *model, size_t index, const liana_array *arrays, size_t num_arrays,
+                               arrays_batch *made, liana__error *error)
 {
     const liana__model_port port = liana__model_input(model, index);
-    const liana__row_of_texts how = liana__port_texts(&port);
-    const int64_t count = array->shape.dims[0], each = liana_shape_size(&array->shape) / count;
+    const liana__row_of_texts how = liana__port_texts(&port, &made->match);
+    const liana_array *array = find_array(arrays, num_arrays, made->match.inputs[index].name);
+    const int64_t count = array->shape.dims[0];
     const size_t size = liana__byte_size(port.dtype, &port.shape);
-    const size_t given =
-        array->dtype == LIANA_STRING ? sizeof(liana_bytes) : liana_dtype_size((liana_dtype)array->dtype);
-    if (!liana__dtype_has_texts(array->dtype) || each != how.count) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT,
-                           "the array '%.60s' is %s, expected %lld text%s for each example (string, or whole numbers)",
-                           array->name, liana__array_show(array).text, (long long)how.count, how.count == 1 ? "" : "s");
+    array_texts texts[LIANA_MAX_LAYER_INPUTS];
+    liana__given_texts given[LIANA_MAX_LAYER_INPUTS];
+    LIANA_TRY(find_texts(array, how.count, &texts[0], error));
+    for (size_t k = 0; k < how.num_components; k++) {
+        LIANA_TRY(find_texts(find_array(arrays, num_arrays, how.components[k]), how.count, &texts[k], error));
     }
     uint8_t *rows = liana__arena_allocate(&made->arena, (size_t)count * size);
     if (!rows) return liana__fail_memory(error, "a batch");
     for (int64_t i = 0; i < count; i++) {
-        const uint8_t *values = (const uint8_t *)array->data + (size_t)(i * each) * given;
-        if (liana__row_from_texts(&how, array->dtype, values, rows + (size_t)i * size, size, error) == LIANA_OK)
-            continue;
+        for (size_t k = 0; k < (how.num_components ? how.num_components : 1); k++) {
+            const uint8_t *values = (const uint8_t *)texts[k].array->data + (size_t)i * texts[k].example_size;
+            given[k] = (liana__given_texts){texts[k].array->dtype, values};
+        }
+        if (liana__row_from_texts(&how, given, rows + (size_t)i * size, size, error) == LIANA_OK) continue;
         return liana__fail_within(error, "example %lld of '%.60s'", (long long)i, array->name);
     }
     liana_array numbers = {.name = array->name, .dtype = (int)port.dtype, .shape = port.shape, .data = rows};
@@ -149,7 +170,7 @@ static liana_status take_inputs(const liana_model *model, const liana_array *arr
         const liana_array *array = find_array(arrays, count, made->match.inputs[i].name);
         liana__model_port port = liana__model_input(model, i);
         if (port.texts) {
-            LIANA_TRY(take_texts(model, i, array, made, error));
+            LIANA_TRY(take_texts(model, i, arrays, count, made, error));
             continue;
         }
         LIANA_TRY(check_array(array, inputs[i].dtype, port.shape, error));

@@ -253,13 +253,17 @@ static liana_status check_target(const liana__wanted_component *component, const
                                error);
 }
 
-liana__row_of_texts liana__port_texts(const liana__model_port *port)
+liana__row_of_texts liana__port_texts(const liana__model_port *port, const liana__data_match *match)
 {
     if (!port->texts) return (liana__row_of_texts){0};
-    return (liana__row_of_texts){.run = port->texts->run,
-                                 .state = port->text_state,
-                                 .count = liana_shape_size(&port->texts_shape),
-                                 .fingerprint = port->text_fingerprint};
+    liana__row_of_texts made = {.run = port->texts->run,
+                                .state = port->text_state,
+                                .count = liana_shape_size(&port->texts_shape),
+                                .fingerprint = port->text_fingerprint};
+    for (size_t i = 0; port->num_text_inputs > 1 && i < port->num_text_inputs; i++) {
+        made.components[made.num_components++] = match->inputs[port->text_inputs[i]].name;
+    }
+    return made;
 }
 
 static liana_status add_target(const liana__trainer *trainer, const liana__data_match *match, size_t index,
@@ -304,7 +308,7 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
                                                 .from = match->inputs[i].name,
                                                 .dtype = port.dtype,
                                                 .shape = example_shape(port.shape),
-                                                .texts = liana__port_texts(&port)},
+                                                .texts = liana__port_texts(&port, match)},
                       error));
     }
     for (size_t i = 0; i < options->objective->num_outputs; i++) {

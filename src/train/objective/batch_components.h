@@ -44,8 +44,8 @@ liana_status liana__data_match_find(const liana_model *model, const liana__sourc
 liana_status liana__data_match_take_sizes(liana_model *model, const liana__data_match *match, liana__error *error)
     LIANA_MUST_USE;
 
-/* How the rows of an input are made of texts; zeros: they are not. */
-liana__row_of_texts liana__port_texts(const liana__model_port *port);
+/* How the rows of an input are made of texts; zeros: they are not. The names are those of `match`. */
+liana__row_of_texts liana__port_texts(const liana__model_port *port, const liana__data_match *match);
 
 /* How each input arrives, for trainer options. */
 void liana__data_match_inputs(const liana_model *model, const liana__data_match *match,

@@ -232,6 +232,7 @@ static liana_status open_model(liana__run *run, const liana__run_options *option
     LIANA_TRY(liana__run_find_data(run, options, error));
     liana__run_find_fractions(run, options);
     if (options->training) LIANA_TRY(liana__run_check_device_cache(run, error));
+    LIANA_TRY(liana__run_find_options(run, options, error));
     LIANA_TRY(liana__run_build_model(run, error));
     const bool goes_on = options->training && options->resume && run->folder;
     return goes_on ? liana__run_keep_variances(run, error) : LIANA_OK;

@@ -102,12 +102,20 @@ size_t liana__run_data_memory(const liana__run *run);
 /* The folder of checkpoints in a run folder, in the run's arena. NULL: out of memory. */
 char *liana__run_checkpoints(liana__run *run, const char *folder);
 
+/* run_found_options.c: finds vocabularies and boundaries of bins in the training data, and puts them into the
+ * configuration, before the model is built. Errors: INVALID_CONFIG, INVALID_DATA with the layer. */
+liana_status liana__run_find_options(liana__run *run, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
 /* run_match.c: finds which components of the data are which inputs and targets. */
 liana_status liana__run_find_match(liana__run *run, liana__error *error);
 /* The same for one part of the data, which may have no targets. */
 liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
+
+/* For a model that is not the run's, without its outputs. */
+liana_status liana__run_match_inputs(const liana__run *run, const liana_model *model, const liana__source *source,
+                                     liana__data_match *match, liana__error *error) LIANA_MUST_USE;
 
 /* run_outlet.c: if run->folder is a URL, makes it a local folder that run->outlet sends. On a resume, that folder has
  * the files of the bucket. Otherwise the bucket must not hold a run. Errors: INVALID_CONFIG (it does), and those of

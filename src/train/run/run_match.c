@@ -4,18 +4,18 @@
 #include <string.h>
 
 /* The names that the configuration gives to inputs and targets. */
-static void find_names(const liana__run *run, liana__data_names *names)
+static void find_names(const liana__run *run, const liana_model *model, liana__data_names *names)
 {
     const liana__data_config *data = &run->config->data;
     const liana__component_map *inputs = &data->model_inputs, *targets = &data->model_targets;
     *names =
         (liana__data_names){.weight = data->example_weight, .inputs_key = "data.inputs", .targets_key = "data.targets"};
-    size_t num_inputs = liana__model_num_inputs(run->model), num_outputs = liana__model_num_outputs(run->model);
+    size_t num_inputs = liana__model_num_inputs(model), num_outputs = liana__model_num_outputs(model);
     for (size_t i = 0; inputs->count && i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
-        names->inputs[i] = liana__component_for(inputs, liana__model_input(run->model, i).name, num_inputs == 1);
+        names->inputs[i] = liana__component_for(inputs, liana__model_input(model, i).name, num_inputs == 1);
     }
     for (size_t i = 0; targets->count && i < num_outputs && i < LIANA__MAX_OUTPUTS; i++) {
-        names->targets[i] = liana__component_for(targets, liana__model_output(run->model, i).name, num_outputs == 1);
+        names->targets[i] = liana__component_for(targets, liana__model_output(model, i).name, num_outputs == 1);
     }
 }
 
@@ -27,7 +27,7 @@ static const liana__column *target_column(const liana__run *run, size_t output)
     liana__data_match match;
     liana__column_components components;
     if (!columns->count) return NULL;
-    find_names(run, &names);
+    find_names(run, run->model, &names);
     const char *given = names.targets[output] ? names.targets[output] : liana__model_output(run->model, output).name;
     const liana__column *column = liana__columns_get(columns, given);
     if (column || names.targets[output]) return column;
@@ -42,7 +42,7 @@ bool liana__run_compares_label(const liana__run *run, size_t output)
     liana__data_names names;
     const size_t count = liana__model_num_outputs(run->model);
     if (output >= count || output >= LIANA__MAX_OUTPUTS) return false;
-    find_names(run, &names);
+    find_names(run, run->model, &names);
     if (names.targets[output]) return strcmp(names.targets[output], "label") == 0;
     return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
 }
@@ -61,9 +61,18 @@ liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana
 {
     liana__data_names names;
     bool labelled = part == &run->training || part == &run->validation || part == &run->examples;
-    find_names(run, &names);
+    find_names(run, run->model, &names);
     if (!labelled) memset(names.targets, 0, sizeof names.targets);
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
+}
+
+liana_status liana__run_match_inputs(const liana__run *run, const liana_model *model, const liana__source *source,
+                                     liana__data_match *match, liana__error *error)
+{
+    liana__data_names names;
+    find_names(run, model, &names);
+    memset(names.targets, 0, sizeof names.targets);
+    return liana__data_match_find(model, source, &names, false, match, error);
 }
 
 /* The model must have the inputs and outputs that the configuration names. */

@@ -13,11 +13,16 @@ def looked_up(layer_class, arguments, fed, call):
         raise ValueError("Keras joins the first axis of texts, liana none")
     if name == "TextVectorization" and mode == "int" and not arguments.get("output_sequence_length"):
         raise ValueError("liana's shapes are fixed")
-    if name == "Hashing":
+    if name in ("Hashing", "HashedCrossing"):
         arguments["dtype"] = "int64" if mode == "int" else "float32"
     if mode == "tf_idf":
         arguments["idf_weights"] = [0.5 + 0.1 * i for i in range(len(arguments["vocabulary"]))]
-    result = layer_class(**arguments)(fed[0])
+    if arguments.get("invert"):
+        arguments["vocabulary"] = [token % 64 for token in arguments["vocabulary"]]
+        arguments["oov_token"] = 60
+        if arguments["mask_token"] is not None:
+            arguments["mask_token"] = 61
+    result = layer_class(**arguments)(fed if len(fed) > 1 else fed[0])
     return keras.layers.Embedding(64, 2)(result) if mode == "int" else result
 
 
@@ -61,19 +66,47 @@ LAYERS = {
                       "pad_to_max_tokens": [False, True], "idf_weights": [None, None]},
         "build": looked_up,
     },
+    "IntegerLookup": {
+        "inputs": [[{"shape": (3,), "low": -4, "high": 9}], [{"shape": (1,), "high": 12}], [{"shape": (2, 4), "high": 9}]],
+        "arguments": {"vocabulary": [[7, 3, -2, 5], [1138, 4, 8]], "max_tokens": [None, 40], "num_oov_indices": [1, 3],
+                      "mask_token": [None, 0, 6], "oov_token": [-1, 99], "output_mode": ["int", "multi_hot", "count", "tf_idf",
+                                                                                      "one_hot"],
+                      "pad_to_max_tokens": [False, True], "oov_method": ["floormod", "farmhash"], "salt": [None, 7, [1, 2]],
+                      "vocabulary_dtype": ["int64", "int64"], "idf_weights": [None, None], "invert": [False, True]},
+        "build": looked_up,
+    },
+    "HashedCrossing": {
+        "inputs": [[{"shape": (1,), "texts": WORDS}, {"shape": (1,), "high": 7}], [{"shape": (1,), "low": -9, "high": 9}] * 3,
+                   [{"shape": (1,), "texts": WORDS}] * 2, [{"shape": (), "texts": WORDS}, {"shape": (), "high": 5}]],
+        "arguments": {"num_bins": [5, 31], "output_mode": ["int", "one_hot"]},
+        "build": looked_up,
+    },
+    "Discretization": {
+        "inputs": [[(4,)], [(1,)], [(3, 5)]],
+        "arguments": {"bin_boundaries": [[-0.5, 0.0, 1.25], [0.25], [-1.0, -0.5, 0.5, 0.5, 2.0]], "num_bins": [None, None],
+                      "epsilon": [0.01, 0.1], "output_mode": ["int", "one_hot", "multi_hot", "count"]},
+        "build": looked_up,
+    },
+    "STFTSpectrogram": {
+        "inputs": [[(40, 1)], [(37, 3)], [(64, 2)]],
+        "keep_weights": True,
+        "arguments": {"mode": ["log", "magnitude", "psd", "real", "imag", "angle", "stft"], "frame_length": [16, 11],
+                      "frame_step": [None, 4, 11], "fft_length": [None, 16, 30, 33],
+                      "window": ["hann", "hamming", None, "blackman", "triang", [0.1 * i for i in range(16)]],
+                      "periodic": [False, True], "scaling": ["density", "spectrum", None], "padding": ["valid", "same"],
+                      "expand_dims": [False, True]},
+    },
+    "MelSpectrogram": {
+        "inputs": [[(90,)], [(257,)]],
+        "arguments": {"fft_length": [32, 30, 27], "sequence_stride": [8, 13], "sequence_length": [None, 20, 13],
+                      "window": ["hann", "hamming", None], "sampling_rate": [16000, 441.0], "num_mel_bins": [5, 8],
+                      "min_freq": [20.0, 0.0], "max_freq": [None, 200.0], "power_to_db": [True, False], "top_db": [80.0, 10.0],
+                      "mag_exp": [2.0, 1.0, 1.5], "min_power": [1e-10, 1e-3], "ref_power": [1.0, 0.25]},
+    },
     "Hashing": {
         "inputs": [[{"shape": (3,), "texts": WORDS}], [{"shape": (1,), "texts": WORDS}]],
         "arguments": {"num_bins": [11, 40], "mask_value": [None, "", "cat"], "salt": [None, 133, [133, 137]],
                       "output_mode": ["int", "multi_hot", "count", "one_hot"]},
         "build": looked_up,
     },
-}
-
-# Named in the page as not there yet.
-NOT_YET = {
-    "Discretization",
-    "HashedCrossing",
-    "IntegerLookup",
-    "MelSpectrogram",
-    "STFTSpectrogram",
 }

@@ -1,0 +1,2 @@
+/* The kernels of fft for AVX2. */
+#include "ops/linear/fft.kernels.h"

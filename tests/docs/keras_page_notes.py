@@ -20,6 +20,7 @@ DIFFERS = {
         "RandomElasticTransform": "each image has a size of distances of its own, in Keras the batch has one; `fill_mode` may be "
                                   "`mirror`, which Keras refuses in training",
         "RandomGaussianBlur": "each image has a deviation of its own, in Keras the batch has one",
+        "CutMix": "each image draws its own `factor`, in Keras the batch has one",
         "RandAugment": CHOSEN, "AugMix": CHOSEN,
         "RandomPosterization": "values beyond the range are limited to it; TensorFlow has no rule for them",
         "MaxNumBoundingBoxes": "gives its images: there are no bounding boxes",

@@ -7,6 +7,7 @@ LEFT_OUT = {
     },
 }
 INVERSE = "gradients are those of the result; TensorFlow has those of the inverse transform"
+CHOSEN = "each image draws its own changes, in Keras the batch has the same; equalization is by the histogram of each image"
 DIFFERS = {
     "layers": {
         "SpectralNormalization": "Keras also replaces the kernel by its quotient in training",
@@ -18,6 +19,11 @@ DIFFERS = {
         "RandomPerspective": INVERSE,
         "RandomElasticTransform": "each image has a size of distances of its own, in Keras the batch has one; `fill_mode` may be "
                                   "`mirror`, which Keras refuses in training",
+        "RandomGaussianBlur": "each image has a deviation of its own, in Keras the batch has one",
+        "CutMix": "each image draws its own `factor`, in Keras the batch has one",
+        "RandAugment": CHOSEN, "AugMix": CHOSEN,
+        "RandomPosterization": "values beyond the range are limited to it; TensorFlow has no rule for them",
+        "MaxNumBoundingBoxes": "gives its images: there are no bounding boxes",
         "LSTM": "no `stateful`", "GRU": "no `stateful`", "SimpleRNN": "no `stateful`", "RNN": "no `stateful`",
         "ConvLSTM1D": "no `stateful`", "ConvLSTM2D": "no `stateful`", "ConvLSTM3D": "no `stateful`",
     },

@@ -61,7 +61,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana_tensor x = call->inputs[0];
     if (!call->training) return x;
     const liana__strength strength = {liana__range_or(&chosen->factor, 0, usual),
-                                      liana__value_range(&chosen->value_range), chosen->interpolation, chosen->seed};
+                                      liana__color_values(&chosen->value_range), chosen->interpolation, chosen->seed};
     const liana__layer_key key = liana__color_second_key(call, chosen->seed);
     const liana__layer_key other = {liana__held_seed(key.seed, 1), key.salt};
     const liana_tensor alpha = liana_graph_scalar_at(call->here, x.graph, LIANA_F32, chosen->alpha);
@@ -84,7 +84,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
 {
     const liana_aug_mix_options *chosen = options;
     liana__range_to_keras(arena, config, "factor", liana__range_or(&chosen->factor, 0, usual));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

@@ -11,13 +11,13 @@ static liana_status check_options(liana_check *check)
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_auto_contrast_options *chosen = call->options;
-    return liana__color_auto_contrast(call, call->inputs[0], liana__value_range(&chosen->value_range));
+    return liana__color_auto_contrast(call, call->inputs[0], liana__color_values(&chosen->value_range));
 }
 
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
     const liana_auto_contrast_options *chosen = options;
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
 }
 
 const liana_layer_type liana__layer_auto_contrast = {

@@ -56,7 +56,7 @@ liana__range liana__range_or(const liana_floats *factor, double least, liana__ra
     return factor->count ? liana__factor_range(factor, 0, least) : preset;
 }
 
-liana__range liana__value_range(const liana_floats *range)
+liana__range liana__color_values(const liana_floats *range)
 {
     return liana__range_or(range, 0, (liana__range){0, 255});
 }

@@ -25,7 +25,7 @@ liana_status liana__build_color_images(liana_layer_build *build) LIANA_MUST_USE;
 
 /* A factor, or `preset` if none was given. */
 liana__range liana__range_or(const liana_floats *factor, double least, liana__range preset);
-liana__range liana__value_range(const liana_floats *range);
+liana__range liana__color_values(const liana_floats *range);
 
 /* Writes both ends, whole numbers as such. */
 void liana__range_to_keras(liana__arena *arena, liana__value *config, const char *option, liana__range range);

@@ -108,21 +108,14 @@ static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_equalization_options *chosen = call->options;
     if (!call->training) return call->inputs[0];
-    const liana__range values = liana__value_range(&chosen->value_range);
+    const liana__range values = liana__color_values(&chosen->value_range);
     return liana__color_equalize(call, call->inputs[0], values, chosen->bins, false);
-}
-
-static const char *needs_whole_batch(const void *options, bool trainable)
-{
-    (void)options;
-    (void)trainable;
-    return "histograms";
 }
 
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
     const liana_equalization_options *chosen = options;
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
 }
 
 const liana_layer_type liana__layer_equalization = {
@@ -132,7 +125,6 @@ const liana_layer_type liana__layer_equalization = {
     .has_data_format = true,
     .reads_training = true,
     .masking = LIANA_MASKING_KEPT,
-    .needs_whole_batch = needs_whole_batch,
     .weights = liana__build_images,
     .call = call_layer,
     .to_keras = to_keras,

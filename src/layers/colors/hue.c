@@ -1,4 +1,4 @@
-/* Hue and saturation: images of 3 channels, red, green and blue, as hue, saturation and value (Smith 1978), and back. */
+/* Hue and saturation: red, green and blue as hue, saturation and value (Smith 1978), and back. */
 #include "layers/colors/colors.h"
 
 #include "ir/graph.h"

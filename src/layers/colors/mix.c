@@ -112,13 +112,6 @@ static liana_tensor call_cut_mix(liana_layer_call *call)
     return liana_op_select_at(call->here, at.is_within, liana_op_gather_at(call->here, x, partners, 0), x);
 }
 
-static const char *needs_whole_batch(const void *options, bool trainable)
-{
-    (void)options;
-    (void)trainable;
-    return "mixtures";
-}
-
 static void mix_up_to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
     liana__seed_to_keras(arena, ((const liana_mix_up_options *)options)->seed, config);
@@ -141,7 +134,6 @@ static const char *const arguments[] = {"images", "labels", NULL};
         .has_data_format = true,                                                                                 \
         .reads_training = true,                                                                                  \
         .masking = LIANA_MASKING_KEPT,                                                                           \
-        .needs_whole_batch = needs_whole_batch,                                                                  \
         .weights = check_inputs,                                                                                 \
         .call = (calls),                                                                                         \
         .to_keras = (writes),                                                                                    \

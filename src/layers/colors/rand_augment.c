@@ -27,7 +27,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     liana_tensor x = call->inputs[0];
     if (!call->training || chosen->num_ops == 0) return x;
     const liana__strength strength = {liana__range_or(&chosen->factor, 0, usual),
-                                      liana__value_range(&chosen->value_range), chosen->interpolation, chosen->seed};
+                                      liana__color_values(&chosen->value_range), chosen->interpolation, chosen->seed};
     const liana_tensor draws = liana__image_draws(call, chosen->seed, chosen->num_ops);
     for (int64_t i = 0; i < chosen->num_ops; i++) {
         x = liana__change_images(call, &strength, x, draws, i, LIANA__MOST_CHANGES, false);
@@ -39,7 +39,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
 {
     const liana_rand_augment_options *chosen = options;
     liana__range_to_keras(arena, config, "factor", liana__range_or(&chosen->factor, 0, usual));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

@@ -65,7 +65,7 @@ static liana_tensor change(const liana_layer_call *call, double least, liana__dr
     const liana__range range = liana__range_or(&chosen->factor, least, from_zero);
     const liana_tensor draws = liana__image_draws(call, chosen->seed, 2);
     const liana_tensor factor = draw_one(call, draws, 0, range);
-    return change_one(call, call->inputs[0], liana__value_range(&chosen->value_range), factor);
+    return change_one(call, call->inputs[0], liana__color_values(&chosen->value_range), factor);
 }
 
 static liana_tensor call_brightness(liana_layer_call *call)
@@ -110,18 +110,45 @@ static liana_tensor call_invert(liana_layer_call *call)
     const liana_tensor x = call->inputs[0];
     const liana_tensor draws = liana__image_draws(call, chosen->seed, 2);
     const liana_tensor is_chosen = liana__color_chosen(call, draws, 0, liana__range_or(&chosen->factor, 0, from_zero));
-    const liana_tensor high = liana__image_number(call, x, liana__value_range(&chosen->value_range).high);
+    const liana_tensor high = liana__image_number(call, x, liana__color_values(&chosen->value_range).high);
     return liana_op_select_at(call->here, is_chosen, liana_op_subtract_at(call->here, high, x), x);
 }
 
 /* ---- files ---- */
 
+static bool is_number(const liana__value *value)
+{
+    return value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT;
+}
+
+static double number_of(const liana__value *value)
+{
+    return value->kind == LIANA__VALUE_INT ? (double)value->integer : is_number(value) ? value->number : NAN;
+}
+
 static void write(liana__arena *arena, const void *options, liana__value *config, double least)
 {
     const liana_random_color_options *chosen = options;
     liana__range_to_keras(arena, config, "factor", liana__range_or(&chosen->factor, least, from_zero));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    if (liana__value_get(config, "value_range")) {
+        liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
+    }
     liana__seed_to_keras(arena, chosen->seed, config);
+}
+
+/* Keras 2's RandomContrast has no range of values, which is 0 to 255; there one number f stands for f to f. */
+static void from_keras(liana__arena *arena, const liana__value *config, liana__value *options)
+{
+    const liana__value *values = liana__value_get(options, "value_range");
+    const liana__value *factor = liana__value_get(config, "factor");
+    if (values && values->kind == LIANA__VALUE_LIST && values->count == 2 && number_of(values->items[0]) == 0 &&
+        number_of(values->items[1]) == 255) {
+        liana__value_remove(options, "value_range");
+    }
+    if (liana__value_get(config, "value_range") || !factor || !is_number(factor)) return;
+    liana__value *ends = liana__value_list(arena);
+    for (int i = 0; ends && i < 2; i++) liana__value_add(arena, ends, liana__value_float(arena, number_of(factor)));
+    if (ends) liana__value_set(arena, options, "factor", ends);
 }
 
 static void to_keras_signed(liana__arena *arena, const void *options, liana__value *config)
@@ -139,7 +166,7 @@ static void to_keras_bits(liana__arena *arena, const void *options, liana__value
     write(arena, options, config, 1);
 }
 
-#define COLOR(symbol, class_name, its_rows, checks, shape, calls, writes, doc)                                         \
+#define COLOR(symbol, class_name, its_rows, checks, shape, calls, reads, writes, doc)                                  \
     const liana_layer_type liana__layer_##symbol = {                                                                   \
         LIANA_PART(LAYER, liana_layer_type, class_name, doc, LIANA_PART_OPTIONS(liana_random_color_options, its_rows), \
                    .check = (checks)),                                                                                 \
@@ -149,21 +176,22 @@ static void to_keras_bits(liana__arena *arena, const void *options, liana__value
         .masking = LIANA_MASKING_KEPT,                                                                                 \
         .weights = (shape),                                                                                            \
         .call = (calls),                                                                                               \
+        .from_keras = (reads),                                                                                         \
         .to_keras = (writes),                                                                                          \
     };
-COLOR(random_brightness, "RandomBrightness", rows, check_signed, liana__build_images, call_brightness, to_keras_signed,
-      "in training, makes images brighter or darker")
-COLOR(random_contrast, "RandomContrast", rows, check_share, liana__build_images, call_contrast, to_keras_share,
-      "in training, changes the contrast of images")
-COLOR(random_hue, "RandomHue", rows, check_share, liana__build_three_channels, call_hue, to_keras_share,
+COLOR(random_brightness, "RandomBrightness", rows, check_signed, liana__build_images, call_brightness, NULL,
+      to_keras_signed, "in training, makes images brighter or darker")
+COLOR(random_contrast, "RandomContrast", rows, check_share, liana__build_images, call_contrast, from_keras,
+      to_keras_share, "in training, changes the contrast of images")
+COLOR(random_hue, "RandomHue", rows, check_share, liana__build_three_channels, call_hue, NULL, to_keras_share,
       "in training, turns the hues of images")
-COLOR(random_saturation, "RandomSaturation", rows, check_signed, liana__build_three_channels, call_saturation,
+COLOR(random_saturation, "RandomSaturation", rows, check_signed, liana__build_three_channels, call_saturation, NULL,
       to_keras_signed, "in training, changes the saturation of images")
-COLOR(random_sharpness, "RandomSharpness", rows, check_share, liana__build_images, call_sharpness, to_keras_share,
+COLOR(random_sharpness, "RandomSharpness", rows, check_share, liana__build_images, call_sharpness, NULL, to_keras_share,
       "in training, blurs or sharpens images")
-COLOR(random_posterization, "RandomPosterization", rows, check_bits, liana__build_images, call_posterization,
+COLOR(random_posterization, "RandomPosterization", rows, check_bits, liana__build_images, call_posterization, NULL,
       to_keras_bits, "in training, keeps the upper bits of values")
 COLOR(random_color_degeneration, "RandomColorDegeneration", rows, check_signed, liana__build_three_channels,
-      call_degeneration, to_keras_signed, "in training, takes colours away from images, or makes them stronger")
-COLOR(random_invert, "RandomInvert", invert_rows, check_invert, liana__build_images, call_invert, to_keras_share,
+      call_degeneration, NULL, to_keras_signed, "in training, takes colours away from images, or makes them stronger")
+COLOR(random_invert, "RandomInvert", invert_rows, check_invert, liana__build_images, call_invert, NULL, to_keras_share,
       "in training, inverts the values of some images")

@@ -56,7 +56,7 @@ static liana_status check_input(liana_layer_build *build)
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_random_color_jitter_options *chosen = call->options;
-    const liana__range values = liana__value_range(&chosen->value_range);
+    const liana__range values = liana__color_values(&chosen->value_range);
     liana_tensor x = call->inputs[0];
     if (!call->training) return x;
     const liana_tensor draws = liana__image_draws(call, chosen->seed, (int64_t)(2 * STEPS));
@@ -80,7 +80,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
             liana__value_set(arena, config, steps[i].option, liana__value_null(arena));
         }
     }
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

@@ -71,7 +71,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana__rectangle at = liana__color_rectangle(call, draws, 4, sides[0], sides[1]);
     const liana_tensor is_chosen = liana__color_chosen(call, draws, 0, liana__range_or(&chosen->factor, 0, unit));
     const liana_tensor filled = liana_op_logical_and_at(call->here, at.is_within, is_chosen);
-    return liana_op_select_at(call->here, filled, fill_of(call, liana__value_range(&chosen->value_range)), x);
+    return liana_op_select_at(call->here, filled, fill_of(call, liana__color_values(&chosen->value_range)), x);
 }
 
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
@@ -82,7 +82,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
     liana__range_to_keras(arena, config, "scale", liana__range_or(&chosen->scale, 0, usual_scale));
     if (!fill->count) liana__value_set(arena, config, "fill_value", liana__value_null(arena));
     if (fill->count == 1) liana__value_set(arena, config, "fill_value", liana__value_float(arena, fill->items[0]));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

@@ -106,7 +106,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana_random_gaussian_blur_options *chosen = call->options;
     const int64_t *size = chosen->kernel_size;
     const liana__range sigma = liana__range_or(&chosen->sigma, 0, unit);
-    const liana__range values = liana__value_range(&chosen->value_range);
+    const liana__range values = liana__color_values(&chosen->value_range);
     liana_tensor x = call->inputs[0];
     if (!call->training) return x;
     const liana_tensor draws = liana__image_draws(call, chosen->seed, 4);
@@ -122,7 +122,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
     const liana_random_gaussian_blur_options *chosen = options;
     liana__range_to_keras(arena, config, "factor", liana__range_or(&chosen->factor, 0, unit));
     liana__range_to_keras(arena, config, "sigma", liana__range_or(&chosen->sigma, 0, unit));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

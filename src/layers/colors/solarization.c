@@ -28,7 +28,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana_tensor draws = liana__image_draws(call, chosen->seed, 2);
     const liana__range addition = liana__range_or(&chosen->addition_factor, 0, none);
     const liana__range threshold = liana__range_or(&chosen->threshold_factor, 0, none);
-    return liana__color_solarize(call, call->inputs[0], liana__value_range(&chosen->value_range),
+    return liana__color_solarize(call, call->inputs[0], liana__color_values(&chosen->value_range),
                                  liana__draw_level(call, draws, 0, addition),
                                  liana__draw_level(call, draws, 1, threshold));
 }
@@ -38,7 +38,7 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
     const liana_solarization_options *chosen = options;
     liana__range_to_keras(arena, config, "addition_factor", liana__range_or(&chosen->addition_factor, 0, none));
     liana__range_to_keras(arena, config, "threshold_factor", liana__range_or(&chosen->threshold_factor, 0, none));
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
     liana__seed_to_keras(arena, chosen->seed, config);
 }
 

@@ -205,7 +205,7 @@ static liana_tensor look_up(const grid *made, liana_tensor tables, liana_tensor 
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_contrast_limited_options *chosen = call->options;
-    const liana__range values = liana__value_range(&chosen->value_range);
+    const liana__range values = liana__color_values(&chosen->value_range);
     const liana_shape shape = liana_tensor_shape(call->inputs[0]);
     const grid made = {.call = call,
                        .batch = shape.dims[0],
@@ -228,7 +228,7 @@ static liana_tensor call_layer(liana_layer_call *call)
 static void to_keras(liana__arena *arena, const void *options, liana__value *config)
 {
     const liana_contrast_limited_options *chosen = options;
-    liana__range_to_keras(arena, config, "value_range", liana__value_range(&chosen->value_range));
+    liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
 }
 
 const liana_layer_type liana__layer_contrast_limited_adaptive_histogram_equalization = {

@@ -65,6 +65,7 @@ static const char *const neutral[] = {
     "vocabulary_dtype",
     "vocabulary_size",
     "has_input_vocabulary",
+    "rng_type",
     "oov_method",
     "bounding_box_format",
     NULL,

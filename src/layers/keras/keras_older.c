@@ -6,8 +6,31 @@
 #include <string.h>
 
 static const liana_layer_type *const newer[] = {
-    &liana__layer_group_query_attention, &liana__layer_reversible_embedding,     &liana__layer_random_shear,
-    &liana__layer_random_perspective,    &liana__layer_random_elastic_transform,
+    &liana__layer_group_query_attention,
+    &liana__layer_reversible_embedding,
+    &liana__layer_random_shear,
+    &liana__layer_random_perspective,
+    &liana__layer_random_elastic_transform,
+    &liana__layer_random_hue,
+    &liana__layer_random_saturation,
+    &liana__layer_random_sharpness,
+    &liana__layer_random_posterization,
+    &liana__layer_random_color_degeneration,
+    &liana__layer_random_invert,
+    &liana__layer_random_color_jitter,
+    &liana__layer_random_gaussian_blur,
+    &liana__layer_random_grayscale,
+    &liana__layer_random_erasing,
+    &liana__layer_solarization,
+    &liana__layer_auto_contrast,
+    &liana__layer_equalization,
+    &liana__layer_contrast_limited_adaptive_histogram_equalization,
+    &liana__layer_mix_up,
+    &liana__layer_cut_mix,
+    &liana__layer_rand_augment,
+    &liana__layer_aug_mix,
+    &liana__layer_pipeline,
+    &liana__layer_max_num_bounding_boxes,
 };
 
 static const struct {
@@ -28,6 +51,9 @@ static const struct {
     {&liana__layer_random_translation, "data_format"},
     {&liana__layer_random_rotation, "data_format"},
     {&liana__layer_random_zoom, "data_format"},
+    {&liana__layer_random_brightness, "data_format"},
+    {&liana__layer_random_contrast, "data_format"},
+    {&liana__layer_random_contrast, "value_range"},
 };
 
 bool liana__keras_is_newer(const liana_layer_type *type)

@@ -12,6 +12,15 @@ def held(layer_class, arguments, fed, call):
     return keras.layers.Pipeline([layer_class(**arguments)])(fed[0])
 
 
+def mixed(layer_class, arguments, fed, call):
+    """Images alone, or a dict with labels."""
+    layer = layer_class(**arguments)
+    if len(fed) == 1:
+        return layer(fed[0])
+    results = layer({"images": fed[0], "labels": fed[1]})
+    return [results["images"], results["labels"]]
+
+
 def row(factors, inputs=IMAGES + UNITS, **more):
     return {"inputs": inputs, "arguments": {"factor": factors, "value_range": RANGES, "seed": SEED, **more}}
 
@@ -57,8 +66,10 @@ LAYERS = {
             lambda: [keras.layers.Rescaling(1 / 255), keras.layers.BatchNormalization(), keras.layers.Dropout(0.3)]],
             "name": [None, "prepared"]},
     },
-    "MixUp": {"inputs": IMAGES + UNITS, "arguments": {"alpha": [0.2, 1.0], "seed": SEED}},
-    "CutMix": {"inputs": IMAGES + UNITS, "arguments": {"factor": [1.0, 0.3, (0.2, 0.7)], "seed": SEED}},
+    "MixUp": {"inputs": [IMAGES[0], IMAGES[1] + [(5,)], UNITS[0] + [(2,)]], "build": mixed,
+              "arguments": {"alpha": [0.2, 1.0, 2.5], "seed": SEED}},
+    "CutMix": {"inputs": [IMAGES[0], IMAGES[1] + [(5,)], UNITS[0] + [(2,)]], "build": mixed,
+               "arguments": {"factor": [1.0, 0.3, (0.2, 0.7)], "seed": SEED}},
     "RandAugment": {
         "inputs": IMAGES[:1] + UNITS,
         "arguments": {"value_range": RANGES[:2], "num_ops": [2, 1, 0], "factor": [0.5, (0.1, 0.3), 1.0],

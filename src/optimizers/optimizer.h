@@ -38,6 +38,43 @@ typedef struct liana__optimizer_choice {
     const liana__rate_multipliers *rate_multipliers; /* NULL: none */
 } liana__optimizer_choice;
 
+/* The options of LossScaleOptimizer and MultiOptimizer, which have other optimizers within. They have no common options
+ * of their own. */
+typedef struct liana__loss_scale_options {
+    liana_optimizer_common common;       /* zeros */
+    const liana__value *inner_optimizer; /* as it was given */
+    double initial_scale;
+    int64_t dynamic_growth_steps;
+    const liana__optimizer_choice *inner;
+} liana__loss_scale_options;
+
+/* An optimizer of MultiOptimizer, and the names of the weights that it trains. */
+typedef struct liana__mapped_optimizer {
+    const char *pattern; /* the whole name, or a regular expression for whole names; NULL: all that no other one has */
+    liana__place place;
+    liana__optimizer_choice choice;
+} liana__mapped_optimizer;
+
+typedef struct liana__multi_options {
+    liana_optimizer_common common;     /* zeros */
+    const liana__value *optimizer_map; /* as it was given */
+    double loss_scale_factor;          /* NaN: none */
+    const char *where;                 /* the dotted key of the map's patterns, for messages */
+    /* The default one is the first; the others are in the order of the map. */
+    liana__mapped_optimizer *items;
+    size_t count;
+} liana__multi_options;
+
+/* The options of an optimizer if it is that one; NULL: it is another. */
+const liana__loss_scale_options *liana__as_loss_scale(const liana_optimizer_type *optimizer, const void *options);
+const liana__multi_options *liana__as_multi(const liana_optimizer_type *optimizer, const void *options);
+
+/* The number of the optimizer of a weight among the items. */
+size_t liana__multi_find(const liana__multi_options *multi, const char *weight);
+/* Checks that each weight has one optimizer, and that each pattern matches a weight. Errors: INVALID_CONFIG. */
+liana_status liana__multi_check(const liana__multi_options *multi, const char *const *weights, size_t count,
+                                liana__error *error) LIANA_MUST_USE;
+
 /* Building blocks. A number of the tensor's type. */
 liana_tensor liana__optimizer_scalar(liana_tensor like, double value);
 /* decay * old + (1 - decay) * value, written as old + (1 - decay) * (value - old): one rounding less. */

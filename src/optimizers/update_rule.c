@@ -7,21 +7,96 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No options: none of this. */
+/* No options, or those of other optimizers around: none of this. */
 static const liana_optimizer_common *common_of(const liana__update_rule *rule)
 {
     static const liana_optimizer_common nothing = {.weight_decay = NAN,
                                                    .clipnorm = NAN,
                                                    .clipvalue = NAN,
                                                    .global_clipnorm = NAN};
-    return rule->options ? rule->options : &nothing;
+    const bool is_around =
+        liana__as_loss_scale(rule->optimizer, rule->options) || liana__as_multi(rule->optimizer, rule->options);
+    return rule->options && !is_around ? rule->options : &nothing;
+}
+
+/* ---- rules within rules ---- */
+
+liana__update_rule liana__rule_of(const liana__update_rule *rule, const char *variable)
+{
+    liana__update_rule own = *rule;
+    const liana__loss_scale_options *scale = liana__as_loss_scale(own.optimizer, own.options);
+    if (scale) {
+        own.optimizer = scale->inner->optimizer;
+        own.options = scale->inner->options;
+        own.loss_scale = scale;
+        own.first_round++;
+    }
+    const liana__multi_options *multi = liana__as_multi(own.optimizer, own.options);
+    if (!multi) return own;
+    own.number = liana__multi_find(multi, variable);
+    for (size_t i = 0; i <= own.number; i++) {
+        own.optimizer = multi->items[i].choice.optimizer;
+        own.options = multi->items[i].choice.options;
+        if (i < own.number) own.first_round += liana__rule_reads(&own).num_rounds;
+    }
+    return own;
+}
+
+/* NULL: the rule has one optimizer. */
+static const liana__multi_options *multi_of(const liana__update_rule *rule)
+{
+    const liana__loss_scale_options *scale = liana__as_loss_scale(rule->optimizer, rule->options);
+    return scale ? liana__as_multi(scale->inner->optimizer, scale->inner->options)
+                 : liana__as_multi(rule->optimizer, rule->options);
+}
+
+size_t liana__rule_num_rates(const liana__update_rule *rule)
+{
+    const liana__multi_options *multi = multi_of(rule);
+    return multi ? multi->count : 1;
+}
+
+const liana_learning_rate *liana__rule_rate(const liana__update_rule *rule, size_t number)
+{
+    return number ? &multi_of(rule)->items[number].choice.learning_rate : NULL;
+}
+
+liana__update_rule liana__rule_numbered(const liana__update_rule *rule, size_t number)
+{
+    const liana__loss_scale_options *scale = liana__as_loss_scale(rule->optimizer, rule->options);
+    const liana__multi_options *multi = multi_of(rule);
+    const liana__optimizer_choice *choice = multi ? &multi->items[number].choice : scale ? scale->inner : NULL;
+    liana__update_rule own = *rule;
+    if (choice) own = (liana__update_rule){.optimizer = choice->optimizer, .options = choice->options};
+    if (scale) own.loss_scale = scale;
+    return own;
+}
+
+size_t liana__rule_most_slots(const liana__update_rule *rule)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < liana__rule_num_rates(rule); i++) {
+        const liana__update_rule own = liana__rule_numbered(rule, i);
+        const size_t count = liana__rule_num_slots(&own);
+        if (count > most) most = count;
+    }
+    return most;
 }
 
 /* ---- slots ---- */
 
-bool liana__rule_keeps_averages(const liana__update_rule *rule)
+static bool keeps_average(const liana__update_rule *rule)
 {
     return common_of(rule)->use_ema || common_of(rule)->swa_period;
+}
+
+bool liana__rule_keeps_averages(const liana__update_rule *rule)
+{
+    for (size_t i = 0; i < liana__rule_num_rates(rule); i++) {
+        const liana__update_rule own = liana__rule_numbered(rule, i);
+        if (keeps_average(&own)) return true;
+    }
+    return false;
 }
 
 static bool accumulates(const liana__update_rule *rule)
@@ -54,9 +129,14 @@ size_t liana__rule_average_slot(const liana__update_rule *rule)
     return slow_slot(rule) + looks_ahead(rule);
 }
 
+static size_t scale_slot(const liana__update_rule *rule)
+{
+    return liana__rule_average_slot(rule) + keeps_average(rule);
+}
+
 size_t liana__rule_num_slots(const liana__update_rule *rule)
 {
-    return liana__rule_average_slot(rule) + liana__rule_keeps_averages(rule);
+    return scale_slot(rule) + (rule->loss_scale != NULL);
 }
 
 const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
@@ -67,7 +147,8 @@ const char *liana__rule_slot_name(const liana__update_rule *rule, size_t slot)
     if (slot < own) return optimizer->slots[slot];
     if (slot < accumulator_slot(rule)) return "direction";
     if (slot < slow_slot(rule)) return "gradient_accumulator";
-    return slot < liana__rule_average_slot(rule) ? "slow" : "average";
+    if (slot < liana__rule_average_slot(rule)) return "slow";
+    return slot < scale_slot(rule) ? "average" : "loss_scale";
 }
 
 void liana__rule_slot_variable(const liana__update_rule *rule, size_t slot, const char *variable, char *name,
@@ -81,6 +162,11 @@ double liana__rule_slot_begins_at(const liana__update_rule *rule, size_t slot)
     const liana_optimizer_type *optimizer = rule->optimizer;
     if (slot >= direction_slot(rule) || !optimizer->slot_begins_at) return 0;
     return optimizer->slot_begins_at(rule->options, slot);
+}
+
+liana_shape liana__rule_slot_shape(const liana__update_rule *rule, size_t slot, const liana_shape *variable)
+{
+    return slot < scale_slot(rule) ? *variable : liana_shape_of(LIANA__NUM_LOSS_SCALES);
 }
 
 /* ---- gradients of several steps ---- */
@@ -160,7 +246,7 @@ static size_t rate_round(const liana__update_rule *rule)
 
 size_t liana__rule_rate_round(const liana__update_rule *rule)
 {
-    return rule->adapts_rate ? rate_round(rule) : SIZE_MAX;
+    return rule->adapts_rate ? rule->first_round + rate_round(rule) : SIZE_MAX;
 }
 
 static size_t first_own_round(const liana__update_rule *rule)
@@ -181,7 +267,8 @@ static void rate_terms(liana_tensor gradient, liana_tensor direction, liana_tens
     terms[LIANA_RATE_DIRECTION] = liana_op_square(direction);
 }
 
-liana_update_reads liana__rule_reads(const liana__update_rule *rule)
+/* Those of one optimizer. */
+static liana_update_reads reads_of_one(const liana__update_rule *rule)
 {
     liana_update_reads own = liana__optimizer_reads(rule->optimizer, rule->options), reads = {.whole = own.whole};
     if (clips_by_norm(rule)) {
@@ -191,6 +278,40 @@ liana_update_reads liana__rule_reads(const liana__update_rule *rule)
     if (rule->adapts_rate) add_round(&reads, LIANA_SUM_OF_ALL, LIANA_NUM_RATE_SUMS, NULL);
     for (size_t i = 0; i < own.num_rounds && reads.num_rounds < LIANA_MAX_SUM_ROUNDS; i++) {
         add_round(&reads, own.rounds[i].scope, own.rounds[i].num_sums, own.rounds[i].terms);
+    }
+    return reads;
+}
+
+static size_t count_rounds(const liana__update_rule *rule)
+{
+    size_t count = liana__as_loss_scale(rule->optimizer, rule->options) != NULL;
+    for (size_t i = 0; i < liana__rule_num_rates(rule); i++) {
+        const liana__update_rule own = liana__rule_numbered(rule, i);
+        count += reads_of_one(&own).num_rounds;
+    }
+    return count;
+}
+
+bool liana__rule_has_many_rounds(const liana__update_rule *rule)
+{
+    return count_rounds(rule) > LIANA_MAX_SUM_ROUNDS;
+}
+
+/* A LossScaleOptimizer's first round counts numbers that are not finite. Its slot is of a whole weight. */
+liana_update_reads liana__rule_reads(const liana__update_rule *rule)
+{
+    liana_update_reads reads = {0};
+    if (liana__as_loss_scale(rule->optimizer, rule->options)) {
+        reads.whole = true;
+        add_round(&reads, LIANA_SUM_OF_ALL, 1, NULL);
+    }
+    for (size_t i = 0; i < liana__rule_num_rates(rule); i++) {
+        const liana__update_rule own = liana__rule_numbered(rule, i);
+        const liana_update_reads more = reads_of_one(&own);
+        reads.whole |= more.whole;
+        for (size_t k = 0; k < more.num_rounds && reads.num_rounds < LIANA_MAX_SUM_ROUNDS; k++) {
+            reads.rounds[reads.num_rounds++] = more.rounds[k];
+        }
     }
     return reads;
 }
@@ -252,19 +373,73 @@ static liana_optimizer_step inner_step(const liana__update_rule *rule, const lia
     return inner;
 }
 
-void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
-                       liana_tensor *terms)
+/* The number of a slot of LIANA__NUM_LOSS_SCALES numbers, as a scalar. */
+static liana_tensor scale_number(liana_tensor slot, int64_t number)
 {
-    const liana_optimizer_step whole = accumulated(rule, step);
-    step = &whole;
+    const int64_t end = number + 1;
+    return liana_op_reshape(liana_op_slice(slot, &number, &end, NULL), LIANA_SCALAR);
+}
+
+/* The step with the sums and the number of updates that the optimizer has. */
+static liana_optimizer_step own_step(const liana__update_rule *rule, const liana_optimizer_step *step)
+{
+    liana_optimizer_step own = *step;
+    memset(own.sums, 0, sizeof own.sums);
+    for (size_t round = rule->first_round; round < LIANA_MAX_SUM_ROUNDS; round++) {
+        memcpy(own.sums[round - rule->first_round], step->sums[round], sizeof *own.sums);
+    }
+    if (rule->loss_scale) {
+        liana_tensor skipped = scale_number(step->slots[scale_slot(rule)], LIANA__LOSS_SCALE_SKIPPED);
+        own.iteration = liana_op_subtract(step->iteration, skipped);
+    }
+    return own;
+}
+
+static liana_tensor scale_of(const liana__update_rule *rule, const liana_optimizer_step *step)
+{
+    liana_tensor kept = scale_number(step->slots[scale_slot(rule)], LIANA__LOSS_SCALE_FACTOR);
+    liana_tensor is_later = liana_op_greater(step->iteration, liana__optimizer_scalar(step->iteration, 1));
+    return liana_op_select(is_later, kept, liana__optimizer_scalar(kept, rule->loss_scale->initial_scale));
+}
+
+/* 1 for each number of the scaled gradient that is not finite. */
+static liana_tensor scale_terms(const liana__update_rule *rule, const liana_optimizer_step *step)
+{
+    liana_tensor scaled = liana_op_multiply(step->gradient, scale_of(rule, step));
+    return liana_op_select(liana_op_is_finite(scaled), liana__optimizer_scalar(scaled, 0),
+                           liana__optimizer_scalar(scaled, 1));
+}
+
+static void own_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *given,
+                      liana_tensor *terms)
+{
+    const liana_optimizer_step own = own_step(rule, given), whole = accumulated(rule, &own), *step = &whole;
     if (round < rate_round(rule)) {
         clip_terms(step, terms);
     } else if (round < first_own_round(rule)) {
         rate_terms(clipped(rule, step), step->slots[direction_slot(rule)], terms);
     } else {
         liana_optimizer_step inner = inner_step(rule, step);
-        liana_update_reads own = liana__optimizer_reads(rule->optimizer, rule->options);
-        own.rounds[round - first_own_round(rule)].terms(&inner, terms);
+        liana_update_reads reads = liana__optimizer_reads(rule->optimizer, rule->options);
+        reads.rounds[round - first_own_round(rule)].terms(&inner, terms);
+    }
+}
+
+void liana__rule_terms(const liana__update_rule *rule, size_t round, const liana_optimizer_step *step,
+                       liana_tensor *terms)
+{
+    const liana_shape shape = liana_tensor_shape(step->variable);
+    if (rule->loss_scale && round == 0) {
+        terms[0] = scale_terms(rule, step);
+        return;
+    }
+    if (round >= rule->first_round && round - rule->first_round < reads_of_one(rule).num_rounds) {
+        own_terms(rule, round - rule->first_round, step, terms);
+        return;
+    }
+    /* A round of other weights. */
+    for (size_t i = 0; i < LIANA_MAX_ROUND_SUMS; i++) {
+        terms[i] = liana_op_broadcast_to(liana__optimizer_scalar(step->variable, 0), shape);
     }
 }
 
@@ -335,7 +510,7 @@ static liana_tensor overwritten(const liana__update_rule *rule, const liana_opti
     return liana_op_select(is_multiple(step->iteration, frequency), average, value);
 }
 
-void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *step)
+static void update_one(const liana__update_rule *rule, liana_optimizer_step *step)
 {
     const liana_optimizer_step whole = accumulated(rule, step);
     liana_optimizer_step inner = inner_step(rule, &whole);
@@ -345,7 +520,7 @@ void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *st
     if (rule->adapts_rate) step->new_slots[direction_slot(rule)] = direction(rule, &whole, &inner);
     look_ahead(rule, &whole, step);
     keep_until_update(rule, step);
-    if (!liana__rule_keeps_averages(rule)) return;
+    if (!keeps_average(rule)) return;
     liana_tensor value = step->new_variable;
     liana_tensor is_update = {0};
     if (accumulates(rule)) is_update = is_multiple(step->iteration, common_of(rule)->gradient_accumulation_steps);
@@ -355,9 +530,53 @@ void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *st
     step->new_variable = overwritten(rule, &whole, average, value);
 }
 
+static liana_tensor is_taken(const liana_optimizer_step *step)
+{
+    return liana_op_equal(step->sums[0][0], liana__optimizer_scalar(step->sums[0][0], 0));
+}
+
+liana_tensor liana__rule_constrained(const liana__update_rule *rule, const liana_optimizer_step *step,
+                                     liana_tensor value)
+{
+    return rule->loss_scale ? liana_op_select(is_taken(step), value, step->variable) : value;
+}
+
+/* If the update is taken, it counts, and after enough of them the scale is doubled; else the scale is halved. */
+static liana_tensor next_scale(const liana__update_rule *rule, const liana_optimizer_step *step)
+{
+    liana_tensor old = step->slots[scale_slot(rule)], scale = scale_of(rule, step);
+    liana_tensor count = scale_number(old, LIANA__LOSS_SCALE_COUNT), taken = is_taken(step);
+    liana_tensor skipped = scale_number(old, LIANA__LOSS_SCALE_SKIPPED), one = liana__optimizer_scalar(old, 1);
+    liana_tensor last = liana__optimizer_scalar(old, (double)rule->loss_scale->dynamic_growth_steps - 1);
+    liana_tensor grows = liana_op_equal(count, last), none = liana__optimizer_scalar(old, 0);
+    liana_tensor factor = liana_op_select(grows, liana__optimizer_scalar(old, 2), one);
+    factor = liana_op_select(taken, factor, liana__optimizer_scalar(old, 0.5));
+    liana_tensor next =
+        liana_op_select(liana_op_logical_and(taken, liana_op_logical_not(grows)), liana_op_add(count, one), none);
+    liana_tensor parts[LIANA__NUM_LOSS_SCALES] = {
+        [LIANA__LOSS_SCALE_FACTOR] = liana_op_multiply(scale, factor),
+        [LIANA__LOSS_SCALE_COUNT] = next,
+        [LIANA__LOSS_SCALE_SKIPPED] = liana_op_select(taken, skipped, liana_op_add(skipped, one)),
+    };
+    for (size_t i = 0; i < LIANA__NUM_LOSS_SCALES; i++) parts[i] = liana_op_reshape(parts[i], liana_shape_of(1));
+    return liana_op_concat(parts, LIANA__NUM_LOSS_SCALES, 0);
+}
+
+void liana__rule_update(const liana__update_rule *rule, liana_optimizer_step *step)
+{
+    liana_optimizer_step own = own_step(rule, step);
+    update_one(rule, &own);
+    step->new_variable = liana__rule_constrained(rule, step, own.new_variable);
+    for (size_t i = 0; i < scale_slot(rule); i++) {
+        step->new_slots[i] = own.new_slots[i];
+        if (rule->loss_scale) step->new_slots[i] = liana_op_select(is_taken(step), own.new_slots[i], step->slots[i]);
+    }
+    if (rule->loss_scale) step->new_slots[scale_slot(rule)] = next_scale(rule, step);
+}
+
 /* ---- checks ---- */
 
-liana_status liana__rule_check_names(const liana__update_rule *rule, const char *const *names, size_t count,
+static liana_status check_exclusions(const liana__update_rule *rule, const char *const *names, size_t count,
                                      liana__error *error)
 {
     const liana__strings *patterns = &common_of(rule)->exclude_from_weight_decay;
@@ -371,6 +590,17 @@ liana_status liana__rule_check_names(const liana__update_rule *rule, const char 
                            patterns->items[i], count ? names[0] : "", count ? names[count - 1] : "");
     }
     return LIANA_OK;
+}
+
+liana_status liana__rule_check_names(const liana__update_rule *rule, const char *const *names, size_t count,
+                                     liana__error *error)
+{
+    const liana__multi_options *multi = multi_of(rule);
+    for (size_t i = 0; i < liana__rule_num_rates(rule); i++) {
+        const liana__update_rule own = liana__rule_numbered(rule, i);
+        LIANA_TRY(check_exclusions(&own, names, count, error));
+    }
+    return multi ? liana__multi_check(multi, names, count, error) : LIANA_OK;
 }
 
 static liana_status fail_at_key(const liana__value *value, const char *where, const char *key, liana__error *error,

@@ -19,8 +19,8 @@ typedef struct update {
     liana__optimizer_choice choice;
     liana__update_rule rule;
     liana_update_reads reads;
-    size_t num_slots;
-    liana_tensor rate, iteration;
+    liana_tensor *rates; /* liana__rule_num_rates */
+    liana_tensor iteration;
     liana_optimizer_step *steps;
     size_t count;
     liana_tensor *changed; /* variables that are assigned to */
@@ -64,9 +64,8 @@ liana_status liana__optimizer_options_read(const liana_context *context, const l
 }
 
 /* A number for every update, or an error. */
-static liana_tensor constant_rate(const update *u)
+static liana_tensor constant_rate(const update *u, const liana_learning_rate *rate)
 {
-    const liana_learning_rate *rate = &u->choice.learning_rate;
     if (rate->schedule != &liana__schedule_Constant || liana__warmup_length(rate) > 0) {
         return liana__graph_fail(
             u->graph, u->here, LIANA_INVALID_CONFIG,
@@ -193,20 +192,38 @@ static const char *name_of(liana_tensor variable)
     return name ? name : "";
 }
 
-static liana_tensor rate_of(const update *u, liana_tensor variable)
+static liana_tensor rate_of(const update *u, liana_tensor variable, size_t number)
 {
-    return liana__multiply_rate(u->choice.rate_multipliers, name_of(variable), u->rate);
+    return liana__multiply_rate(u->choice.rate_multipliers, name_of(variable), u->rates[number]);
 }
 
-/* Whether the patterns of multipliers are about these variables. */
-static bool check_multipliers(const update *u, const liana_tensor *variables)
+/* Those of the optimizer and of the optimizers within it. */
+static void make_rates(update *u, liana_tensor rate)
 {
-    if (!u->choice.rate_multipliers) return true;
+    const size_t count = liana__rule_num_rates(&u->rule);
+    u->rates = liana__arena_allocate(&u->graph->arena, count * sizeof *u->rates);
+    if (!u->rates) {
+        liana__graph_fail(u->graph, u->here, LIANA_OUT_OF_MEMORY, "out of memory for an optimizer");
+    } else if (rate.id && count > 1) {
+        liana__graph_fail(u->graph, u->here, LIANA_INVALID_CONFIG,
+                          "a MultiOptimizer has a rate in each of its optimizers, so it takes no .rate; leave it out");
+    }
+    for (size_t i = 0; i < count && u->graph->status == LIANA_OK; i++) {
+        const liana_learning_rate *own = liana__rule_rate(&u->rule, i);
+        u->rates[i] = rate.id ? given_rate(u, rate) : constant_rate(u, own ? own : &u->choice.learning_rate);
+    }
+}
+
+/* Whether the patterns of multipliers, exclusions and optimizers are about these variables. */
+static bool check_names(const update *u, const liana_tensor *variables)
+{
     const char **names = liana__arena_allocate(&u->graph->arena, u->count * sizeof *names);
     for (size_t i = 0; names && i < u->count; i++) names[i] = name_of(variables[i]);
     liana__error error = {0};
     liana_status status = names ? liana__rate_multipliers_check(u->choice.rate_multipliers, names, u->count, &error)
                                 : liana__fail_memory(&error, "an optimizer");
+    const bool is_multi = liana__rule_num_rates(&u->rule) > 1;
+    if (status == LIANA_OK && is_multi) status = liana__rule_check_names(&u->rule, names, u->count, &error);
     if (status != LIANA_OK) liana__graph_fail(u->graph, u->here, status, "%s", error.message);
     return status == LIANA_OK;
 }
@@ -215,18 +232,21 @@ static liana_optimizer_step begin_step(const update *u, liana_tensor variable, l
 {
     const char *variable_name = name_of(variable);
     const uint32_t before = go_to(u, variable);
-    liana_optimizer_step step = liana__rule_begin(&u->rule, variable_name);
+    const liana__update_rule rule = liana__rule_of(&u->rule, variable_name);
+    liana_optimizer_step step = liana__rule_begin(&rule, variable_name);
     step.variable = variable;
     step.gradient = gradient;
-    step.learning_rate = rate_of(u, variable);
-    step.common_rate = u->rate;
+    step.learning_rate = rate_of(u, variable, rule.number);
+    step.common_rate = u->rates[rule.number];
     step.iteration = u->iteration;
-    for (size_t slot = 0; slot < u->num_slots; slot++) {
+    const liana_shape shape = liana_tensor_shape(variable);
+    for (size_t slot = 0; slot < liana__rule_num_slots(&rule); slot++) {
         char name[512], first[64] = "zeros";
-        double begins_at = liana__rule_slot_begins_at(&u->rule, slot);
-        liana__rule_slot_variable(&u->rule, slot, variable_name, name, sizeof name);
+        double begins_at = liana__rule_slot_begins_at(&rule, slot);
+        const liana_shape of_slot = liana__rule_slot_shape(&rule, slot, &shape);
+        liana__rule_slot_variable(&rule, slot, variable_name, name, sizeof name);
         if (begins_at != 0) snprintf(first, sizeof first, "constant(%.17g)", begins_at);
-        step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, liana_tensor_shape(variable));
+        step.slots[slot] = liana_graph_variable_at(u->here, u->graph, name, LIANA_F32, of_slot);
         liana_graph_initializer_at(u->here, step.slots[slot], first);
     }
     go_back(u, before);
@@ -241,7 +261,8 @@ static void make_sums(update *u, size_t number)
     for (size_t i = 0; i < u->count; i++) {
         liana_tensor terms[LIANA_MAX_ROUND_SUMS] = {{0}}, sums[LIANA_MAX_ROUND_SUMS] = {{0}};
         const uint32_t before = go_to(u, u->steps[i].variable);
-        liana__rule_terms(&u->rule, number, &u->steps[i], terms);
+        const liana__update_rule rule = liana__rule_of(&u->rule, u->steps[i].name);
+        liana__rule_terms(&rule, number, &u->steps[i], terms);
         for (size_t k = 0; k < round->num_sums; k++) {
             liana_tensor wide = liana_op_cast_at(u->here, terms[k], LIANA_F64);
             sums[k] = liana_op_reduce_sum_at(u->here, wide, LIANA_ALL_AXES, false);
@@ -264,16 +285,19 @@ static void build(update *u, const liana_tensor *variables, const liana_tensor *
     for (size_t i = 0; i < u->count; i++) {
         if (!check_pair(u, i, variables[i], gradients[i])) return;
     }
-    if (!check_multipliers(u, variables)) return;
+    if (!check_names(u, variables)) return;
     make_iteration(u);
     for (size_t i = 0; i < u->count; i++) u->steps[i] = begin_step(u, variables[i], gradients[i]);
     for (size_t round = 0; round < u->reads.num_rounds; round++) make_sums(u, round);
     for (size_t i = 0; i < u->count && u->graph->status == LIANA_OK; i++) {
         liana_optimizer_step *step = &u->steps[i];
         const uint32_t before = go_to(u, step->variable);
-        liana__rule_update(&u->rule, step);
-        assign(u, step->variable, constrained(u, step->variable, step->new_variable));
-        for (size_t slot = 0; slot < u->num_slots; slot++) assign(u, step->slots[slot], step->new_slots[slot]);
+        const liana__update_rule rule = liana__rule_of(&u->rule, step->name);
+        liana__rule_update(&rule, step);
+        liana_tensor value = constrained(u, step->variable, step->new_variable);
+        assign(u, step->variable, liana__rule_constrained(&rule, step, value));
+        for (size_t slot = 0; slot < liana__rule_num_slots(&rule); slot++)
+            assign(u, step->slots[slot], step->new_slots[slot]);
         go_back(u, before);
     }
     liana_graph_target_at(u->here, u->graph, u->target, u->changed, u->num_changed);
@@ -289,10 +313,10 @@ void liana__apply_optimizer(liana_location here, const liana_tensor *variables, 
                 .rule = {.optimizer = choice->optimizer, .options = choice->options},
                 .count = count};
     u.reads = liana__rule_reads(&u.rule);
-    u.num_slots = liana__rule_num_slots(&u.rule);
-    u.rate = rate.id ? given_rate(&u, rate) : constant_rate(&u);
+    const size_t most = liana__rule_most_slots(&u.rule);
+    make_rates(&u, rate);
     LIANA__SCOPED_MEMORY liana_optimizer_step *steps = u.steps = calloc(count, sizeof *u.steps);
-    LIANA__SCOPED_MEMORY liana_tensor *changed = u.changed = calloc(1 + count * (1 + u.num_slots), sizeof *u.changed);
+    LIANA__SCOPED_MEMORY liana_tensor *changed = u.changed = calloc(1 + count * (1 + most), sizeof *u.changed);
     if (steps && changed) {
         build(&u, variables, gradients);
     } else {

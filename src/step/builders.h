@@ -140,6 +140,7 @@ typedef struct liana__update_builder {
     /* f32: the number of examples, then these. */
     size_t num_scalars;
     const char *const *scalar_names;         /* [num_scalars - 1] */
+    size_t number_scalar;                    /* that profiles call the number of the update */
     bool host_changes_scalars;               /* in a round: then an update is no program of a device */
     const liana__update_variable *variables; /* [num_variables] */
     size_t num_variables;

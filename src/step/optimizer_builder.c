@@ -133,6 +133,7 @@ static liana_status finish_round(void *user, size_t round, const float *chunk_su
     liana__optimizer_builder *update = user;
     *finished = update->finished[round];
     liana__finish_sums(&update->items, round, chunk_sums, update->finished[round]);
+    if (round == 0 && update->builder.takes_non_finite) update->num_skipped += *update->finished[0] > 0;
     if (round != liana__rule_rate_round(&update->items.rule)) return LIANA_OK;
     const liana_learning_rate *rate = update->plan.adapted_rate;
     update->learning_rate = rate->schedule->adapt(rate->options, update->learning_rate, *finished);
@@ -151,28 +152,54 @@ static size_t find_sum(void *user, const char *input)
 static liana_status add_slots(liana__optimizer_builder *update, liana__error *error)
 {
     const liana__optimizer_plan *plan = &update->plan;
-    const size_t num_slots = liana__rule_num_slots(&plan->rule);
+    const size_t num_slots = liana__rule_most_slots(&plan->rule);
     liana__update_variable *slots =
         liana__arena_allocate(&update->arena, (num_slots * plan->num_trained + 1) * sizeof *slots);
     if (!slots) return liana__fail_memory(error, "the optimizer's slots");
     update->builder.variables = slots;
     for (size_t slot = 0; slot < num_slots; slot++) {
-        const double begins_at = liana__rule_slot_begins_at(&plan->rule, slot);
         for (size_t i = 0; i < plan->num_trained; i++) {
             char name[512];
-            liana__rule_slot_variable(&plan->rule, slot, plan->trained[i].name, name, sizeof name);
+            const liana__updated_variable *trained = &plan->trained[i];
+            const liana__update_rule rule = liana__rule_of(&plan->rule, trained->name);
+            if (slot >= liana__rule_num_slots(&rule)) continue;
+            liana__rule_slot_variable(&rule, slot, trained->name, name, sizeof name);
             slots[update->builder.num_variables++] =
-                (liana__update_variable){liana__arena_string(&update->arena, name), LIANA_F32, plan->trained[i].shape,
-                                         begins_at};
+                (liana__update_variable){.name = liana__arena_string(&update->arena, name),
+                                         .dtype = LIANA_F32,
+                                         .shape = liana__rule_slot_shape(&rule, slot, &trained->shape),
+                                         .begins_at = liana__rule_slot_begins_at(&rule, slot)};
         }
     }
     return update->arena.failed ? liana__fail_memory(error, "the optimizer's slots") : LIANA_OK;
 }
 
+static liana_status name_scalars(liana__optimizer_builder *update, liana__error *error)
+{
+    const size_t num_more = liana__rule_num_rates(&update->plan.rule) - 1;
+    const char **names = liana__arena_allocate(&update->arena, (LIANA__NUM_UPDATE_SCALARS + num_more) * sizeof *names);
+    if (!names) return liana__fail_memory(error, "an update");
+    names[LIANA__UPDATE_RATE - 1] = "learning_rate";
+    names[LIANA__UPDATE_ITERATION - 1] = "iteration";
+    for (size_t i = 0; i < num_more; i++) {
+        char name[64];
+        liana__rate_name(i + 1, name, sizeof name);
+        names[LIANA__NUM_UPDATE_SCALARS - 1 + i] = liana__arena_string(&update->arena, name);
+    }
+    update->builder.scalar_names = names;
+    update->builder.num_scalars = LIANA__NUM_UPDATE_SCALARS - 1 + num_more;
+    return update->arena.failed ? liana__fail_memory(error, "an update") : LIANA_OK;
+}
+
+/* A LossScaleOptimizer looks for them itself. */
+static bool takes_non_finite(const liana__update_rule *rule)
+{
+    return liana__as_loss_scale(rule->optimizer, rule->options) != NULL;
+}
+
 liana_status liana__optimizer_builder_create(const liana__optimizer_plan *plan, liana__optimizer_builder *update,
                                              liana__error *error)
 {
-    static const char *const scalars[] = {"learning_rate", "iteration"};
     *update = (liana__optimizer_builder){.plan = *plan};
     update->builder = (liana__update_builder){.functions = {.build = build,
                                                             .find_sum = find_sum,
@@ -183,8 +210,10 @@ liana_status liana__optimizer_builder_create(const liana__optimizer_plan *plan, 
                                                             .cut = cut,
                                                             .first_finished = first_finished,
                                                             .user = update},
-                                              .num_scalars = LIANA__NUM_UPDATE_SCALARS - 1,
-                                              .scalar_names = scalars,
+
+                                              .number_scalar = LIANA__UPDATE_ITERATION,
+                                              .takes_non_finite = takes_non_finite(&plan->rule),
                                               .host_changes_scalars = plan->adapted_rate != NULL};
+    LIANA_TRY(name_scalars(update, error));
     return add_slots(update, error);
 }

@@ -6,7 +6,7 @@
 #include "step/builders.h"
 #include "step/slice_update.h"
 
-/* The scalars of such an update. */
+/* The scalars of such an update; behind them come the learning rates of a MultiOptimizer's others. */
 enum {
     LIANA__UPDATE_COUNT,
     LIANA__UPDATE_RATE,
@@ -40,6 +40,7 @@ typedef struct liana__optimizer_builder {
     size_t *first_pieces;
     float *finished[LIANA_MAX_SUM_ROUNDS];
     double learning_rate; /* of the running update; after a schedule that follows the training */
+    int64_t num_skipped;  /* updates that a LossScaleOptimizer has skipped, so far */
 } liana__optimizer_builder;
 
 /* Sets `builder`. Stays where it is. Errors: OUT_OF_MEMORY. Free it in any case. */

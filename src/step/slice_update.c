@@ -7,10 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void liana__rate_name(size_t number, char *name, size_t size)
+{
+    snprintf(name, size, "learning_rate/%zu", number);
+}
+
 /* ---- the items of an update ---- */
 
 static liana_status check_reads(const liana__update_rule *rule, liana__error *error)
 {
+    /* Those of a rule with others within are of the library. */
     const liana_optimizer_type *optimizer = rule->optimizer;
     const liana_update_reads own = liana__optimizer_reads(optimizer, rule->options), *reads = &own;
     if (reads->num_rounds > LIANA_MAX_OWN_ROUNDS) {
@@ -92,6 +98,11 @@ static const liana__updated_variable *variable_of(const liana__update_items *ite
     return liana__update_item_variable(items, piece->item);
 }
 
+static liana__update_rule rule_of(const liana__update_items *items, const liana__slice_piece *piece)
+{
+    return liana__rule_of(&items->rule, variable_of(items, piece)->name);
+}
+
 static bool is_complete(const liana__update_items *items, const liana__slice_piece *piece)
 {
     return piece->begin == 0 && piece->end == items->items[piece->item].size;
@@ -117,8 +128,9 @@ void liana__piece_slot_name(const liana__update_items *items, const liana__slice
                             size_t size)
 {
     char variable[512];
+    const liana__update_rule rule = rule_of(items, piece);
     liana__piece_name(items, piece, variable, sizeof variable);
-    liana__rule_slot_variable(&items->rule, slot, variable, name, size);
+    liana__rule_slot_variable(&rule, slot, variable, name, size);
 }
 
 /* Whether a piece begins and ends at chunks. */
@@ -254,6 +266,7 @@ typedef struct builder {
     liana_tensor *gradient_sums;  /* by piece; invalid for averages */
     liana_tensor *statistic_sums; /* by variable; invalid for variables that the slice does not have */
     liana_tensor count, learning_rate, iteration;
+    liana_tensor *more_rates;                /* those of the rule behind the first */
     liana_tensor sums[LIANA_MAX_SUM_ROUNDS]; /* finished ones */
     size_t num_rounds;                       /* of finished sums */
 } builder;
@@ -289,6 +302,11 @@ static void make_inputs(builder *b, bool with_averages)
     b->count = liana_graph_input(b->graph, "count", LIANA_F32, LIANA_SCALAR);
     b->learning_rate = liana_graph_input(b->graph, "learning_rate", LIANA_F32, LIANA_SCALAR);
     b->iteration = liana_graph_input(b->graph, "iteration", LIANA_F32, LIANA_SCALAR);
+    for (size_t i = 1; i < liana__rule_num_rates(&items->rule); i++) {
+        char name[64];
+        liana__rate_name(i, name, sizeof name);
+        b->more_rates[i - 1] = liana_graph_input(b->graph, name, LIANA_F32, LIANA_SCALAR);
+    }
     bool has_variables = liana__slice_num_chunks(items, b->slice) > 0;
     for (size_t round = 0; has_variables && round < b->num_rounds; round++) {
         char name[32];
@@ -309,7 +327,8 @@ static liana_status begin_graph(liana_context *context, const liana__update_item
     liana__arena *arena = &b->graph->arena;
     b->gradient_sums = liana__arena_allocate(arena, (slice->num_pieces + 1) * sizeof *b->gradient_sums);
     b->statistic_sums = liana__arena_allocate(arena, (items->count + 1) * sizeof *b->statistic_sums);
-    if (!b->gradient_sums || !b->statistic_sums) {
+    b->more_rates = liana__arena_allocate(arena, liana__rule_num_rates(&items->rule) * sizeof *b->more_rates);
+    if (!b->gradient_sums || !b->statistic_sums || !b->more_rates) {
         liana_graph_destroy(b->graph);
         return liana__fail_memory(&context->error, "the update of a slice");
     }
@@ -356,16 +375,19 @@ static liana_optimizer_step step_of(const builder *b, size_t index, int64_t row)
     char name[512];
     liana__piece_name(items, piece, name, sizeof name);
     const char *variable = variable_of(items, piece)->name;
-    liana_optimizer_step step = liana__rule_begin(&items->rule, variable);
+    const liana__update_rule rule = rule_of(items, piece);
+    const liana_tensor rate = rule.number ? b->more_rates[rule.number - 1] : b->learning_rate;
+    liana_optimizer_step step = liana__rule_begin(&rule, variable);
     step.variable = liana_graph_variable(b->graph, name, LIANA_F32, shape);
-    step.learning_rate = liana__multiply_rate(items->rate_multipliers, variable, b->learning_rate);
-    step.common_rate = b->learning_rate;
+    step.learning_rate = liana__multiply_rate(items->rate_multipliers, variable, rate);
+    step.common_rate = rate;
     step.gradient = gradient_of(b, index, step.variable);
     step.iteration = b->iteration;
-    size_t num_slots = liana__rule_num_slots(&items->rule);
+    size_t num_slots = liana__rule_num_slots(&rule);
     for (size_t slot = 0; slot < num_slots; slot++) {
+        const liana_shape of_slot = liana__rule_slot_shape(&rule, slot, &shape);
         liana__piece_slot_name(items, piece, slot, name, sizeof name);
-        step.slots[slot] = liana_graph_variable(b->graph, name, LIANA_F32, shape);
+        step.slots[slot] = liana_graph_variable(b->graph, name, LIANA_F32, of_slot);
     }
     for (size_t round = 0; round < b->num_rounds; round++) {
         for (size_t k = 0; k < items->reads.rounds[round].num_sums; k++) {
@@ -402,7 +424,8 @@ static liana_tensor sum_piece(const builder *b, size_t round, size_t index, int6
     const int64_t count = piece->end - piece->begin;
     liana_optimizer_step step = step_of(b, index, row);
     liana_tensor terms[LIANA_MAX_ROUND_SUMS] = {{0}}, columns[LIANA_MAX_ROUND_SUMS];
-    liana__rule_terms(&b->items->rule, round, &step, terms);
+    const liana__update_rule rule = rule_of(b->items, piece);
+    liana__rule_terms(&rule, round, &step, terms);
     for (size_t k = 0; k < known->num_sums; k++) {
         liana_shape found = liana_tensor_shape(terms[k]), expected = liana_tensor_shape(step.variable);
         bool fits = liana_shape_equal(&found, &expected) && liana_tensor_dtype(terms[k]) == LIANA_F32;
@@ -495,11 +518,15 @@ static void update_variable(const builder *b, size_t index, int64_t row)
 {
     const liana__update_items *items = b->items;
     liana_optimizer_step step = step_of(b, index, row);
-    liana__rule_update(&items->rule, &step);
+    const liana__update_rule rule = rule_of(items, &b->slice->pieces[index]);
+    liana__rule_update(&rule, &step);
     const liana__constraint *constraint = variable_of(items, &b->slice->pieces[index])->constraint;
-    if (constraint && constraint->type) step.new_variable = liana__constrain(constraint, step.new_variable);
+    if (constraint && constraint->type) {
+        liana_tensor constrained = liana__constrain(constraint, step.new_variable);
+        step.new_variable = liana__rule_constrained(&rule, &step, constrained);
+    }
     liana_graph_assign(step.variable, step.new_variable);
-    size_t num_slots = liana__rule_num_slots(&items->rule);
+    size_t num_slots = liana__rule_num_slots(&rule);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);
 }
 

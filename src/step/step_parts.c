@@ -226,6 +226,6 @@ liana_status liana__step_run_parts(liana__step *step, const liana__batch *batch,
     LIANA_TRY(liana__step_check_scalars(step, step->scalars, error));
     LIANA_TRY(step->plan.strategy->functions->update(step->instance, step->scalars, error));
     LIANA_TRY(liana__step_check_values(step, error));
-    liana__step_record(step, LIANA__EVENT_UPDATE, begin, (int64_t)step->scalars[step->plan.update->num_scalars]);
+    liana__step_record(step, LIANA__EVENT_UPDATE, begin, (int64_t)step->scalars[step->plan.update->number_scalar]);
     return LIANA_OK;
 }

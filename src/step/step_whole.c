@@ -150,7 +150,7 @@ liana_status liana__step_find_fault(liana__step *step, const float *sums, liana_
 liana_status liana__step_run_whole(liana__step *step, const liana__batch *batch, liana__error *error)
 {
     const int64_t count = liana__batch_step_count(batch);
-    const size_t last = step->plan.update->num_scalars;
+    const size_t last = step->plan.update->number_scalar;
     int status;
     const uint64_t begin = liana__step_clock(step);
     LIANA_TRY(liana__step_stage(step, batch, error));

@@ -278,6 +278,7 @@ void liana__user_update_init(liana__user_update *update, const char *const *scal
         (liana__update_builder){.functions = {.build = build, .find_sum = find_sum, .cut = cut, .user = update},
                                 .name_sum = name_sum,
                                 .num_scalars = num_scalars,
+                                .number_scalar = num_scalars,
                                 .scalar_names = scalars,
                                 .shares_variables = true};
 }

@@ -178,9 +178,16 @@ static void test_every_optimizer(void **state)
 #undef LIANA__OPTIMIZER
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char optimizer[128], plain[32], plugin[32];
+        static const char scaled[] = "train.optimizer={name: LossScaleOptimizer, initial_scale: 1e30, "
+                                     "dynamic_growth_steps: 2, inner_optimizer: {name: Adam, learning_rate: 0.003}}";
+        static const char several[] = "train.optimizer={name: MultiOptimizer, optimizer_map: {default_optimizer: "
+                                      "{name: Adam, learning_rate: 0.003}, optimizer_map: {\".*/bias\": {name: SGD, "
+                                      "learning_rate: {name: CosineDecay, initial_learning_rate: 0.01}}}}}";
+        char optimizer[300], plain[40], plugin[40];
         snprintf(optimizer, sizeof optimizer, "train.optimizer={name: %s, learning_rate: 0.003, weight_decay: 0.01}",
                  names[i]);
+        if (strcmp(names[i], "LossScaleOptimizer") == 0) snprintf(optimizer, sizeof optimizer, "%s", scaled);
+        if (strcmp(names[i], "MultiOptimizer") == 0) snprintf(optimizer, sizeof optimizer, "%s", several);
         snprintf(plain, sizeof plain, "cpu_%s", names[i]);
         snprintf(plugin, sizeof plugin, "plugin_%s", names[i]);
         assert_code(liana__test_command("train", config, liana__test_output(plain), optimizer), 0);

@@ -19,7 +19,7 @@ PAGE = os.path.join(SOURCE, "docs", "keras.md")
 sys.path[:0] = [os.path.join(SOURCE, "tests", "train", "model", "keras_vocabulary"), os.path.dirname(__file__)]
 import keras
 import vocabulary
-from keras_page_notes import DIFFERS, LEFT_OUT, NOT_YET
+from keras_page_notes import DIFFERS, LEFT_OUT, NOT_YET, STANDS_IN
 
 # Keras's module, liana's kind, the title. Names that Keras has for those who write parts in Python are no parts.
 KINDS = [
@@ -74,6 +74,9 @@ def row(names, liana, kind):
     first = names[0]
     if first in LEFT_OUT.get(kind, {}):
         return f"| {', '.join(names)} | left out | {LEFT_OUT[kind][first]} |", True
+    if first in STANDS_IN.get(kind, {}):
+        state, note = STANDS_IN[kind][first]
+        return f"| {', '.join(names)} | {state} | {note} |", True
     wanted = set(names) | ({snake(first)} if first[0].isupper() else set())
     missing = sorted(name for name in wanted if not liana.has(kind, name))
     if missing:

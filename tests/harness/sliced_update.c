@@ -31,6 +31,7 @@ struct liana__sliced_update {
     /* Of the running update. */
     const liana__test_weights *gradients;
     float learning_rate, iteration;
+    float more_rates[8];
 };
 
 /* ---- a model and its numbers ---- */
@@ -90,20 +91,23 @@ static size_t weight_of(const liana__sliced_update *u, const liana__slice_piece 
 static void add_variables(liana__sliced_update *u, const liana__slice_piece *piece, const liana__test_weights *begin)
 {
     char name[512];
+    const char *variable = liana__update_item_variable(&u->items, piece->item)->name;
+    const liana__update_rule rule = liana__rule_of(&u->items.rule, variable);
     const liana_shape shape = liana__piece_shape(&u->items, piece);
     liana__piece_name(&u->items, piece, name, sizeof name);
     assert_ok(liana__variables_add(&u->variables, name, LIANA_F32, &shape,
                                    begin->values[weight_of(u, piece)] + piece->begin, error_of(u)),
               error_of(u));
-    float *values = malloc((size_t)(piece->end - piece->begin) * sizeof *values);
-    assert_non_null(values);
-    for (size_t slot = 0; slot < liana__rule_num_slots(&u->items.rule); slot++) {
-        double begins_at = liana__rule_slot_begins_at(&u->items.rule, slot);
-        for (int64_t i = 0; i < piece->end - piece->begin; i++) values[i] = (float)begins_at;
+    for (size_t slot = 0; slot < liana__rule_num_slots(&rule); slot++) {
+        const double begins_at = liana__rule_slot_begins_at(&rule, slot);
+        const liana_shape of_slot = liana__rule_slot_shape(&rule, slot, &shape);
+        float *values = malloc((size_t)liana_shape_size(&of_slot) * sizeof *values);
+        assert_non_null(values);
+        for (int64_t i = 0; i < liana_shape_size(&of_slot); i++) values[i] = (float)begins_at;
         liana__piece_slot_name(&u->items, piece, slot, name, sizeof name);
-        assert_ok(liana__variables_add(&u->variables, name, LIANA_F32, &shape, values, error_of(u)), error_of(u));
+        assert_ok(liana__variables_add(&u->variables, name, LIANA_F32, &of_slot, values, error_of(u)), error_of(u));
+        free(values);
     }
-    free(values);
 }
 
 static void make_slice(liana__sliced_update *u, const liana__slice_end ends[2], slice_programs *made,
@@ -168,10 +172,23 @@ void liana__sliced_update_destroy(liana__sliced_update *u)
 
 /* ---- running ---- */
 
-static const float *find_input(const liana__sliced_update *u, const slice_programs *own, const char *name)
+/* The other rates of a MultiOptimizer differ from the first one by a factor. */
+static const float *more_rate(liana__sliced_update *u, size_t number)
+{
+    const liana__multi_options *multi = liana__as_multi(u->items.rule.optimizer, u->items.rule.options);
+    assert_non_null(multi);
+    assert_compare(number, <, sizeof u->more_rates / sizeof *u->more_rates);
+    const double first = liana__learning_rate_at(&multi->items[0].choice.learning_rate, 0);
+    const double own = liana__learning_rate_at(&multi->items[number].choice.learning_rate, 0);
+    u->more_rates[number] = (float)((double)u->learning_rate * own / first);
+    return &u->more_rates[number];
+}
+
+static const float *find_input(liana__sliced_update *u, const slice_programs *own, const char *name)
 {
     static const float one = 1;
-    size_t round, first;
+    size_t round, first, number;
+    if (sscanf(name, "learning_rate/%zu", &number) == 1) return more_rate(u, number);
     if (strcmp(name, "count") == 0) return &one;
     if (strcmp(name, "learning_rate") == 0) return &u->learning_rate;
     if (strcmp(name, "iteration") == 0) return &u->iteration;
@@ -232,25 +249,27 @@ double liana__sliced_update_run(liana__sliced_update *u, const liana__test_weigh
     return learning_rate;
 }
 
-static size_t find_slot(const liana__sliced_update *u, const char *slot)
+/* The number of a slot of a weight; false: its optimizer has none of that name. */
+static bool find_slot(const liana__sliced_update *u, const liana__slice_piece *piece, const char *slot, size_t *number)
 {
-    size_t count = liana__rule_num_slots(&u->items.rule);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(liana__rule_slot_name(&u->items.rule, i), slot) == 0) return i;
+    const char *weight = liana__update_item_variable(&u->items, piece->item)->name;
+    const liana__update_rule rule = liana__rule_of(&u->items.rule, weight);
+    for (*number = 0; *number < liana__rule_num_slots(&rule); ++*number) {
+        if (strcmp(liana__rule_slot_name(&rule, *number), slot) == 0) return true;
     }
-    fail_msg("there is no slot '%s'", slot);
-    return 0;
+    return false;
 }
 
 void liana__sliced_update_read(const liana__sliced_update *u, const char *slot, liana__test_weights *weights)
 {
-    const size_t number = slot ? find_slot(u, slot) : 0;
     for (size_t s = 0; s < u->num_slices; s++) {
         for (size_t i = 0; i < u->slices[s].slice.num_pieces; i++) {
             const liana__slice_piece *piece = &u->slices[s].pieces[i];
             char name[512];
+            size_t number;
             liana__piece_name(&u->items, piece, name, sizeof name);
-            if (slot) liana__piece_slot_name(&u->items, piece, number, name, sizeof name);
+            if (slot && find_slot(u, piece, slot, &number))
+                liana__piece_slot_name(&u->items, piece, number, name, sizeof name);
             const liana__variable *variable = liana__variables_find(&u->variables, name);
             assert_non_null(variable);
             float *to = weights->values[weight_of(u, piece)] + piece->begin;

@@ -56,6 +56,22 @@ static void draw(const liana_model *model, int64_t t, liana__test_weights *weigh
     }
 }
 
+static float *values_of(const liana_model *model, liana__test_weights *weights, const char *name)
+{
+    const long found = liana__model_find_weight(model, name);
+    assert_compare(found, >=, 0);
+    return weights->values[found];
+}
+
+/* Gradients that a LossScaleOptimizer skips, at once or with a large scale. */
+static void spoil(const liana_model *model, int64_t t, liana__test_weights *gradients)
+{
+    float *kernel = values_of(model, gradients, "dense/kernel");
+    for (int64_t i = 0; t % 20 == 0 && i < INT64_C(64) * 200; i++) kernel[i] *= 1024;
+    if (t == 5) *values_of(model, gradients, "dense/bias") = INFINITY;
+    if (t == 6 || t == 41) *values_of(model, gradients, "dense/bias") = NAN;
+}
+
 /* ---- a case ---- */
 
 typedef struct optimizer_case {
@@ -74,7 +90,7 @@ static optimizer_case read_case(const keras_optimizer *keras)
     assert_ok(liana__yaml_parse(keras->yaml, strlen(keras->yaml), "keras", &made.arena, &map, &error), &error);
     liana__value_set(&made.arena, map, "name", liana__value_string(&made.arena, keras->name));
     assert_ok(liana__optimizer_read(NULL, map, "optimizer", &made.arena, &made.choice, &error), &error);
-    made.rule = (liana__update_rule){made.choice.optimizer, made.choice.options, false};
+    made.rule = (liana__update_rule){.optimizer = made.choice.optimizer, .options = made.choice.options};
     return made;
 }
 
@@ -92,6 +108,7 @@ static void run_case(const optimizer_case *c, size_t num_slices, liana__test_wei
     liana__sliced_update *update = liana__sliced_update_create(device, c->model, &c->rule, num_slices, &drawn);
     for (int64_t t = 1; t <= UPDATES; t++) {
         draw(c->model, t, &drawn);
+        if (liana__as_loss_scale(c->rule.optimizer, c->rule.options)) spoil(c->model, t, &drawn);
         liana__sliced_update_run(update, &drawn, c->keras->rate / (1 + (double)t / 64), t, NULL, NULL);
     }
     liana__sliced_update_read(update, NULL, weights);

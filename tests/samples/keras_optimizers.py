@@ -4,7 +4,7 @@
 tensorflow installs it); the header holds its output. With `--check tests/samples/keras_optimizers.h` it compares the
 header's numbers with those of the Keras that is installed.
 
-Keras computes in float64 here. First weights, gradients and rates are formulas of names and indices, which
+Keras computes in float64 here, and gradients of a LossScaleOptimizer in float32. Some of its gradients are not finite. First weights, gradients and rates are formulas of names and indices, which
 tests/optimizers/test_keras_optimizers.c has as well. Of each weight the header has three elements and the sum of absolute values;
 with use_ema the same of its average."""
 import os
@@ -86,6 +86,19 @@ CASES = [
     ("Lamb", {"clipnorm": 2.0, "weight_decay": 0.05}, 0.01),
     ("Adam", {"use_ema": True}, 0.01),
     ("SGD", {"use_ema": True, "ema_momentum": 0.75, "ema_overwrite_frequency": 7, "momentum": 0.9}, 0.01),
+    ("LossScaleOptimizer", {"inner_optimizer": {"name": "Adam", "learning_rate": 0.01}}, 0.01),
+    ("LossScaleOptimizer", {"initial_scale": 1024.0, "dynamic_growth_steps": 3, "inner_optimizer":
+                            {"name": "SGD", "learning_rate": 0.01, "momentum": 0.9, "clipnorm": 4.0, "use_ema": True}},
+     0.01),
+    # 2^119, with which large gradients are not finite.
+    ("LossScaleOptimizer", {"initial_scale": 2.0**119, "dynamic_growth_steps": 30, "inner_optimizer":
+                            {"name": "Nadam", "learning_rate": 0.01, "global_clipnorm": 100.0}}, 0.01),
+    ("MultiOptimizer", {"optimizer_map": {
+        "default_optimizer": {"name": "RMSprop", "learning_rate": 0.002, "use_ema": True, "ema_momentum": 0.9},
+        "optimizer_map": {
+            "dense/.*": {"name": "Adam", "learning_rate": 0.01, "global_clipnorm": 30.0, "amsgrad": True},
+            "(conv2d|dense_1)/kernel": {"name": "SGD", "learning_rate": 0.05, "clipnorm": 2.0, "weight_decay": 0.02},
+            "dense_1/bias": {"name": "Lamb", "learning_rate": 0.005}}}}, 0.002),
 ]
 
 
@@ -101,33 +114,100 @@ def summary(values):
     return [flat[0], flat[flat.size // 2], flat[-1], np.abs(flat).sum()]
 
 
+def is_spoilt(t):
+    return t in (5, 6, 41)
+
+
+def is_large(t):
+    return t % 20 == 0
+
+
+def make(options):
+    options = dict(options)
+    return getattr(keras.optimizers, options.pop("name"))(**options)
+
+
+def set_rate(optimizer, factor):
+    """The first rates times a factor."""
+    if isinstance(optimizer, keras.optimizers.MultiOptimizer):
+        for inner in optimizer.optimizers:
+            set_rate(inner, factor)
+        return
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    if not hasattr(inner, "first_rate"):
+        inner.first_rate = float(inner.learning_rate)
+    inner.learning_rate = inner.first_rate * factor
+
+
+def make_around(kind, options):
+    options = dict(options)
+    if kind == "LossScaleOptimizer":
+        return keras.optimizers.LossScaleOptimizer(make(options.pop("inner_optimizer")), **options)
+    given = options["optimizer_map"]
+    items = {key: make(item) for key, item in given.get("optimizer_map", {}).items()}
+    return keras.optimizers.MultiOptimizer(keras.optimizers.OptimizerMap(make(given["default_optimizer"]), items))
+
+
+def gradients_of(kind, optimizer, t):
+    """A model's gradients are those of the scaled loss."""
+    made = [numbers(name, t, shape) for name, shape in WEIGHTS.items()]
+    if kind == "LossScaleOptimizer":
+        scale = np.float32(optimizer.dynamic_scale.numpy())
+        with np.errstate(over="ignore"):
+            made = [(gradient.astype(np.float32) * scale).astype(np.float64) for gradient in made]
+            if is_large(t):
+                made[4] = (made[4].astype(np.float32) * np.float32(1024)).astype(np.float64)
+        if is_spoilt(t):
+            made[5][0] = np.inf if t == 5 else np.nan
+    return [keras.ops.convert_to_tensor(gradient) for gradient in made]
+
+
 def run(kind, options, rate):
+    if kind in ("LossScaleOptimizer", "MultiOptimizer"):
+        optimizer = make_around(kind, options)
+        return train(kind, optimizer, None)
     options = dict(options)
     excluded = options.pop("exclude_from_weight_decay", None)
-    optimizer = getattr(keras.optimizers, kind)(learning_rate=rate, **options)
-    variables = [
-        keras.Variable(numbers(name, 0, shape), dtype="float64", name=name.split("/")[1])
-        for name, shape in WEIGHTS.items()
-    ]
+    return train(kind, getattr(keras.optimizers, kind)(learning_rate=rate, **options), excluded)
+
+
+def make_variable(name, shape):
+    layer, own = name.split("/")
+    with keras.name_scope(layer):
+        return keras.Variable(numbers(name, 0, shape), dtype="float64", name=own)
+
+
+def average(optimizer, variables):
+    """Those of the optimizers that keep averages become them. Whether there is one."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    if not any(one.use_ema for one in getattr(inner, "optimizers", [inner])):
+        return False
+    inner.finalize_variable_values(variables)
+    return True
+
+
+def train(kind, optimizer, excluded):
+    variables = [make_variable(name, shape) for name, shape in WEIGHTS.items()]
     if excluded:
         optimizer.exclude_from_weight_decay(var_names=excluded)
     optimizer.build(variables)
     for t in range(1, UPDATES + 1):
-        optimizer.learning_rate = rate / (1 + t / 64)
-        gradients = [keras.ops.convert_to_tensor(numbers(name, t, shape)) for name, shape in WEIGHTS.items()]
-        optimizer.apply(gradients, variables)
+        set_rate(optimizer, 1 / (1 + t / 64))
+        optimizer.apply(gradients_of(kind, optimizer, t), variables)
     found = [summary(variable.numpy()) for variable in variables]
-    if optimizer.use_ema:
-        optimizer.finalize_variable_values(variables)
+    if average(optimizer, variables):
         found += [summary(variable.numpy()) for variable in variables]
     return found
 
 
 def yaml(value):
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {yaml(item)}" for key, item in value.items()) + "}"
+        quoted = [key if key.isidentifier() else f"'{key}'" for key in value]
+        return "{" + ", ".join(f"{key}: {yaml(item)}" for key, item in zip(quoted, value.values())) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(f"'{item}'" for item in value) + "]"
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.1e}" if isinstance(value, float) and value < 1e-4 else repr(value)

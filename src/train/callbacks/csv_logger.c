@@ -9,6 +9,7 @@
 typedef struct csv_options {
     const char *filename;
     const char *separator;
+    bool append;
 } csv_options;
 
 typedef struct csv_logger {
@@ -20,6 +21,8 @@ static const liana_option fields[] = {
     LIANA_OPTION_ROW(csv_options, filename, STRING, .default_text = "epochs.csv",
                      .doc = "The file; a relative name is in the run folder, of C programs in the current folder."),
     LIANA_OPTION_ROW(csv_options, separator, STRING, .default_text = ",", .doc = "Stands between the values."),
+    LIANA_OPTION_ROW(csv_options, append, BOOL, .default_text = "false",
+                     .doc = "Whether rows join those of a file that is there."),
 };
 
 static liana_status check(liana_check *check)
@@ -102,6 +105,20 @@ static liana_status write_text(const csv_logger *own, const liana_fit_context *c
     return liana__chief_does(context->training->cluster, write_file, (void *)(uintptr_t)own, error);
 }
 
+/* The rows of the file that is there, once; without a last newline they get one. */
+static liana_status read_rows(csv_logger *own, liana__error *error)
+{
+    enum { MOST_BYTES = 1 << 28 };
+    char *bytes;
+    size_t size;
+    if (!liana__file_exists(own->path)) return LIANA_OK;
+    LIANA_TRY(liana__file_read(own->path, MOST_BYTES, &bytes, &size, error));
+    liana__text_add_bytes(&own->text, bytes, size);
+    if (size && bytes[size - 1] != '\n') liana__text_add(&own->text, "\n");
+    free(bytes);
+    return LIANA_OK;
+}
+
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
 {
     liana__error *error = context->error;
@@ -113,6 +130,7 @@ static liana_status train_begin(liana_callback_item *item, liana_fit_context *co
     if (path.failed) return liana__fail_memory(error, "the log");
     free(own->path);
     own->path = path.data;
+    if (own->text.length == 0 && options->append) LIANA_TRY(read_rows(own, error));
     if (own->text.length == 0) add_header(options, own, context);
     return write_text(own, context, error);
 }

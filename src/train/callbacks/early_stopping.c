@@ -7,7 +7,7 @@
 
 typedef struct early_stopping_options {
     liana__monitor_options watched;
-    int64_t patience;
+    int64_t patience, verbose;
     double baseline; /* NaN: none */
     bool restore_best_weights;
     int64_t start_from_epoch;
@@ -33,6 +33,8 @@ static const liana_option fields[] = {
                      .doc = "At the end, go back to the weights of the best epoch."),
     LIANA_OPTION_ROW(early_stopping_options, start_from_epoch, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of first epochs, of each stage, that are not looked at."),
+    LIANA_OPTION_ROW(early_stopping_options, verbose, INT, .default_text = "1", .minimum = 0, .maximum = 2,
+                     .doc = "Whether it is told that the weights are those of the best epoch."),
     LIANA_OPTION_ROW(early_stopping_options, all_stages, BOOL, .default_text = "false",
                      .doc = "true: all stages of a training are one to it, and it ends them all; false: it ends its "
                             "stage, and the next one begins."),
@@ -122,8 +124,10 @@ static liana_status restore_best(const liana_callback_item *item, liana_fit_cont
     const early_stopping *own = item->self;
     bool is_better = own->weights.taken && own->best_epoch != context->epoch;
     if (!options->restore_best_weights || !is_better) return LIANA_OK;
-    liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g", (long long)own->best_epoch,
-                options->watched.monitor, own->best);
+    if (options->verbose) {
+        liana__note(&context->notes, "the weights are those of epoch %lld, where %s was %.6g",
+                    (long long)own->best_epoch, options->watched.monitor, own->best);
+    }
     return liana__snapshot_restore(&own->weights, context, context->error);
 }
 

@@ -8,7 +8,7 @@
 typedef struct plateau_options {
     liana__monitor_options watched;
     double factor;
-    int64_t patience;
+    int64_t patience, verbose;
     int64_t cooldown;
     double min_lr;
 } plateau_options;
@@ -26,6 +26,8 @@ static const liana_option fields[] = {
                      .doc = "The rate is multiplied by this, below 1."),
     LIANA_OPTION_ROW(plateau_options, patience, INT, .default_text = "10", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of epochs without improvement after which the rate is reduced."),
+    LIANA_OPTION_ROW(plateau_options, verbose, INT, .default_text = "1", .minimum = 0, .maximum = 2,
+                     .doc = "Whether each reduction is told."),
     LIANA_OPTION_ROW(plateau_options, cooldown, INT, .default_text = "0", .minimum = 0, .maximum = 1e9,
                      .doc = "Number of epochs after a reduction that do not count as waiting."),
     LIANA_OPTION_ROW(plateau_options, min_lr, FLOAT, .default_text = "0.0", .minimum = 0, .maximum = 1e6,
@@ -65,8 +67,11 @@ static void reduce(const plateau_options *options, plateau *own, liana_fit_conte
     double reduced = fmax(rate * options->factor, options->min_lr);
     if (!(reduced < rate * (1 - 1e-9))) return; /* the least rate, but for rounding */
     liana__fit_set_rate_factor(context, context->training->state.rate_factor * (reduced / rate));
-    liana__note(&context->notes, "the learning rate falls from %.6g to %.6g after epoch %lld: %s no longer improves",
-                rate, reduced, (long long)context->epoch, options->watched.monitor);
+    if (options->verbose) {
+        liana__note(&context->notes,
+                    "the learning rate falls from %.6g to %.6g after epoch %lld: %s no longer improves", rate, reduced,
+                    (long long)context->epoch, options->watched.monitor);
+    }
     own->cooldown = options->cooldown;
     own->wait = 0;
 }

@@ -231,6 +231,7 @@ static liana_status read_state(const liana__value *value, liana__training_state 
     if (liana__value_get(value, "taken_back")) {
         LIANA_TRY(read_count(value, "taken_back", &state->taken_back, error));
     }
+    if (liana__value_get(value, "skipped")) LIANA_TRY(read_count(value, "skipped", &state->num_skipped, error));
     const liana__value *stage = liana__value_get(value, "stage");
     if (stage) {
         LIANA_TRY(read_count(stage, "number", &state->stage, error));

@@ -127,6 +127,7 @@ static liana__value *state_value(const liana__variables *variables, const liana_
     liana__gradient_counts_set(&state->gradients, map, arena);
     liana__value_set(arena, map, "history", liana__history_state(&state->history, state->running.objective, arena));
     if (state->taken_back) liana__value_set(arena, map, "taken_back", liana__value_int(arena, state->taken_back));
+    if (state->num_skipped) liana__value_set(arena, map, "skipped", liana__value_int(arena, state->num_skipped));
     if (state->stage || state->skipped_epochs) {
         liana__value *stage = liana__value_map(arena);
         liana__value_set(arena, stage, "number", liana__value_int(arena, state->stage));

@@ -4,8 +4,10 @@
 #include "base/format.h"
 #include "base/scoped.h"
 #include "base/text.h"
+#include "layers/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,10 @@ enum { NUM_COMMON = sizeof common / sizeof *common };
 typedef enum part_kind {
     ITERATION,
     RATE,
+    OUTER_COUNT,   /* the number of updates of an optimizer around others, which it does not count */
+    OUTER_RATE,    /* its rate, which is 0 */
+    STEP_COUNTER,  /* of a LossScaleOptimizer */
+    DYNAMIC_SCALE, /* the same */
     SLOT,
     UNUSED,  /* Keras keeps a slot that its options make no use of */
     PRODUCT, /* Nadam's product of the momentums of all updates */
@@ -80,19 +86,46 @@ typedef struct part {
     const char *name; /* of the slot in Keras, or "iteration", "learning_rate", ... */
     size_t weight;    /* of a slot: in the state's list */
     size_t slot;
+    size_t number; /* of its optimizer: liana__rule_num_rates */
 } part;
 
 typedef struct order {
     const liana__optimizer_state *state;
     liana__keras_optimizer_form form;
-    liana__update_rule rule;
+    liana__update_rule rule; /* of the optimizer whose parts are added */
     part *parts;
     size_t count;
+    liana__keras_optimizer_group *groups; /* the optimizer, and those within it */
+    size_t num_groups;
+    liana__arena *arena;
 } order;
 
 static void add_part(order *own, part_kind kind, const char *name, size_t weight, size_t slot)
 {
-    own->parts[own->count++] = (part){kind, name, weight, slot};
+    own->parts[own->count++] = (part){kind, name, weight, slot, own->rule.number};
+}
+
+/* Begins an optimizer in the one of number `around`; its name is that of its class, and a number from the second of the
+ * class on. */
+static size_t begin_group(order *own, size_t around, const char *place, const liana_optimizer_type *optimizer)
+{
+    char snake[64], path[200];
+    const char *outer = own->groups[around].path;
+    size_t same = 0;
+    liana__snake_case(optimizer->part.name, snake, sizeof snake);
+    for (size_t i = 0; i < own->num_groups; i++) same += strcmp(own->groups[i].name, optimizer->part.name) == 0;
+    snprintf(path, sizeof path, "%s/%s", outer, place);
+    if (*place == 'o' && same) snprintf(path, sizeof path, "%s/%s/%s_%zu", outer, place, snake, same);
+    if (*place == 'o' && !same) snprintf(path, sizeof path, "%s/%s/%s", outer, place, snake);
+    own->groups[own->num_groups] = (liana__keras_optimizer_group){.path = liana__arena_string(own->arena, path),
+                                                                  .name = optimizer->part.name,
+                                                                  .first = own->count};
+    return own->num_groups++;
+}
+
+static void end_group(order *own, size_t group)
+{
+    own->groups[group].count = own->count - own->groups[group].first;
 }
 
 static size_t find_slot(const order *own, const char *name)
@@ -113,13 +146,14 @@ static bool is_left_out(const order *own, const slot_row *row, size_t weight)
 {
     const liana__optimizer_state *state = own->state;
     if (own->rule.optimizer != &liana__optimizer_Muon || strcmp(row->liana, "velocity") != 0) return false;
-    return !liana__muon_is_adams(state->choice.options, state->weights[weight], state->shapes[weight].rank);
+    return !liana__muon_is_adams(own->rule.options, state->weights[weight], state->shapes[weight].rank);
 }
 
 static void add_slots(order *own, const slot_row *rows, size_t count, size_t group)
 {
     const bool is_legacy = own->form == LIANA__KERAS_OPTIMIZER_LEGACY;
     for (size_t weight = 0; weight < own->state->num_weights; weight++) {
+        if (liana__optimizer_state_rule_of(own->state, weight).number != own->rule.number) continue;
         for (size_t i = 0; i < count && rows[i].liana; i++) {
             if ((is_legacy ? rows[i].legacy_group : rows[i].group) != group) continue;
             const size_t slot = find_slot(own, rows[i].liana);
@@ -140,25 +174,71 @@ static const optimizer_row *find_row(const liana_optimizer_type *optimizer)
     return row < optimizers + sizeof optimizers / sizeof *optimizers ? row : NULL;
 }
 
-/* Keras 3 has the rate among the variables, unless it is a schedule. Nadam's product is the last variable of Keras 3,
- * and the legacy one's second. */
-static liana_status make_order(const liana__optimizer_state *state, liana__keras_optimizer_form form,
-                               liana__arena *arena, order *own, liana__error *error)
+/* Those of one optimizer. Keras 3 has the rate among the variables, unless it is a schedule. Nadam's product is the
+ * last variable of Keras 3, and the legacy one's second. */
+static void add_optimizer(order *own, const liana__update_rule *rule)
 {
-    const optimizer_row *row = find_row(state->choice.optimizer);
-    const size_t most = 3 + (MOST_SLOTS + NUM_COMMON) * state->num_weights;
-    const bool is_nadam = state->choice.optimizer == &liana__optimizer_Nadam;
-    const bool is_legacy = form == LIANA__KERAS_OPTIMIZER_LEGACY, is_newest = form == LIANA__KERAS_OPTIMIZER_3;
-    *own = (order){.state = state, .form = form, .rule = liana__optimizer_state_rule(state)};
-    own->parts = liana__arena_allocate(arena, most * sizeof *own->parts);
-    if (!own->parts) return liana__fail_memory(error, "the optimizer's state");
+    const optimizer_row *row = find_row(rule->optimizer);
+    const bool is_nadam = rule->optimizer == &liana__optimizer_Nadam;
+    const bool is_legacy = own->form == LIANA__KERAS_OPTIMIZER_LEGACY,
+               is_newest = own->form == LIANA__KERAS_OPTIMIZER_3;
+    own->rule = *rule;
     add_part(own, ITERATION, is_legacy ? "iter" : "iteration", 0, 0);
-    if (is_newest && !isnan(liana__optimizer_state_rate(state))) add_part(own, RATE, "learning_rate", 0, 0);
+    if (is_newest && !isnan(liana__optimizer_state_rate_of(own->state, rule->number))) {
+        add_part(own, RATE, "learning_rate", 0, 0);
+    }
     if (is_nadam && is_legacy) add_part(own, PRODUCT, "momentum_cache", 0, 0);
     for (size_t group = 0; group < NUM_COMMON; group++) add_slots(own, common, NUM_COMMON, group);
     for (size_t group = 0; row && group < MOST_GROUPS; group++) add_slots(own, row->slots, MOST_SLOTS, group);
     if (is_nadam && is_newest) add_part(own, PRODUCT, "u_product", 0, 0);
-    return LIANA_OK;
+}
+
+/* Keras has the default one of a MultiOptimizer last. One without weights has an iteration and a rate alone. */
+static void add_multi(order *own, const liana__multi_options *multi, const liana__update_rule *around)
+{
+    const size_t outer = own->num_groups - 1;
+    add_part(own, around->loss_scale ? OUTER_COUNT : ITERATION, "iteration", 0, 0);
+    add_part(own, OUTER_RATE, "learning_rate", 0, 0);
+    for (size_t i = 1; i <= multi->count; i++) {
+        liana__update_rule rule = *around;
+        rule.number = i % multi->count;
+        rule.optimizer = multi->items[rule.number].choice.optimizer;
+        rule.options = multi->items[rule.number].choice.options;
+        const size_t group = begin_group(own, outer, "optimizers", rule.optimizer);
+        add_optimizer(own, &rule);
+        end_group(own, group);
+    }
+}
+
+static liana_status make_order(const liana__optimizer_state *state, liana__keras_optimizer_form form,
+                               liana__arena *arena, order *own, liana__error *error)
+{
+    liana__update_rule rule = liana__optimizer_state_rule(state);
+    const size_t most = 6 + 3 * liana__rule_num_rates(&rule) + (MOST_SLOTS + NUM_COMMON) * state->num_weights;
+    *own = (order){.state = state, .form = form, .num_groups = 1, .arena = arena};
+    own->parts = liana__arena_allocate(arena, most * sizeof *own->parts);
+    own->groups = liana__arena_allocate(arena, (2 + liana__rule_num_rates(&rule)) * sizeof *own->groups);
+    if (!own->parts || !own->groups) return liana__fail_memory(error, "the optimizer's state");
+    own->groups[0] = (liana__keras_optimizer_group){LIANA__HDF5_OPTIMIZER, rule.optimizer->part.name, 0, 0};
+    const liana__loss_scale_options *scale = liana__as_loss_scale(rule.optimizer, rule.options);
+    if (scale) {
+        add_part(own, OUTER_COUNT, "iteration", 0, 0);
+        add_part(own, OUTER_RATE, "learning_rate", 0, 0);
+        add_part(own, STEP_COUNTER, "step_counter", 0, 0);
+        add_part(own, DYNAMIC_SCALE, "dynamic_scale", 0, 0);
+        rule = (liana__update_rule){.optimizer = scale->inner->optimizer,
+                                    .options = scale->inner->options,
+                                    .loss_scale = scale};
+    }
+    const liana__multi_options *multi = liana__as_multi(rule.optimizer, rule.options);
+    if (multi) {
+        add_multi(own, multi, &rule);
+    } else {
+        add_optimizer(own, &rule);
+    }
+    end_group(own, 0);
+    if (scale) end_group(own, 1);
+    return arena->failed ? liana__fail_memory(error, "the optimizer's state") : LIANA_OK;
 }
 
 /* ---- reading ---- */
@@ -198,6 +278,14 @@ static void place_product(reading *own)
     parts->parts[first] = product;
 }
 
+static bool is_first_of_slot(const order *own, size_t index)
+{
+    const part *item = &own->parts[index];
+    size_t i = 0;
+    while (i < index && (own->parts[i].kind != item->kind || strcmp(own->parts[i].name, item->name) != 0)) i++;
+    return i == index;
+}
+
 /* "iteration, learning_rate, and momentum, velocity of 4 trained weights" */
 static void describe_order(const order *own, liana__text *text)
 {
@@ -207,7 +295,7 @@ static void describe_order(const order *own, liana__text *text)
         const part *item = &own->parts[i];
         const bool is_slot = item->kind == SLOT || item->kind == UNUSED;
         if (!is_slot) liana__text_add(text, "%s%s", text->length ? ", " : "", item->name);
-        if (is_slot && item->weight == 0) liana__text_add(&slots, "%s%s", slots.length ? ", " : "", item->name);
+        if (is_slot && is_first_of_slot(own, i)) liana__text_add(&slots, "%s%s", slots.length ? ", " : "", item->name);
     }
     if (slots.length) liana__text_add(text, ", and %s of %zu trained weights", slots.data, num_weights);
     text->failed = text->failed || slots.failed;
@@ -261,11 +349,14 @@ static liana_status read_iteration(reading *own)
     liana__error found = {0};
     int64_t iteration = 0;
     const liana__hdf5_layer *variables = own->variables;
+    size_t index = 0;
     bool fits = variables->num_weights > 0;
     if (!fits) return liana__optimizer_state_blame(own->state, "it has no variables");
-    LIANA_TRY(check_shape(own, 0, &fits));
+    while (own->order.parts[index].kind != ITERATION) index++;
+    if (index >= variables->num_weights) return blame_count(own);
+    LIANA_TRY(check_shape(own, index, &fits));
     if (!fits) return LIANA_OK;
-    if (liana__hdf5_read_s64(own->file, &variables->weights[0], &iteration, &found) != LIANA_OK) {
+    if (liana__hdf5_read_s64(own->file, &variables->weights[index], &iteration, &found) != LIANA_OK) {
         return blame_error(own, &found);
     }
     own->state->iteration = iteration;
@@ -287,7 +378,7 @@ static double shortest(float number)
 }
 
 /* The rate that was kept is the current one; the settings of some files have the first. */
-static liana_status take_rate(reading *own, float kept)
+static liana_status take_rate(reading *own, float kept, size_t number)
 {
     liana__optimizer_state *state = own->state;
     liana__arena *arena = &state->arena;
@@ -295,12 +386,13 @@ static liana_status take_rate(reading *own, float kept)
         return liana__optimizer_state_blame(state, "its learning_rate is %g, expected a number above 0",
                                             liana__shown((double)kept));
     }
-    if ((float)liana__optimizer_state_rate(state) == kept) return LIANA_OK;
+    if ((float)liana__optimizer_state_rate_of(state, number) == kept) return LIANA_OK;
     liana__value *changed = liana__value_copy(arena, state->optimizer);
-    if (changed) liana__value_set(arena, changed, "learning_rate", liana__value_float(arena, shortest(kept)));
+    liana__value *options = changed ? liana__optimizer_state_options(state, changed, number, arena) : NULL;
+    if (options) liana__value_set(arena, options, "learning_rate", liana__value_float(arena, shortest(kept)));
     if (arena->failed) return LIANA_OUT_OF_MEMORY;
     state->optimizer = changed;
-    state->learning_rate = shortest(kept);
+    if (number == 0) state->learning_rate = shortest(kept);
     return LIANA_OK;
 }
 
@@ -318,12 +410,41 @@ static liana_status read_slot(reading *own, const liana__hdf5_weight *variable, 
     return LIANA_OK;
 }
 
-static liana_status read_rate(reading *own, const liana__hdf5_weight *variable)
+/* Every weight has these numbers. */
+static void set_scale(liana__optimizer_state *state, size_t which, float value)
+{
+    for (size_t i = 0; i < state->num_weights; i++) {
+        const liana__update_rule rule = liana__optimizer_state_rule_of(state, i);
+        state->values[i * state->num_slots + liana__rule_num_slots(&rule) - 1][which] = value;
+    }
+}
+
+static liana_status read_scale(reading *own, const liana__hdf5_weight *variable, bool counts)
+{
+    liana__error found = {0};
+    int64_t count = 0;
+    float scale = 0;
+    const liana_status status = counts ? liana__hdf5_read_s64(own->file, variable, &count, &found)
+                                       : liana__hdf5_read(own->file, variable, &scale, &found);
+    if (status != LIANA_OK) return blame_error(own, &found);
+    if (counts && count >= 0 && count < 1 << 24) {
+        set_scale(own->state, LIANA__LOSS_SCALE_COUNT, (float)count);
+    } else if (!counts && isfinite(scale) && scale >= 0) {
+        set_scale(own->state, LIANA__LOSS_SCALE_FACTOR, scale);
+    } else {
+        return liana__optimizer_state_blame(own->state, "its %s is %g, expected a finite number from 0 on",
+                                            counts ? "step_counter" : "dynamic_scale",
+                                            counts ? (double)count : liana__shown((double)scale));
+    }
+    return LIANA_OK;
+}
+
+static liana_status read_rate(reading *own, const liana__hdf5_weight *variable, size_t number)
 {
     liana__error found = {0};
     float rate = 0;
     if (liana__hdf5_read(own->file, variable, &rate, &found) != LIANA_OK) return blame_error(own, &found);
-    return take_rate(own, rate);
+    return take_rate(own, rate, number);
 }
 
 static liana_status read_parts(reading *own)
@@ -333,7 +454,9 @@ static liana_status read_parts(reading *own)
         const liana__hdf5_weight *variable = &own->variables->weights[i];
         bool fits;
         LIANA_TRY(check_shape(own, i, &fits));
-        if (fits && item->kind == RATE) LIANA_TRY(read_rate(own, variable));
+        if (fits && item->kind == RATE) LIANA_TRY(read_rate(own, variable, item->number));
+        if (fits && item->kind == STEP_COUNTER) LIANA_TRY(read_scale(own, variable, true));
+        if (fits && item->kind == DYNAMIC_SCALE) LIANA_TRY(read_scale(own, variable, false));
         if (fits && item->kind == SLOT) LIANA_TRY(read_slot(own, variable, item));
     }
     return LIANA_OK;
@@ -343,9 +466,11 @@ static liana_status read_parts(reading *own)
 static void clear_slots(liana__optimizer_state *state)
 {
     for (size_t i = 0; i < state->num_weights; i++) {
-        const size_t size = liana__byte_size(LIANA_F32, &state->shapes[i]);
-        for (size_t slot = 0; slot < state->num_slots; slot++)
-            memset(state->values[i * state->num_slots + slot], 0, size);
+        for (size_t slot = 0; slot < state->num_slots; slot++) {
+            float *values = state->values[i * state->num_slots + slot];
+            const liana_shape shape = liana__optimizer_state_slot_shape(state, i, slot);
+            if (values) memset(values, 0, liana__byte_size(LIANA_F32, &shape));
+        }
     }
 }
 
@@ -387,9 +512,10 @@ liana_status liana__keras_optimizer_open(const char *path, liana__optimizer_stat
 /* ---- writing ---- */
 
 /* Nadam's, as Keras multiplies it up. */
-static float product_of(const liana__optimizer_state *state)
+static float product_of(const liana__optimizer_state *state, size_t number)
 {
-    const liana__moments_options *options = state->choice.options;
+    const liana__update_rule rule = liana__optimizer_state_rule(state);
+    const liana__moments_options *options = liana__rule_numbered(&rule, number).options;
     float product = 1;
     for (int64_t t = 1; t <= state->iteration && product > 0; t++) {
         product *= (float)(options->beta_1 * (1 - 0.5 * pow(0.96, (double)t)));
@@ -397,11 +523,17 @@ static float product_of(const liana__optimizer_state *state)
     return product;
 }
 
-/* Keras 3: "adam/dense_kernel_momentum"; Keras 2: "Adam/m/dense/kernel:0". */
-static const char *name_variable(const order *own, const part *item, const char *optimizer, liana__arena *arena)
+/* Keras 3: "adam/dense_kernel_momentum"; Keras 2: "Adam/m/dense/kernel:0". The innermost optimizer of a variable gives
+ * its name; within others a number tells it from another one of the name. */
+static const char *name_variable(const order *own, size_t index, liana__arena *arena)
 {
+    const part *item = &own->parts[index];
     const bool is_slot = item->kind == SLOT || item->kind == UNUSED;
     const char *weight = is_slot ? own->state->weights[item->weight] : NULL;
+    char optimizer[100];
+    size_t group = own->num_groups - 1;
+    while (index < own->groups[group].first || index >= own->groups[group].first + own->groups[group].count) group--;
+    snprintf(optimizer, sizeof optimizer, group ? "%s_%zu" : "%s", own->groups[group].name, group);
     if (own->form != LIANA__KERAS_OPTIMIZER_3) {
         return is_slot ? liana__arena_format(arena, "%s/%s/%s:0", optimizer, item->name, weight)
                        : liana__arena_format(arena, "%s:0", item->name);
@@ -415,9 +547,16 @@ static const char *name_variable(const order *own, const part *item, const char 
 static const void *make_values(const order *own, const part *item, liana__arena *arena)
 {
     const liana__optimizer_state *state = own->state;
-    const float rate = (float)liana__optimizer_state_rate(state),
-                product = item->kind == PRODUCT ? product_of(state) : 0;
+    const float rate = (float)liana__optimizer_state_rate_of(state, item->number),
+                product = item->kind == PRODUCT ? product_of(state, item->number) : 0, none = 0;
+    const liana__update_rule first = liana__optimizer_state_rule_of(state, 0);
+    const float *scale = first.loss_scale ? state->values[liana__rule_num_slots(&first) - 1] : NULL;
+    const int64_t count = scale ? (int64_t)scale[LIANA__LOSS_SCALE_COUNT] : 0, no_updates = 0;
     switch (item->kind) {
+    case OUTER_COUNT: return liana__arena_copy(arena, &no_updates, sizeof no_updates);
+    case OUTER_RATE: return liana__arena_copy(arena, &none, sizeof none);
+    case STEP_COUNTER: return liana__arena_copy(arena, &count, sizeof count);
+    case DYNAMIC_SCALE: return liana__arena_copy(arena, &scale[LIANA__LOSS_SCALE_FACTOR], sizeof *scale);
     case ITERATION: return liana__arena_copy(arena, &state->iteration, sizeof state->iteration);
     case RATE: return liana__arena_copy(arena, &rate, sizeof rate);
     case PRODUCT: return liana__arena_copy(arena, &product, sizeof product);
@@ -427,22 +566,26 @@ static const void *make_values(const order *own, const part *item, liana__arena 
 }
 
 liana_status liana__keras_optimizer_make(const liana__optimizer_state *state, liana__keras_optimizer_form form,
-                                         const char *name, liana__arena *arena, liana__hdf5_variable **variables,
-                                         size_t *count, liana__error *error)
+                                         liana__arena *arena, liana__keras_optimizer_variables *variables,
+                                         liana__error *error)
 {
     order own;
     LIANA_TRY(make_order(state, form, arena, &own, error));
-    *variables = liana__arena_allocate(arena, (own.count + 1) * sizeof **variables);
-    *count = own.count;
-    for (size_t i = 0; *variables && i < own.count; i++) {
+    *variables = (liana__keras_optimizer_variables){
+        .items = liana__arena_allocate(arena, (own.count + 1) * sizeof *variables->items),
+        .count = own.count,
+        .groups = own.groups,
+        .num_groups = own.num_groups,
+    };
+    for (size_t i = 0; variables->items && i < own.count; i++) {
         const part *item = &own.parts[i];
         const bool is_slot = item->kind == SLOT || item->kind == UNUSED;
+        const bool counts = item->kind == ITERATION || item->kind == OUTER_COUNT || item->kind == STEP_COUNTER;
         const liana_shape shape = is_slot ? state->shapes[item->weight] : (liana_shape){0};
-        liana__hdf5_variable *made = &(*variables)[i];
-        *made =
-            (liana__hdf5_variable){.name = name_variable(&own, item, name, arena),
-                                   .data = {.dtype = item->kind == ITERATION ? "int64" : "float32", .rank = shape.rank},
-                                   .values = make_values(&own, item, arena)};
+        liana__hdf5_variable *made = &variables->items[i];
+        *made = (liana__hdf5_variable){.name = name_variable(&own, i, arena),
+                                       .data = {.dtype = counts ? "int64" : "float32", .rank = shape.rank},
+                                       .values = make_values(&own, item, arena)};
         memcpy(made->data.shape, shape.dims, (size_t)shape.rank * sizeof *shape.dims);
     }
     return arena->failed ? liana__fail_memory(error, "the optimizer's state") : LIANA_OK;

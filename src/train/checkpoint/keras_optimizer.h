@@ -23,10 +23,24 @@ liana_status liana__keras_optimizer_read(const liana__hdf5 *file, liana__optimiz
 liana_status liana__keras_optimizer_open(const char *path, liana__optimizer_state *state, liana__error *error)
     LIANA_MUST_USE;
 
-/* The variables of a state that is whole, in Keras's order; they borrow its values. `name` is Keras's name of the
- * optimizer. LEGACY is not written. Errors: OUT_OF_MEMORY. */
+/* An optimizer, or one within it, in Keras 3's layout: some of the variables. */
+typedef struct liana__keras_optimizer_group {
+    const char *path; /* "optimizer", "optimizer/inner_optimizer" */
+    const char *name;
+    size_t first, count;
+} liana__keras_optimizer_group;
+
+/* The variables of a state, in Keras's order, and which of them each optimizer has; the first one has all. */
+typedef struct liana__keras_optimizer_variables {
+    liana__hdf5_variable *items;
+    size_t count;
+    liana__keras_optimizer_group *groups;
+    size_t num_groups;
+} liana__keras_optimizer_variables;
+
+/* Makes those of a state that is whole; they borrow its values. LEGACY is not written. Errors: OUT_OF_MEMORY. */
 liana_status liana__keras_optimizer_make(const liana__optimizer_state *state, liana__keras_optimizer_form form,
-                                         const char *name, liana__arena *arena, liana__hdf5_variable **variables,
-                                         size_t *count, liana__error *error) LIANA_MUST_USE;
+                                         liana__arena *arena, liana__keras_optimizer_variables *variables,
+                                         liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -115,13 +115,13 @@ liana_status liana__keras_trained_weights(const liana_model *model, liana__arena
 
 /* ---- a file ---- */
 
-liana_status liana__keras_weights_make(const liana_model *model, float *const *values,
-                                       const liana__keras3_layer *optimizer, const char *path,
-                                       liana__hdf5_new **weights, liana__error *error)
+liana_status liana__keras_weights_make(const liana_model *model, float *const *values, const liana__keras3_layer *more,
+                                       size_t num_more, const char *path, liana__hdf5_new **weights,
+                                       liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char **paths;
-    const size_t most = model->num_layers + model->num_nested + model->num_weights + 1;
+    const size_t most = model->num_layers + model->num_nested + model->num_weights + num_more + 1;
     size_t count = 0;
     LIANA_TRY(liana__keras_paths(model, &arena, &paths, error));
     liana__keras3_layer *layers = liana__arena_allocate(&arena, most * sizeof *layers);
@@ -136,6 +136,6 @@ liana_status liana__keras_weights_make(const liana_model *model, float *const *v
         layers[count++] = (liana__keras3_layer){.path = paths[model->num_layers + i],
                                                 .name = own_name(nested->name, model, nested->within)};
     }
-    if (optimizer) layers[count++] = *optimizer;
+    for (size_t i = 0; i < num_more; i++) layers[count++] = more[i];
     return liana__keras3_weights_make(path, liana__model_name(model), layers, count, weights, error);
 }

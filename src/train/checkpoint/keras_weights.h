@@ -15,10 +15,10 @@ liana_status liana__keras_trained_weights(const liana_model *model, liana__arena
                                           liana__error *error) LIANA_MUST_USE;
 
 /* Makes the tree of a file (liana__hdf5_new_bytes gives its bytes). values[w] are those of weight w of the model.
- * `optimizer` is what the optimizer keeps, with the path "optimizer"; NULL: nothing. `path` is for messages, and
- * outlives the tree. Errors: those of liana__keras3_weights_make. */
-liana_status liana__keras_weights_make(const liana_model *model, float *const *values,
-                                       const liana__keras3_layer *optimizer, const char *path,
-                                       liana__hdf5_new **weights, liana__error *error) LIANA_MUST_USE;
+ * `more` are the optimizer and those within it (keras_optimizer.h). `path` is for messages, and outlives the
+ * tree. Errors: those of liana__keras3_weights_make. */
+liana_status liana__keras_weights_make(const liana_model *model, float *const *values, const liana__keras3_layer *more,
+                                       size_t num_more, const char *path, liana__hdf5_new **weights,
+                                       liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -28,16 +28,69 @@ void liana__optimizer_state_free(liana__optimizer_state *state)
 liana__update_rule liana__optimizer_state_rule(const liana__optimizer_state *state)
 {
     const liana__optimizer_choice *choice = &state->choice;
-    return (liana__update_rule){choice->optimizer, choice->options, choice->learning_rate.schedule->adapt != NULL};
+    return (liana__update_rule){.optimizer = choice->optimizer,
+                                .options = choice->options,
+                                .adapts_rate = choice->learning_rate.schedule->adapt != NULL};
+}
+
+liana__update_rule liana__optimizer_state_rule_of(const liana__optimizer_state *state, size_t weight)
+{
+    const liana__update_rule rule = liana__optimizer_state_rule(state);
+    return liana__rule_of(&rule, state->weights[weight]);
+}
+
+liana_shape liana__optimizer_state_slot_shape(const liana__optimizer_state *state, size_t weight, size_t slot)
+{
+    const liana__update_rule rule = liana__optimizer_state_rule_of(state, weight);
+    return liana__rule_slot_shape(&rule, slot, &state->shapes[weight]);
+}
+
+/* NaN: a schedule's. */
+static double constant_rate(const liana_learning_rate *rate)
+{
+    const liana_schedule_common *common = rate->options;
+    if (rate->schedule != &liana__schedule_Constant) return NAN;
+    return isnan(common->initial_learning_rate) ? rate->default_learning_rate : common->initial_learning_rate;
+}
+
+double liana__optimizer_state_rate_of(const liana__optimizer_state *state, size_t number)
+{
+    const liana__update_rule rule = liana__optimizer_state_rule(state);
+    const double own = constant_rate(number ? liana__rule_rate(&rule, number) : &state->choice.learning_rate);
+    if (isnan(own) || number) return own * state->rate_factor;
+    return isnan(state->learning_rate) ? own : state->learning_rate;
 }
 
 double liana__optimizer_state_rate(const liana__optimizer_state *state)
 {
-    const liana_learning_rate *rate = &state->choice.learning_rate;
-    const liana_schedule_common *common = rate->options;
-    if (rate->schedule != &liana__schedule_Constant) return NAN;
-    if (!isnan(state->learning_rate)) return state->learning_rate;
-    return isnan(common->initial_learning_rate) ? rate->default_learning_rate : common->initial_learning_rate;
+    return liana__optimizer_state_rate_of(state, 0);
+}
+
+/* The mapping at a key; a name alone becomes one. */
+static liana__value *map_at(liana__value *map, const char *key, liana__arena *arena)
+{
+    liana__value *item = (liana__value *)liana__value_get(map, key);
+    if (!item || item->kind != LIANA__VALUE_STRING) return item;
+    liana__value *made = liana__value_map(arena);
+    if (made) liana__value_set(arena, made, "name", item);
+    liana__value_set(arena, map, key, made);
+    return made;
+}
+
+liana__value *liana__optimizer_state_options(const liana__optimizer_state *state, liana__value *optimizer,
+                                             size_t number, liana__arena *arena)
+{
+    const liana__optimizer_choice *choice = &state->choice;
+    const liana__loss_scale_options *scale = liana__as_loss_scale(choice->optimizer, choice->options);
+    if (scale) {
+        choice = scale->inner;
+        optimizer = map_at(optimizer, "inner_optimizer", arena);
+    }
+    const liana__multi_options *multi = liana__as_multi(choice->optimizer, choice->options);
+    if (!multi || !optimizer) return optimizer;
+    liana__value *map = (liana__value *)liana__value_get(optimizer, "optimizer_map");
+    if (number == 0) return map_at(map, "default_optimizer", arena);
+    return map_at((liana__value *)liana__value_get(map, "optimizer_map"), multi->items[number].pattern, arena);
 }
 
 static liana_status list_weights(const liana_model *model, liana__optimizer_state *state, liana__error *error)
@@ -58,7 +111,7 @@ liana_status liana__optimizer_state_create(const liana_model *model, const liana
                                            liana__optimizer_state *state, liana__error *error)
 {
     liana__arena *arena = &state->arena;
-    *state = (liana__optimizer_state){.learning_rate = NAN};
+    *state = (liana__optimizer_state){.learning_rate = NAN, .rate_factor = 1};
     state->path = liana__arena_string(arena, path);
     liana__value *own = liana__value_copy(arena, optimizer);
     if (own && own->kind == LIANA__VALUE_STRING) {
@@ -70,12 +123,16 @@ liana_status liana__optimizer_state_create(const liana_model *model, const liana
     LIANA_TRY(liana__optimizer_read(model->context, own, "optimizer", arena, &state->choice, error));
     LIANA_TRY(list_weights(model, state, error));
     const liana__update_rule rule = liana__optimizer_state_rule(state);
-    const size_t num_slots = liana__rule_num_slots(&rule), count = state->num_weights * num_slots;
+    const size_t num_slots = liana__rule_most_slots(&rule), count = state->num_weights * num_slots;
     state->values = liana__arena_allocate(arena, (count + 1) * sizeof *state->values);
     if (!state->values) return liana__fail_memory(error, "the optimizer's state");
     state->num_slots = num_slots;
     for (size_t i = 0; i < count; i++) {
-        state->values[i] = calloc(1, liana__byte_size(LIANA_F32, &state->shapes[i / num_slots]) + 1);
+        const size_t weight = i / num_slots, slot = i % num_slots;
+        const liana__update_rule own_rule = liana__optimizer_state_rule_of(state, weight);
+        if (slot >= liana__rule_num_slots(&own_rule)) continue;
+        const liana_shape shape = liana__optimizer_state_slot_shape(state, weight, slot);
+        state->values[i] = calloc(1, liana__byte_size(LIANA_F32, &shape) + 1);
         if (!state->values[i]) return liana__fail_memory(error, "the optimizer's state");
     }
     state->optimizer = own;
@@ -140,32 +197,50 @@ static liana_status read_variable(const variable_source *source, const char *nam
     return *found ? liana__safetensors_read_floats(source->file, tensor, values, error) : LIANA_OK;
 }
 
+/* In a state the updates are those that a LossScaleOptimizer did not skip. */
+static void count_taken(liana__optimizer_state *state)
+{
+    for (size_t i = 0; i < state->num_weights; i++) {
+        const liana__update_rule rule = liana__optimizer_state_rule_of(state, i);
+        if (!rule.loss_scale) return;
+        float *own = state->values[i * state->num_slots + liana__rule_num_slots(&rule) - 1];
+        if (i == 0) state->iteration -= (int64_t)own[LIANA__LOSS_SCALE_SKIPPED];
+        own[LIANA__LOSS_SCALE_SKIPPED] = 0;
+    }
+}
+
 /* After the end of a training the weights are the averages, and stand where a file of Keras has the averages, too. */
 static liana_status read_variables(const variable_source *source, liana__optimizer_state *state, liana__error *error)
 {
-    const liana__update_rule rule = liana__optimizer_state_rule(state);
-    const size_t average = liana__rule_keeps_averages(&rule) ? liana__rule_average_slot(&rule) : SIZE_MAX;
     for (size_t i = 0; i < state->num_weights; i++) {
-        for (size_t slot = 0; slot < state->num_slots; slot++) {
+        const liana__update_rule rule = liana__optimizer_state_rule_of(state, i);
+        const size_t average = liana__rule_keeps_averages(&rule) ? liana__rule_average_slot(&rule) : SIZE_MAX;
+        for (size_t slot = 0; slot < liana__rule_num_slots(&rule); slot++) {
+            const liana_shape shape = liana__rule_slot_shape(&rule, slot, &state->shapes[i]);
             char name[NAME_SIZE];
             bool found;
             liana__rule_slot_variable(&rule, slot, state->weights[i], name, sizeof name);
             const char *own = source->averaged && slot == average ? state->weights[i] : name;
-            LIANA_TRY(read_variable(source, own, &state->shapes[i], state->values[i * state->num_slots + slot], &found,
-                                    error));
+            LIANA_TRY(read_variable(source, own, &shape, state->values[i * state->num_slots + slot], &found, error));
             if (!found)
                 return liana__optimizer_state_blame(state, "the training had no '%s': it trained other weights", name);
         }
     }
+    count_taken(state);
     return LIANA_OK;
 }
 
-/* Of a number; Keras's schedules have no such factor. */
+/* Of numbers; Keras's schedules have no such factor. */
 static liana_status take_rate(liana__optimizer_state *state, double factor)
 {
+    const liana__update_rule rule = liana__optimizer_state_rule(state);
     const double rate = liana__optimizer_state_rate(state);
+    bool is_told = true;
+    for (size_t i = 0; i < liana__rule_num_rates(&rule); i++)
+        is_told &= !isnan(liana__optimizer_state_rate_of(state, i));
     if (!isnan(rate)) state->learning_rate = rate * factor;
-    if (!isnan(rate) || factor == 1) return LIANA_OK;
+    state->rate_factor = factor;
+    if (is_told || factor == 1) return LIANA_OK;
     return liana__optimizer_state_blame(
         state, "a callback has multiplied the rates of the schedule by %g, which Keras cannot say", factor);
 }
@@ -210,34 +285,74 @@ liana_status liana__optimizer_state_read(const char *checkpoint, liana__optimize
 
 /* ---- to a training ---- */
 
-/* Files of Keras have no exclusions from weight decay. A rate may be another one from now on. */
+/* Files of Keras have no exclusions from weight decay. A rate may be another one from now on; so those within others
+ * are compared by themselves. */
 static bool is_compared(const char *key)
 {
-    return strcmp(key, "exclude_from_weight_decay") != 0;
+    return strcmp(key, "exclude_from_weight_decay") != 0 && strcmp(key, "inner_optimizer") != 0 &&
+           strcmp(key, "optimizer_map") != 0;
+}
+
+/* Why one optimizer is another one than the other; NULL: it is not. */
+static const char *compare(const liana__optimizer_choice *was, const liana_optimizer_type *optimizer,
+                           const void *options, liana__arena *arena)
+{
+    char before_text[100], now_text[100];
+    if (was->optimizer != optimizer) {
+        return liana__arena_format(arena, "it is that of %s, and this training has %s", was->optimizer->part.name,
+                                   optimizer->part.name);
+    }
+    const liana__value *before = liana__fields_write(&optimizer->part.options, arena, was->options);
+    const liana__value *now = liana__fields_write(&optimizer->part.options, arena, options);
+    for (size_t i = 0; before && now && i < before->count; i++) {
+        const char *key = before->keys[i];
+        const liana__value *own = liana__value_get(now, key);
+        if (!is_compared(key) || (own && liana__value_equal(before->items[i], own))) continue;
+        return liana__arena_format(arena, "it is that of %s with %s: %s, and this training has %s",
+                                   optimizer->part.name, key,
+                                   liana__value_describe(before->items[i], before_text, sizeof before_text),
+                                   own ? liana__value_describe(own, now_text, sizeof now_text) : "none");
+    }
+    return NULL;
+}
+
+/* The same of several, by the names of their weights. */
+static const char *compare_multi(const liana__multi_options *was, const liana__multi_options *is, liana__arena *arena)
+{
+    if (was->count != is->count) {
+        return liana__arena_format(arena, "it is of %zu optimizers, and this training has %zu", was->count, is->count);
+    }
+    for (size_t i = 0; i < was->count; i++) {
+        const liana__mapped_optimizer *before = &was->items[i], *now = &is->items[i];
+        if (i && strcmp(before->pattern, now->pattern) != 0) {
+            return liana__arena_format(arena, "it has an optimizer for '%s', and this training has one for '%s'",
+                                       before->pattern, now->pattern);
+        }
+        const char *why = compare(&before->choice, now->choice.optimizer, now->choice.options, arena);
+        if (why) return why;
+    }
+    return NULL;
 }
 
 /* Why a training has another optimizer; NULL: it has the state's. */
 static const char *find_difference(const liana__optimizer_state *state, const liana__training *training,
                                    liana__arena *arena)
 {
-    const liana__trainer_options *options = &training->compiled;
-    const liana_optimizer_type *optimizer = state->choice.optimizer;
-    char was[100], is[100];
-    if (optimizer != options->optimizer) {
-        return liana__arena_format(arena, "it is that of %s, and this training has %s", optimizer->part.name,
-                                   options->optimizer->part.name);
+    const liana__optimizer_choice *was = &state->choice;
+    const liana_optimizer_type *optimizer = training->compiled.optimizer;
+    const void *options = training->compiled.optimizer_options;
+    const char *why = compare(was, optimizer, options, arena);
+    const liana__loss_scale_options *scaled = liana__as_loss_scale(optimizer, options),
+                                    *was_scaled = liana__as_loss_scale(was->optimizer, was->options);
+    if (scaled && was_scaled) {
+        was = was_scaled->inner;
+        optimizer = scaled->inner->optimizer;
+        options = scaled->inner->options;
+        if (!why) why = compare(was, optimizer, options, arena);
     }
-    const liana__value *before = liana__fields_write(&optimizer->part.options, arena, state->choice.options);
-    const liana__value *now = liana__fields_write(&optimizer->part.options, arena, options->optimizer_options);
-    for (size_t i = 0; before && now && i < before->count; i++) {
-        const char *key = before->keys[i];
-        const liana__value *own = liana__value_get(now, key);
-        if (!is_compared(key) || (own && liana__value_equal(before->items[i], own))) continue;
-        return liana__arena_format(arena, "it is that of %s with %s: %s, and this training has %s",
-                                   optimizer->part.name, key, liana__value_describe(before->items[i], was, sizeof was),
-                                   own ? liana__value_describe(own, is, sizeof is) : "none");
-    }
-    return NULL;
+    const liana__multi_options *multi = liana__as_multi(optimizer, options),
+                               *was_multi = liana__as_multi(was->optimizer, was->options);
+    return !why && multi && was_multi ? compare_multi(was_multi, multi, arena) : why;
 }
 
 static size_t find_weight(const liana__optimizer_state *state, const char *name)
@@ -268,9 +383,10 @@ static const char *find_other_weights(const liana__optimizer_state *state, const
 
 static liana_status give(const liana__optimizer_state *state, liana__training *training, liana__error *error)
 {
-    const liana__update_rule rule = liana__optimizer_state_rule(state);
     for (size_t i = 0; i < state->num_weights * state->num_slots; i++) {
         char name[NAME_SIZE];
+        if (!state->values[i]) continue;
+        const liana__update_rule rule = liana__optimizer_state_rule_of(state, i / state->num_slots);
         liana__rule_slot_variable(&rule, i % state->num_slots, state->weights[i / state->num_slots], name, sizeof name);
         liana__variable *variable = liana__variables_find(&training->variables, name);
         if (!variable) return liana__fail(error, LIANA_INTERNAL, "the training has no variable '%s'", name);

@@ -11,12 +11,13 @@ typedef struct liana__optimizer_state {
     const liana__value *optimizer; /* as `train.optimizer` names it; NULL: there is no state */
     liana__optimizer_choice choice;
     int64_t iteration;    /* updates that were done; 0: there is nothing to go on from */
-    double learning_rate; /* as it was kept; NaN: it was not, or is a schedule's */
+    double learning_rate; /* as it was kept; NaN: it was not, or is a schedule's. Of a MultiOptimizer: the default's */
+    double rate_factor;   /* the other rates of a MultiOptimizer are those of its options times this */
     const char **weights; /* [num_weights]: the names of those that are trained, in Keras's order */
     liana_shape *shapes;  /* of them */
     size_t num_weights;
-    size_t num_slots;  /* of each weight */
-    float **values;    /* [num_weights * num_slots], malloc'ed; a weight's slots follow each other */
+    size_t num_slots; /* of each weight: the most that one has */
+    float **values;   /* [num_weights * num_slots], malloc'ed; a weight's slots follow each other. NULL: it has fewer */
     const char *fault; /* why nothing can go on from it; NULL: it is whole */
 } liana__optimizer_state;
 
@@ -38,6 +39,14 @@ liana_status liana__optimizer_state_check(liana__optimizer_state *state, const l
 liana__update_rule liana__optimizer_state_rule(const liana__optimizer_state *state);
 /* The rate of the next update, where it is a number; NaN: a schedule's. */
 double liana__optimizer_state_rate(const liana__optimizer_state *state);
+/* The same of a rate of the rule (liana__rule_num_rates). */
+double liana__optimizer_state_rate_of(const liana__optimizer_state *state, size_t number);
+/* The rule of a weight, and the shape of one of its slots. */
+liana__update_rule liana__optimizer_state_rule_of(const liana__optimizer_state *state, size_t weight);
+liana_shape liana__optimizer_state_slot_shape(const liana__optimizer_state *state, size_t weight, size_t slot);
+/* In a copy of state->optimizer: the mapping of the optimizer that has the rate of this number; NULL: out of memory. */
+liana__value *liana__optimizer_state_options(const liana__optimizer_state *state, liana__value *optimizer,
+                                             size_t number, liana__arena *arena);
 
 /* Copies the state of a training. A state that was created for another optimizer or other weights gets a fault. Errors:
  * those of the device, OUT_OF_MEMORY. */

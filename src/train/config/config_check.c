@@ -225,7 +225,11 @@ static liana_status check_train(const liana__config *config, liana__error *error
     liana__optimizer_choice choice;
     LIANA__SCOPED(liana__callback_list) callbacks = {0};
     LIANA_TRY(liana__optimizer_read(config->context, train->optimizer, "train.optimizer", &arena, &choice, error));
-    LIANA_TRY(liana__job_check_decay(train, &choice.learning_rate, &door, error));
+    const liana__update_rule rule = {.optimizer = choice.optimizer, .options = choice.options};
+    for (size_t i = 0; i < liana__rule_num_rates(&rule); i++) {
+        const liana_learning_rate *rate = liana__rule_rate(&rule, i);
+        LIANA_TRY(liana__job_check_decay(train, rate ? rate : &choice.learning_rate, &door, error));
+    }
     LIANA_TRY(liana__control_read(&callbacks, train->control, "train.control", &arena, error));
     return liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);
 }

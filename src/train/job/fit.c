@@ -482,12 +482,14 @@ static liana_status prepare_validation(const liana__fit_run *fit)
 static void make_plan(liana__fit_run *fit)
 {
     const liana__fit_options *options = fit->options;
-    const liana__training *training = fit->training;
+    liana__training *training = fit->training;
     fit->learning_rate = training->learning_rate;
     fit->plan = liana__fit_plan_make(fit->state, options->training, &options->length, &fit->learning_rate);
     fit->context.epochs = fit->plan.epochs;
-    if (!training->stages) return;
-    liana__fit_plan_stage(fit->state, options->training, end_of_stage(fit), &fit->learning_rate);
+    if (training->stages) {
+        liana__fit_plan_stage(fit->state, options->training, end_of_stage(fit), &fit->learning_rate);
+    }
+    liana__training_set_lengths(training, &fit->learning_rate);
 }
 
 /* Before an epoch: the next stage begins if the running one is over. */

@@ -40,7 +40,7 @@ liana_status liana__fit_group_create(liana__fit_run *fit)
     own->sums = calloc(own->most * num_sums, sizeof *own->sums);
     own->made = calloc(own->most, sizeof *own->made);
     own->statuses = calloc(own->most, sizeof *own->statuses);
-    own->scalars = calloc(own->most * LIANA__NUM_UPDATE_SCALARS, sizeof *own->scalars);
+    own->scalars = calloc(own->most * liana__trainer_num_scalars(fit->training->trainer), sizeof *own->scalars);
     own->counts = calloc(own->most, sizeof *own->counts);
     own->launched = calloc((own->most + 1) * num_sums, sizeof *own->launched);
     if (!own->sums || !own->made || !own->statuses || !own->scalars || !own->counts || !own->launched) {
@@ -126,17 +126,17 @@ static liana_status launch(liana__fit_run *fit)
     liana__fit_group *own = &fit->group;
     liana__group_update *updates = own->filled[own->next].updates;
     const size_t count = own->filled[own->next].count;
+    const liana__trainer *trainer = fit->training->trainer;
     const int64_t applied = liana__training_state_applied(fit->state);
     size_t staged = 0;
     for (size_t i = 0; i < count; i++) {
         liana__fit_set_rate(fit, applied + (int64_t)i);
         updates[i].made.learning_rate = fit->context.learning_rate;
         if (updates[i].is_empty) continue;
-        float *scalars = own->scalars + staged * LIANA__NUM_UPDATE_SCALARS;
+        float *scalars = own->scalars + staged * liana__trainer_num_scalars(trainer);
         own->counts[staged++] = updates[i].made.count;
         scalars[LIANA__UPDATE_COUNT] = (float)updates[i].made.count;
-        scalars[LIANA__UPDATE_RATE] = (float)fit->context.learning_rate;
-        scalars[LIANA__UPDATE_ITERATION] = (float)(applied + (int64_t)i + 1);
+        liana__trainer_set_scalars(trainer, fit->context.learning_rate, applied + (int64_t)i + 1, scalars);
     }
     if (staged) LIANA_TRY(liana__step_launch(fit->training->trainer->step, own->scalars, fit->error));
     own->next ^= 1;

@@ -65,7 +65,7 @@ typedef struct liana__fit_group {
     } filled[2];
     int next;
     int *statuses;   /* [most]: liana__whole_status of those that were launched */
-    float *scalars;  /* [most, LIANA__NUM_UPDATE_SCALARS] */
+    float *scalars;  /* [most, liana__trainer_num_scalars] */
     int64_t *counts; /* [most]: examples of those that were launched */
     float *launched; /* [most, sums] */
     /* Why the batch after those that are filled cannot be used: told when its turn comes. */

@@ -130,9 +130,8 @@ static liana_status set_scalars(void *user, size_t update, float *scalars, liana
     const liana__training_state *state = &own->span->training->state;
     const int64_t applied = liana__training_state_applied(state) + (int64_t)update;
     (void)error;
-    scalars[LIANA__UPDATE_RATE] =
-        (float)(liana__training_rate(own->span->training, own->span->schedule, applied) * state->rate_factor);
-    scalars[LIANA__UPDATE_ITERATION] = (float)(applied + 1);
+    const double rate = liana__training_rate(own->span->training, own->span->schedule, applied) * state->rate_factor;
+    liana__trainer_set_scalars(own->span->training->trainer, rate, applied + 1, scalars);
     return LIANA_OK;
 }
 

@@ -481,38 +481,115 @@ static bool means_zero(const reader *r, const char *optimizer, const char *key)
     return row && row->kind == LIANA_OPTION_FLOAT && row->default_text && strcmp(row->default_text, "null") != 0;
 }
 
-static liana_status read_optimizer(const reader *r, const liana__value *value, liana__value *train)
+static liana_status read_options(const reader *r, const object *own, const char *where, liana__value *map)
 {
     static const char *const neutral[] = {"name",        "learning_rate",       "lr", "decay",
                                           "jit_compile", "is_legacy_optimizer", NULL};
     static const usual_value usual[] = {
         {"schedule_decay", 0.004, NULL, "0.004"},
     };
-    char where[200];
-    object own;
-    snprintf(where, sizeof where, "%.80s.optimizer", r->where);
-    LIANA_TRY(read_object(r, value, where, &own));
-    /* Its scale of losses is for gradients in float16. */
-    const liana__value *inner = liana__value_get(own.config, "inner_optimizer");
-    if (strcmp(own.name, "LossScaleOptimizer") == 0 && inner) return read_optimizer(r, inner, train);
-    liana__value *map = new_map(r, value);
-    if (map) liana__value_set(r->arena, map, "name", liana__value_string(r->arena, own.name));
-    if (map) LIANA_TRY(read_rate(r, own.config, where, map));
-    const bool averages = liana__value_true_of(own.config, "use_ema");
-    for (size_t i = 0; map && own.config && i < own.config->count; i++) {
-        const char *key = own.config->keys[i];
-        const liana__value *item = own.config->items[i];
+    const bool averages = liana__value_true_of(own->config, "use_ema");
+    for (size_t i = 0; own->config && i < own->config->count; i++) {
+        const char *key = own->config->keys[i];
+        const liana__value *item = own->config->items[i];
         const bool of_average = strcmp(key, "ema_momentum") == 0 || strcmp(key, "use_ema") == 0;
         bool skip = is_null(item) || (of_average ? !averages : is_one_of(key, neutral));
         skip = skip || (strcmp(key, "ema_overwrite_frequency") == 0 && !averages);
         if (!skip && !of_average) LIANA_TRY(CHECK_USUAL(r, usual, key, item, where, &skip));
-        if (is_null(item) && means_zero(r, own.name, key)) {
+        if (is_null(item) && means_zero(r, own->name, key)) {
             liana__value_set(r->arena, map, key, liana__value_float(r->arena, 0));
         }
         if (!skip) set(r, map, key, item);
     }
-    LIANA_TRY(give_memory(r));
+    return give_memory(r);
+}
+
+static liana_status read_optimizer(const reader *r, const liana__value *value, const char *where,
+                                   liana__value **optimizer);
+
+/* An optimizer within another one. */
+static liana_status read_inner(const reader *r, const liana__value *value, const char *where, const char *key,
+                               liana__value *map)
+{
+    liana__value *inner;
+    LIANA_TRY(read_optimizer(r, value, where, &inner));
+    liana__value_append(r->arena, map, key, &value->place, inner);
+    return give_memory(r);
+}
+
+/* Its own rate and the options that every optimizer has say nothing. */
+static liana_status read_scaled(const reader *r, const object *own, const char *where, liana__value *map)
+{
+    static const char *const keys[] = {"initial_scale", "dynamic_growth_steps", NULL};
+    for (size_t i = 0; keys[i]; i++) {
+        const liana__value *item = liana__value_get(own->config, keys[i]);
+        if (!is_null(item)) set(r, map, keys[i], item);
+    }
+    return read_inner(r, liana__value_get(own->config, "inner_optimizer"), where, "inner_optimizer", map);
+}
+
+/* A Sequential's weights have its name before theirs in the process that made it, and not once it was read. */
+static const char *pattern_of(const reader *r, const char *key)
+{
+    const char *name = r->model->name ? r->model->name : "", *rest = key + (*key == '^');
+    const size_t length = strlen(name);
+    const bool is_prefixed = length && strncmp(rest, name, length) == 0 && rest[length] == '/';
+    return is_prefixed ? rest + length + 1 : key;
+}
+
+static liana_status read_multi(const reader *r, const object *own, const char *where, liana__value *map)
+{
+    object given;
+    const liana__value *value = liana__value_get(own->config, "optimizer_map");
+    const liana__value *factor = liana__value_get(own->config, "loss_scale_factor");
+    if (is_null(value)) return liana__keras_lacks(own->config, where, "optimizer_map", "an OptimizerMap", r->error);
+    LIANA_TRY(read_object(r, value, where, &given));
+    const liana__value *usual = liana__value_get(given.config, "default_optimizer"),
+                       *items = liana__value_get(given.config, "optimizer_map");
+    if (strcmp(given.name, "OptimizerMap") != 0 || is_null(usual)) {
+        return liana__keras_lacks(value, where, "optimizer_map",
+                                  "an OptimizerMap: a Python function does not stand in a file", r->error);
+    }
+    liana__value *made = new_map(r, value), *list = new_map(r, items ? items : value);
+    if (!made || !list) return liana__fail_memory(r->error, "the compile settings");
+    LIANA_TRY(read_inner(r, usual, where, "default_optimizer", made));
+    for (size_t i = 0; items && items->kind == LIANA__VALUE_MAP && i < items->count; i++) {
+        LIANA_TRY(read_inner(r, items->items[i], where, pattern_of(r, items->keys[i]), list));
+    }
+    liana__value_append(r->arena, made, "optimizer_map", &list->place, list);
+    liana__value_append(r->arena, map, "optimizer_map", &value->place, made);
+    if (!is_null(factor)) set(r, map, "loss_scale_factor", factor);
+    return give_memory(r);
+}
+
+static liana_status read_optimizer(const reader *r, const liana__value *value, const char *where,
+                                   liana__value **optimizer)
+{
+    object own;
+    LIANA_TRY(read_object(r, value, where, &own));
+    const liana__value *inner = liana__value_get(own.config, "inner_optimizer"),
+                       *dynamic = liana__value_get(own.config, "dynamic");
+    const bool is_scaled = strcmp(own.name, "LossScaleOptimizer") == 0 && inner;
+    /* Keras 2: a scale that stays, which gradients are divided by again. */
+    if (is_scaled && dynamic && dynamic->kind == LIANA__VALUE_BOOL && !dynamic->boolean) {
+        return read_optimizer(r, inner, where, optimizer);
+    }
+    liana__value *map = *optimizer = new_map(r, value);
+    if (!map) return liana__fail_memory(r->error, "the compile settings");
+    liana__value_set(r->arena, map, "name", liana__value_string(r->arena, own.name));
+    if (is_scaled) return read_scaled(r, &own, where, map);
+    if (strcmp(own.name, "MultiOptimizer") == 0) return read_multi(r, &own, where, map);
+    LIANA_TRY(read_rate(r, own.config, where, map));
+    return read_options(r, &own, where, map);
+}
+
+static liana_status take_optimizer(const reader *r, const liana__value *value, liana__value *train)
+{
+    char where[200];
+    liana__value *map;
     liana__optimizer_choice choice;
+    snprintf(where, sizeof where, "%.80s.optimizer", r->where);
+    LIANA_TRY(read_optimizer(r, value, where, &map));
     LIANA_TRY(liana__optimizer_read(r->model->context, map, where, r->arena, &choice, r->error));
     liana__value_set(r->arena, train, "optimizer", map);
     return give_memory(r);
@@ -535,7 +612,7 @@ static liana_status read_settings(const reader *r, const liana__value *settings,
         bool skip, empty = item->kind == LIANA__VALUE_LIST && item->count == 0;
         if (!empty) LIANA_TRY(CHECK_USUAL(r, usual, settings->keys[i], item, r->where, &skip));
     }
-    if (!is_null(optimizer)) LIANA_TRY(read_optimizer(r, optimizer, train));
+    if (!is_null(optimizer)) LIANA_TRY(take_optimizer(r, optimizer, train));
     if (!is_null(loss)) LIANA_TRY(read_losses(r, loss, train));
     if (!is_null(weights)) LIANA_TRY(read_loss_weights(r, weights, train));
     LIANA_TRY(read_all_metrics(r, settings, train));

@@ -18,9 +18,23 @@ static const char *const other_functions[][2] = {
     {"one_hot_mean_iou", "one_hot_mean_io_u"},
 };
 
-static const char *const optimizers[] = {
-    "Adam", "AdamW", "Adamax", "Nadam",     "SGD",  "RMSprop",           "Adagrad", "Adadelta",
-    "Ftrl", "Lion",  "Lamb",   "Adafactor", "Muon", "ScheduleFreeAdamW", NULL};
+static const char *const optimizers[] = {"Adam",
+                                         "AdamW",
+                                         "Adamax",
+                                         "Nadam",
+                                         "SGD",
+                                         "RMSprop",
+                                         "Adagrad",
+                                         "Adadelta",
+                                         "Ftrl",
+                                         "Lion",
+                                         "Lamb",
+                                         "Adafactor",
+                                         "Muon",
+                                         "ScheduleFreeAdamW",
+                                         "LossScaleOptimizer",
+                                         "MultiOptimizer",
+                                         NULL};
 
 /* A Constant becomes a number. */
 static const char *const schedules[] = {

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct writer {
@@ -336,38 +337,30 @@ static liana_status write_schedule(const writer *w, const liana_learning_rate *r
     return give_memory(w);
 }
 
-static liana_status write_optimizer(const writer *w, const liana__value *value, liana__value **made)
+/* An optimizer without others within it. */
+static liana_status write_one(const writer *w, const liana__optimizer_choice *choice, const liana__value *value,
+                              const char *where, liana__value **made)
 {
-    static const char where[] = "train.optimizer";
     static const missing_option missing[] = {{"exclude_from_weight_decay", 0},
                                              {"lookahead_period", 0},
                                              {"lookahead_step_size", 0.5},
                                              {"swa_period", 0},
                                              {"swa_start", 0}};
-    liana__value *named = liana__value_map(w->arena);
-    if (named && (is_null(value) || value->kind == LIANA__VALUE_STRING)) {
-        set_text(w, named, "name", is_null(value) ? "Adam" : value->string);
-        value = named;
-    }
-    if (!named) return liana__fail_memory(w->error, "the compile settings");
-    liana__optimizer_choice choice;
-    LIANA_TRY(liana__optimizer_read(w->model->context, value, where, w->arena, &choice, w->error));
-    const char *name = choice.optimizer->part.name;
+    const char *name = choice->optimizer->part.name;
+    char key[256];
     if (!liana__keras_has_optimizer(name)) return lacks_part(w, value, where, "optimizer", name);
-    if (w->form == LIANA__KERAS_TRAINING_CONFIG && choice.optimizer == &liana__optimizer_Lamb) {
+    if (w->form == LIANA__KERAS_TRAINING_CONFIG && choice->optimizer == &liana__optimizer_Lamb) {
         return liana__keras_lacks(value, where, "name",
                                   "another optimizer: Keras does not find Lamb in HDF5 files; a .keras file has it",
                                   w->error);
     }
-    if (choice.rate_multipliers) {
-        return liana__keras_lacks(value, where, "rate_multipliers", "none: Keras has no such option", w->error);
-    }
     liana__value *config = liana__value_map(w->arena), *rate = NULL;
-    liana__value *options = liana__fields_write(&choice.optimizer->part.options, w->arena, choice.options);
+    liana__value *options = liana__fields_write(&choice->optimizer->part.options, w->arena, choice->options);
     if (!config || !options) return liana__fail_memory(w->error, "the compile settings");
     LIANA_TRY(TAKE_MISSING(w, options, missing, where));
     null_options(w, options);
-    LIANA_TRY(write_schedule(w, &choice.learning_rate, value, "train.optimizer.learning_rate", &rate));
+    snprintf(key, sizeof key, "%s.learning_rate", where);
+    LIANA_TRY(write_schedule(w, &choice->learning_rate, value, key, &rate));
     set_text(w, config, "name", name);
     liana__value_set(w->arena, config, "learning_rate", rate);
     for (size_t i = 0; i < options->count; i++) {
@@ -383,6 +376,74 @@ static liana_status write_optimizer(const writer *w, const liana__value *value, 
     }
     *made = write_object(w, "keras.optimizers", name, config);
     return give_memory(w);
+}
+
+/* Objects within others have their modules in every form. */
+static writer within(const writer *w)
+{
+    writer inner = *w;
+    inner.form = LIANA__KERAS_COMPILE_CONFIG;
+    return inner;
+}
+
+static liana_status write_multi(const writer *w, const liana__multi_options *multi, const liana__value *value,
+                                const char *where, liana__value **made)
+{
+    const writer inner = within(w);
+    liana__value *map = liana__value_map(w->arena), *items = liana__value_map(w->arena);
+    liana__value *config = liana__value_map(w->arena), *usual = NULL;
+    if (!map || !items || !config) return liana__fail_memory(w->error, "the compile settings");
+    LIANA_TRY(write_one(&inner, &multi->items[0].choice, value, where, &usual));
+    liana__value_set(w->arena, map, "default_optimizer", usual);
+    for (size_t i = 1; i < multi->count; i++) {
+        liana__value *item = NULL;
+        LIANA_TRY(write_one(&inner, &multi->items[i].choice, value, where, &item));
+        liana__value_set(w->arena, items, multi->items[i].pattern, item);
+    }
+    liana__value_set(w->arena, map, "optimizer_map", items);
+    liana__value_set(w->arena, config, "optimizer_map", write_object(&inner, "keras.optimizers", "OptimizerMap", map));
+    liana__value_set(w->arena, config, "loss_scale_factor",
+                     isnan(multi->loss_scale_factor) ? liana__value_null(w->arena)
+                                                     : liana__value_float(w->arena, multi->loss_scale_factor));
+    set_text(w, config, "name", "MultiOptimizer");
+    *made = write_object(w, "keras.optimizers", "MultiOptimizer", config);
+    return give_memory(w);
+}
+
+static liana_status write_choice(const writer *w, const liana__optimizer_choice *choice, const liana__value *value,
+                                 const char *where, liana__value **made)
+{
+    const liana__loss_scale_options *scale = liana__as_loss_scale(choice->optimizer, choice->options);
+    const liana__multi_options *multi = liana__as_multi(choice->optimizer, choice->options);
+    if (multi) return write_multi(w, multi, value, where, made);
+    if (!scale) return write_one(w, choice, value, where, made);
+    const writer own = within(w);
+    liana__value *config = liana__value_map(w->arena), *inner = NULL;
+    if (!config) return liana__fail_memory(w->error, "the compile settings");
+    LIANA_TRY(write_choice(&own, scale->inner, value, where, &inner));
+    set_text(w, config, "name", "LossScaleOptimizer");
+    liana__value_set(w->arena, config, "inner_optimizer", inner);
+    liana__value_set(w->arena, config, "initial_scale", liana__value_float(w->arena, scale->initial_scale));
+    liana__value_set(w->arena, config, "dynamic_growth_steps", liana__value_int(w->arena, scale->dynamic_growth_steps));
+    *made = write_object(w, "keras.optimizers", "LossScaleOptimizer", config);
+    return give_memory(w);
+}
+
+static liana_status write_optimizer(const writer *w, const liana__value *value, liana__value **made)
+{
+    static const char where[] = "train.optimizer";
+    liana__value *named = liana__value_map(w->arena);
+    if (named && (is_null(value) || value->kind == LIANA__VALUE_STRING)) {
+        set_text(w, named, "name", is_null(value) ? "Adam" : value->string);
+        value = named;
+    }
+    if (!named) return liana__fail_memory(w->error, "the compile settings");
+    liana__optimizer_choice choice;
+    LIANA_TRY(liana__optimizer_read(w->model->context, value, where, w->arena, &choice, w->error));
+    if (choice.rate_multipliers) {
+        return liana__keras_lacks(value, where, "rate_multipliers", "none: Keras has no such option", w->error);
+    }
+    return write_choice(w, &choice, value, where, made);
 }
 
 /* ---- the settings ---- */

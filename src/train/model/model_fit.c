@@ -214,6 +214,9 @@ static liana_status run_fit(session *own, const liana_fit_options *options, lian
     liana__job *job = &own->job;
     liana__training *training = job->training;
     LIANA_TRY(liana__job_check_decay(job->options, &training->learning_rate, &job->door, error));
+    for (size_t i = 0; i < training->num_rates; i++) {
+        LIANA_TRY(liana__job_check_decay(job->options, &training->rates[i], &job->door, error));
+    }
     LIANA_TRY(liana__job_add_callbacks(job, options->callbacks, options->num_callbacks, error));
     LIANA_TRY(liana__model_data_start_fit(&own->data, options, training->trainer, error));
     watcher watched = {own,

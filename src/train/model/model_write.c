@@ -80,15 +80,27 @@ static liana_status name_generation(const saving *own, const liana__value **sett
     return own->arena->failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
 }
 
-/* The optimizer with the rate that it has come to. Keras's files do not keep which weights it has excluded from weight
+static size_t num_rates(const liana__optimizer_state *state)
+{
+    const liana__update_rule rule = liana__optimizer_state_rule(state);
+    return liana__rule_num_rates(&rule);
+}
+
+/* The optimizer with the rates that it has come to. Keras's files do not keep which weights it has excluded from weight
  * decay. */
 static void set_optimizer(const saving *own, liana__value *train)
 {
     static const char excluded[] = "exclude_from_weight_decay";
-    const double rate = own->state ? liana__optimizer_state_rate(own->state) : NAN;
     const liana__value *from = own->state ? own->state->optimizer : own->model->optimizer;
     liana__value *optimizer = from ? liana__value_copy(own->arena, from) : NULL;
     if (!optimizer) return;
+    for (size_t i = 0; own->state && i < num_rates(own->state); i++) {
+        const double rate = liana__optimizer_state_rate_of(own->state, i);
+        liana__value *options = liana__optimizer_state_options(own->state, optimizer, i, own->arena);
+        if (options && !isnan(rate)) {
+            liana__value_set(own->arena, options, "learning_rate", liana__value_float(own->arena, rate));
+        }
+    }
     const liana__value *names = liana__value_get(optimizer, excluded);
     if (names && names->kind == LIANA__VALUE_LIST && names->count) {
         liana__note(own->notes,
@@ -97,7 +109,6 @@ static void set_optimizer(const saving *own, liana__value *train)
                     own->path);
         liana__value_remove(optimizer, excluded);
     }
-    if (!isnan(rate)) liana__value_set(own->arena, optimizer, "learning_rate", liana__value_float(own->arena, rate));
     liana__value_set(own->arena, train, "optimizer", optimizer);
 }
 
@@ -134,16 +145,14 @@ static liana_status find_settings(const saving *own, liana__keras_compile_form f
 }
 
 /* The variables of the optimizer that the settings name; none where there are no settings. */
-static liana_status make_optimizer(const saving *own, const liana__value *settings, liana__hdf5_variable **variables,
-                                   size_t *count)
+static liana_status make_optimizer(const saving *own, const liana__value *settings,
+                                   liana__keras_optimizer_variables *variables)
 {
     const liana__keras_optimizer_form form =
         own->in == LIANA__KERAS2 ? LIANA__KERAS_OPTIMIZER_2 : LIANA__KERAS_OPTIMIZER_3;
-    *variables = NULL;
-    *count = 0;
+    *variables = (liana__keras_optimizer_variables){0};
     if (!settings || !own->state) return LIANA_OK;
-    const char *name = own->state->choice.optimizer->part.name;
-    return liana__keras_optimizer_make(own->state, form, name, own->arena, variables, count, own->error);
+    return liana__keras_optimizer_make(own->state, form, own->arena, variables, own->error);
 }
 
 static liana_status make_architecture(const saving *own, liana__value **architecture)
@@ -166,7 +175,7 @@ static liana_status write_weights_h5(const saving *own)
     LIANA__SCOPED_BY(liana__hdf5_new_free_scoped) liana__hdf5_new *tree = NULL;
     const char *bytes;
     size_t size;
-    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, NULL, own->path, &tree, own->error));
+    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, NULL, 0, own->path, &tree, own->error));
     LIANA_TRY(liana__hdf5_new_bytes(tree, &bytes, &size, own->error));
     return liana__file_replace(own->path, bytes, size, own->error);
 }
@@ -181,35 +190,38 @@ static const char *make_metadata(const saving *own)
     return liana__json_line(map, own->arena);
 }
 
-/* The variables as those of a layer; NULL: none. */
-static liana_status describe_optimizer(const saving *own, const liana__value *settings,
-                                       const liana__keras3_layer **optimizer)
+/* The variables as those of layers: of the optimizer, and of those within it. */
+static liana_status describe_optimizer(const saving *own, const liana__value *settings, liana__keras3_layer **layers,
+                                       size_t *num_layers)
 {
-    liana__hdf5_variable *variables;
-    size_t count;
-    *optimizer = NULL;
-    LIANA_TRY(make_optimizer(own, settings, &variables, &count));
-    if (!count) return LIANA_OK;
-    liana__keras3_layer *made = liana__arena_allocate(own->arena, sizeof *made);
-    liana__hdf5_data *data = liana__arena_allocate(own->arena, count * sizeof *data);
-    const void **values = liana__arena_allocate(own->arena, count * sizeof *values);
+    liana__keras_optimizer_variables variables;
+    LIANA_TRY(make_optimizer(own, settings, &variables));
+    const size_t count = variables.count;
+    liana__keras3_layer *made = liana__arena_allocate(own->arena, (variables.num_groups + 1) * sizeof *made);
+    liana__hdf5_data *data = liana__arena_allocate(own->arena, (count + 1) * sizeof *data);
+    const void **values = liana__arena_allocate(own->arena, (count + 1) * sizeof *values);
     if (!made || !data || !values) return liana__fail_memory(own->error, own->path);
     for (size_t i = 0; i < count; i++) {
-        data[i] = variables[i].data;
-        values[i] = variables[i].values;
+        data[i] = variables.items[i].data;
+        values[i] = variables.items[i].values;
     }
-    *made = (liana__keras3_layer){.path = LIANA__HDF5_OPTIMIZER,
-                                  .name = own->state->choice.optimizer->part.name,
-                                  .weights = data,
-                                  .values = values,
-                                  .num_weights = count};
-    *optimizer = made;
+    for (size_t i = 0; i < variables.num_groups; i++) {
+        const liana__keras_optimizer_group *group = &variables.groups[i];
+        made[i] = (liana__keras3_layer){.path = group->path,
+                                        .name = group->name,
+                                        .weights = data + group->first,
+                                        .values = values + group->first,
+                                        .num_weights = group->count};
+    }
+    *layers = made;
+    *num_layers = count ? variables.num_groups : 0;
     return LIANA_OK;
 }
 
 static liana_status write_archive(const saving *own)
 {
-    const liana__keras3_layer *optimizer;
+    liana__keras3_layer *optimizer = NULL;
+    size_t num_optimizer = 0;
     LIANA__SCOPED_BY(liana__hdf5_new_free_scoped) liana__hdf5_new *tree = NULL;
     const char *bytes;
     size_t size;
@@ -220,8 +232,9 @@ static liana_status write_archive(const saving *own)
     if (settings) liana__value_set(own->arena, architecture, "compile_config", liana__value_copy(own->arena, settings));
     const char *config = liana__json_line(architecture, own->arena), *metadata = make_metadata(own);
     if (!config || !metadata) return liana__fail_memory(own->error, own->path);
-    LIANA_TRY(describe_optimizer(own, settings, &optimizer));
-    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, optimizer, own->path, &tree, own->error));
+    LIANA_TRY(describe_optimizer(own, settings, &optimizer, &num_optimizer));
+    LIANA_TRY(liana__keras_weights_make(own->model, own->model->values, optimizer, num_optimizer, own->path, &tree,
+                                        own->error));
     LIANA_TRY(liana__hdf5_new_bytes(tree, &bytes, &size, own->error));
     const liana__zip_new_entry entries[] = {{"metadata.json", metadata, strlen(metadata)},
                                             {"config.json", config, strlen(config)},
@@ -257,12 +270,12 @@ static liana_status write_h5(const saving *own)
     liana__value *architecture;
     const liana__value *settings;
     liana__scope_item *items;
-    liana__hdf5_variable *optimizer;
-    size_t count, num_optimizer;
+    liana__keras_optimizer_variables optimizer;
+    size_t count;
     LIANA_TRY(make_architecture(own, &architecture));
     LIANA_TRY(find_settings(own, LIANA__KERAS_TRAINING_CONFIG, &settings));
-    LIANA_TRY(make_optimizer(own, settings, &optimizer, &num_optimizer));
-    if (num_optimizer && own->in == LIANA__KERAS3) {
+    LIANA_TRY(make_optimizer(own, settings, &optimizer));
+    if (optimizer.count && own->in == LIANA__KERAS3) {
         liana__note(own->notes,
                     "Keras 3 cannot go on with the optimizer of a .h5 file, its own ones included: compile the model "
                     "again after loading, or write a .keras file");
@@ -271,8 +284,8 @@ static liana_status write_h5(const saving *own)
                                            .training_config = settings ? liana__json_line(settings, own->arena) : NULL,
                                            .own = liana__model_facts_text(own->model, own->arena),
                                            .keras_version = versions[own->in],
-                                           .optimizer = optimizer,
-                                           .num_optimizer = num_optimizer};
+                                           .optimizer = optimizer.items,
+                                           .num_optimizer = optimizer.count};
     LIANA_TRY(liana__keras_order(own->model, LIANA__NONE, own->arena, &items, &count, own->error));
     liana__hdf5_new_layer *layers = liana__arena_allocate(own->arena, (count + 1) * sizeof *layers);
     size_t *list = liana__arena_allocate(own->arena, (own->model->num_weights + 1) * sizeof *list);

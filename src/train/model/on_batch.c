@@ -288,7 +288,7 @@ static liana_status set_results(const liana__objective *objective, const float *
 /* ---- training ---- */
 
 /* How long a training of single batches will be is not known. */
-static liana_status find_rate(const liana__training *training, const liana_fit_options *options, double *rate,
+static liana_status find_rate(liana__training *training, const liana_fit_options *options, double *rate,
                               liana__error *error)
 {
     liana_learning_rate schedule = training->learning_rate;
@@ -306,6 +306,7 @@ static liana_status find_rate(const liana__training *training, const liana_fit_o
                            "steps_per_epoch",
                            schedule.schedule->part.name);
     }
+    liana__training_set_lengths(training, &schedule);
     *rate = liana__training_rate(training, &schedule, training->state.iteration) * training->state.rate_factor;
     return LIANA_OK;
 }
@@ -316,7 +317,7 @@ static liana_status train_in_step(liana__training *training, const liana__batch 
 {
     const float *sums;
     liana__trainer *trainer = training->trainer;
-    const double scalars[] = {*rate, (double)(training->state.iteration + 1)};
+    const double *scalars = liana__trainer_scalars(trainer, *rate, training->state.iteration + 1);
     liana__trainer_set_rate(trainer, *rate);
     const liana_status status = liana__step_update_in_section(trainer->step, batch, scalars, &sums, error);
     if (status == LIANA_OUT_OF_RANGE && liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE) {
@@ -351,8 +352,7 @@ static liana_status set_scalars(void *user, size_t update, float *scalars, liana
     const batch_span *own = user;
     (void)update;
     (void)error;
-    scalars[LIANA__UPDATE_RATE] = (float)own->rate;
-    scalars[LIANA__UPDATE_ITERATION] = (float)(own->training->state.iteration + 1);
+    liana__trainer_set_scalars(own->training->trainer, own->rate, own->training->state.iteration + 1, scalars);
     return LIANA_OK;
 }
 

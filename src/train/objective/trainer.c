@@ -161,7 +161,9 @@ static bool has_own_update(const liana__trainer *trainer)
 
 liana__update_rule liana__trainer_rule(const liana__trainer_options *options)
 {
-    return (liana__update_rule){options->optimizer, options->optimizer_options, options->adapted_rate != NULL};
+    return (liana__update_rule){.optimizer = options->optimizer,
+                                .options = options->optimizer_options,
+                                .adapts_rate = options->adapted_rate != NULL};
 }
 
 static liana__updated_variable updated_weight(const liana_model *model, size_t weight)
@@ -249,7 +251,10 @@ static size_t find_sum(void *user, const char *input)
 static liana_status make_update_builder(liana__trainer *trainer, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
-    if (has_own_update(trainer)) return LIANA_OK;
+    if (has_own_update(trainer)) {
+        trainer->scalars = liana__arena_allocate(&trainer->arena, LIANA__NUM_UPDATE_SCALARS * sizeof(double));
+        return trainer->scalars ? LIANA_OK : liana__fail_memory(error, "the trainer");
+    }
     liana__optimizer_plan plan = {.context = trainer->device->context,
                                   .rule = liana__trainer_rule(options),
                                   .adapted_rate = options->adapted_rate,
@@ -259,7 +264,8 @@ static liana_status make_update_builder(liana__trainer *trainer, liana__error *e
                                   .user = trainer};
     liana__updated_variable *trained =
         liana__arena_allocate(&trainer->arena, (trainer->num_weights + 1) * sizeof *trained);
-    if (!trained) return liana__fail_memory(error, "the trainer");
+    trainer->scalars = liana__arena_allocate(&trainer->arena, liana__trainer_num_scalars(trainer) * sizeof(double));
+    if (!trained || !trainer->scalars) return liana__fail_memory(error, "the trainer");
     for (size_t i = 0; i < trainer->num_weights; i++) {
         if (!trainer->weights[i].is_average) trained[plan.num_trained++] = trainer->weights[i];
     }
@@ -554,16 +560,65 @@ void liana__trainer_set_rate(liana__trainer *trainer, double learning_rate)
     trainer->update.learning_rate = learning_rate;
 }
 
+int64_t liana__trainer_num_skipped(const liana__trainer *trainer)
+{
+    return trainer->update.num_skipped;
+}
+
+static size_t num_rates(const liana__trainer *trainer)
+{
+    if (!trainer->options.optimizer || !trainer->options.rates || has_own_update(trainer)) return 1;
+    const liana__update_rule rule = liana__trainer_rule(&trainer->options);
+    return liana__rule_num_rates(&rule);
+}
+
+size_t liana__trainer_num_scalars(const liana__trainer *trainer)
+{
+    return LIANA__NUM_UPDATE_SCALARS + num_rates(trainer) - 1;
+}
+
+/* The other rates change by the factor that the first one differs by from its schedule's. */
+static double rate_of(const liana__trainer *trainer, size_t number, double learning_rate, int64_t iteration)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const int64_t update = iteration - 1 - (options->num_skipped ? *options->num_skipped : 0);
+    const double first = liana__learning_rate_at(&options->rates[0], update);
+    const double own = liana__learning_rate_at(&options->rates[number], update);
+    return first > 0 ? own * (learning_rate / first) : own;
+}
+
+void liana__trainer_set_scalars(const liana__trainer *trainer, double learning_rate, int64_t iteration, float *scalars)
+{
+    scalars[LIANA__UPDATE_RATE] = (float)learning_rate;
+    scalars[LIANA__UPDATE_ITERATION] = (float)iteration;
+    for (size_t i = 1; i < num_rates(trainer); i++) {
+        scalars[LIANA__NUM_UPDATE_SCALARS - 1 + i] = (float)rate_of(trainer, i, learning_rate, iteration);
+    }
+}
+
+const double *liana__trainer_scalars(liana__trainer *trainer, double learning_rate, int64_t iteration)
+{
+    double *scalars = trainer->scalars;
+    scalars[LIANA__UPDATE_RATE - 1] = learning_rate;
+    scalars[LIANA__UPDATE_ITERATION - 1] = (double)iteration;
+    for (size_t i = 1; i < num_rates(trainer); i++) {
+        scalars[LIANA__NUM_UPDATE_SCALARS - 2 + i] = rate_of(trainer, i, learning_rate, iteration);
+    }
+    return scalars;
+}
+
 liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                  int64_t iteration, const float **sums, liana__error *error)
 {
+    const double *scalars = liana__trainer_scalars(trainer, learning_rate, iteration);
     liana__trainer_set_rate(trainer, learning_rate);
-    return liana__step_update(trainer->step, batch, (const double[]){learning_rate, (double)iteration}, sums, error);
+    return liana__step_update(trainer->step, batch, scalars, sums, error);
 }
 
 liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                           int64_t iteration, liana__error *error)
 {
+    const double *scalars = liana__trainer_scalars(trainer, learning_rate, iteration);
     liana__trainer_set_rate(trainer, learning_rate);
-    return liana__step_update_by_parts(trainer->step, batch, (const double[]){learning_rate, (double)iteration}, error);
+    return liana__step_update_by_parts(trainer->step, batch, scalars, error);
 }

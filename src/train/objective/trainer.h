@@ -23,6 +23,7 @@ typedef struct liana__trainer {
     liana__arena arena;
     char *no_targets;  /* zeros for a batch: predictions come without targets, and nobody reads their sums */
     float *no_weights; /* ones for a batch */
+    double *scalars;   /* of the running update: liana__trainer_num_scalars */
     float *scales;     /* LIANA__SCALES of the running batch; NULL: no output is masked */
 } liana__trainer;
 
@@ -40,6 +41,14 @@ liana_status liana__trainer_step(liana__trainer *trainer, const liana__batch *ba
 /* The same, shard by shard, so that liana__step_read_sum has its sums on any device. */
 liana_status liana__trainer_step_by_parts(liana__trainer *trainer, const liana__batch *batch, double learning_rate,
                                           int64_t iteration, liana__error *error) LIANA_MUST_USE;
+/* The scalars of an update: LIANA__NUM_UPDATE_SCALARS, then the rates of a MultiOptimizer's others. */
+size_t liana__trainer_num_scalars(const liana__trainer *trainer);
+/* Sets all but the count. */
+void liana__trainer_set_scalars(const liana__trainer *trainer, double learning_rate, int64_t iteration, float *scalars);
+/* The same in double precision, without a place for the count; borrowed. */
+const double *liana__trainer_scalars(liana__trainer *trainer, double learning_rate, int64_t iteration);
+/* The updates that a LossScaleOptimizer has skipped so far. */
+int64_t liana__trainer_num_skipped(const liana__trainer *trainer);
 /* The rate of the last update: the asked rate, or the rate of a schedule that follows the training. */
 double liana__trainer_learning_rate(const liana__trainer *trainer);
 /* The rate that a batch with these sums was given, for liana__step_find_fault. */

@@ -46,9 +46,13 @@ struct liana__trainer_options {
     const void *optimizer_options;
     const liana_learning_rate *adapted_rate;         /* of a schedule that follows the training; NULL: it does not */
     const liana__rate_multipliers *rate_multipliers; /* NULL: none */
-    int64_t batch_size;                              /* the largest number of examples in a batch */
-    int64_t evaluation_batch_size;                   /* the same for evaluations and predictions; 0: batch_size */
-    int64_t microbatch;                              /* examples of a shard; 0: liana__default_microbatch */
+    /* Of a MultiOptimizer (liana__rule_num_rates): all rates, and the updates that their schedules do not count. NULL:
+     * there is one rate. */
+    const liana_learning_rate *rates;
+    const int64_t *num_skipped;
+    int64_t batch_size;              /* the largest number of examples in a batch */
+    int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
+    int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
     int64_t steps_per_execution;     /* updates that a device may do in one execution of its program; 0: 1 */
     int64_t table_rows;              /* training examples that devices keep, by their records; 0: they are sent */
     uint64_t seed;                   /* of dropout */

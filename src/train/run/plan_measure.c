@@ -374,12 +374,13 @@ bool liana__plan_can_measure(const liana__plan_training *training, int64_t micro
 static double slot_bytes(const liana__plan_training *training)
 {
     const liana__update_items *items = training->update.items;
-    int64_t elements = 0;
+    double numbers = 0;
     for (size_t i = 0; i < items->num_items; i++) {
-        const bool learns = !liana__update_item_variable(items, i)->is_average;
-        elements += learns ? items->items[i].size : 0;
+        const liana__updated_variable *variable = liana__update_item_variable(items, i);
+        const liana__update_rule rule = liana__rule_of(&items->rule, variable->name);
+        if (!variable->is_average) numbers += (double)items->items[i].size * (double)liana__rule_num_slots(&rule);
     }
-    return (double)elements * (double)liana__rule_num_slots(&items->rule) * (double)sizeof(float);
+    return numbers * (double)sizeof(float);
 }
 
 liana_status liana__plan_measure(const liana__plan_training *training, int64_t microbatch, double seconds,

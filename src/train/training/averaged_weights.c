@@ -25,13 +25,15 @@ bool liana__averaged_weights_are_kept(const liana__training *training)
     return keeps_averages(training);
 }
 
+/* NULL: its optimizer keeps none. */
 static liana__variable *average_of(const liana__training *training, size_t weight)
 {
-    const liana__trainer_options *options = liana__trainer_options_of(training->trainer);
-    const liana__update_rule rule = liana__trainer_rule(options);
+    const char *own = training->trainer->weights[weight].name;
+    const liana__update_rule whole = liana__trainer_rule(liana__trainer_options_of(training->trainer));
+    const liana__update_rule rule = liana__rule_of(&whole, own);
     char name[512];
-    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), training->trainer->weights[weight].name, name,
-                              sizeof name);
+    if (!liana__rule_keeps_averages(&rule)) return NULL;
+    liana__rule_slot_variable(&rule, liana__rule_average_slot(&rule), own, name, sizeof name);
     return liana__variables_find(&training->variables, name);
 }
 
@@ -40,6 +42,7 @@ static liana_status move(const liana__training *training, size_t weight, bool ex
 {
     liana__variable *value = liana__variables_find(&training->variables, training->trainer->weights[weight].name);
     liana__variable *average = average_of(training, weight);
+    if (!average) return LIANA_OK;
     const size_t size = value->buffer->size;
     LIANA__SCOPED_MEMORY char *both = malloc(2 * size + 1);
     if (!both) return liana__fail_memory(error, "the averages of the weights");

@@ -127,8 +127,30 @@ static liana_status open_devices(liana__training *training, const liana__trainin
     return LIANA_OK;
 }
 
-static void take_optimizer(liana__training *training, const liana__optimizer_choice *optimizer,
-                           liana__trainer_options *wanted)
+/* The rates of a MultiOptimizer. */
+static liana_status take_rates(liana__training *training, liana__trainer_options *wanted, liana__error *error)
+{
+    const liana__update_rule rule = liana__trainer_rule(wanted);
+    const size_t count = liana__rule_num_rates(&rule);
+    free(training->rates);
+    training->rates = NULL;
+    training->num_rates = 0;
+    wanted->rates = NULL;
+    wanted->num_skipped = &training->state.num_skipped;
+    if (count == 1) return LIANA_OK;
+    wanted->rates = training->rates = calloc(count, sizeof *training->rates);
+    if (!training->rates) return liana__fail_memory(error, "the learning rates");
+    training->num_rates = count;
+    for (size_t i = 0; i < count; i++) {
+        const liana_learning_rate *own = liana__rule_rate(&rule, i);
+        training->rates[i] = own ? *own : training->learning_rate;
+        training->rates[i].batch_size = wanted->batch_size;
+    }
+    return LIANA_OK;
+}
+
+static liana_status take_optimizer(liana__training *training, const liana__optimizer_choice *optimizer,
+                                   liana__trainer_options *wanted, liana__error *error)
 {
     wanted->optimizer = optimizer->optimizer;
     wanted->optimizer_options = optimizer->options;
@@ -136,6 +158,7 @@ static void take_optimizer(liana__training *training, const liana__optimizer_cho
     training->learning_rate = optimizer->learning_rate;
     training->learning_rate.batch_size = wanted->batch_size;
     wanted->adapted_rate = optimizer->learning_rate.schedule->adapt ? &training->learning_rate : NULL;
+    return take_rates(training, wanted, error);
 }
 
 static void note_doubts(const liana__objective *objective, const liana__notes *notes)
@@ -174,7 +197,7 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   .num_metrics = wanted.objective->num_values - 1,
                                   .state = {.rate_factor = 1}};
     LIANA_TRY(liana__totals_create(wanted.objective, &training->state.running, error));
-    if (options->optimizer) take_optimizer(training, options->optimizer, &wanted);
+    if (options->optimizer) LIANA_TRY(take_optimizer(training, options->optimizer, &wanted, error));
     LIANA_TRY(open_devices(training, options, &wanted, error));
     note_device(training->device, &options->notes);
     choose_precision(training, options, &wanted);
@@ -256,8 +279,8 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
     liana_status status = liana__training_read_weights(training, &values, error);
     if (status == LIANA_OK) {
         liana__training_stage_apply(training->stages, stage, training->model);
-        take_optimizer(training, &training->stages->items[stage].optimizer, &training->compiled);
-        status = compile_again(training, notes, error);
+        status = take_optimizer(training, &training->stages->items[stage].optimizer, &training->compiled, error);
+        if (status == LIANA_OK) status = compile_again(training, notes, error);
     }
     if (status == LIANA_OK) status = liana__training_write_weights(training, values, error);
     liana__training_free_weights(training, values);
@@ -267,6 +290,7 @@ liana_status liana__training_begin_stage(liana__training *training, size_t stage
     state->stage_epoch = state->epoch;
     state->rate_factor = 1;
     state->adapted_rate = 0;
+    state->num_skipped = 0;
     note_stage(training, stage, notes);
     return LIANA_OK;
 }
@@ -316,6 +340,7 @@ void liana__training_close(liana__training *training)
     if (training->variables.device) liana__variables_free(&training->variables);
     liana__device_set_close(&training->devices);
     liana__training_state_free(&training->state);
+    free(training->rates);
     *training = (liana__training){0};
 }
 
@@ -323,11 +348,22 @@ double liana__training_rate(const liana__training *training, const liana_learnin
 {
     double adapted = training->state.adapted_rate;
     if (schedule->schedule->adapt && adapted > 0) return adapted;
-    return liana__learning_rate_at(schedule, iteration);
+    return liana__learning_rate_at(schedule, iteration - training->state.num_skipped);
+}
+
+void liana__training_set_lengths(liana__training *training, const liana_learning_rate *schedule)
+{
+    for (size_t i = 0; i < training->num_rates; i++) {
+        training->rates[i].steps_per_epoch = schedule->steps_per_epoch;
+        training->rates[i].total_steps = schedule->total_steps;
+    }
 }
 
 double liana__training_keep_rate(liana__training *training, double learning_rate)
 {
+    const int64_t skipped = liana__trainer_num_skipped(training->trainer);
+    training->state.num_skipped += skipped - training->skipped_before;
+    training->skipped_before = skipped;
     if (!training->learning_rate.schedule->adapt) return learning_rate;
     double used = liana__trainer_learning_rate(training->trainer);
     if (training->state.rate_factor > 0) training->state.adapted_rate = used / training->state.rate_factor;

@@ -33,9 +33,12 @@ typedef struct liana__training {
     liana_recompute recompute;
     int64_t memory; /* MiB; 0: no limit */
     liana__training_state state;
-    liana__trainer_options compiled;      /* the options of the trainer */
-    liana_recompute wanted_recompute;     /* as it was asked for */
-    bool has_agreed;                      /* with the other processes (agreement.h) */
+    liana__trainer_options compiled;  /* the options of the trainer */
+    liana_recompute wanted_recompute; /* as it was asked for */
+    bool has_agreed;                  /* with the other processes (agreement.h) */
+    liana_learning_rate *rates;       /* of a MultiOptimizer (liana__rule_num_rates); NULL: there is one */
+    size_t num_rates;
+    int64_t skipped_before;               /* of the trainer's skipped updates: those that the state has */
     const liana__training_stages *stages; /* bound to the model; borrowed; NULL: there are none */
 } liana__training;
 
@@ -83,8 +86,11 @@ void liana__training_close(liana__training *training);
 /* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its
  * lengths. One that follows the training has the rate of the last update until the next one has changed it. */
 double liana__training_rate(const liana__training *training, const liana_learning_rate *schedule, int64_t iteration);
-/* After an update: keeps the rate that it came to, if the schedule follows the training. Returns the rate that was
- * used, or `learning_rate`, which was asked for. */
+/* The other rates of a MultiOptimizer have the lengths of this schedule. */
+void liana__training_set_lengths(liana__training *training, const liana_learning_rate *schedule);
+/* After an update: keeps the rate that it came to, if the schedule follows the training, and whether a
+ * LossScaleOptimizer skipped it, since schedules do not count that. Returns the rate that was used, or `learning_rate`,
+ * which was asked for. */
 double liana__training_keep_rate(liana__training *training, double learning_rate);
 
 /* ---- averaged weights ---- */

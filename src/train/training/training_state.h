@@ -122,7 +122,8 @@ typedef struct liana__training_state {
     int64_t stage_epoch;    /* where it began: its first epoch, and how many updates the weights had seen */
     int64_t stage_updates;
     int64_t skipped_epochs; /* that earlier stages, and this one if it is over, did not train: a callback ended them */
-    int64_t taken_back; /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
+    int64_t taken_back;  /* of these: undone by going back to an earlier state. Optimizer and schedule count the rest */
+    int64_t num_skipped; /* of these: by a LossScaleOptimizer. Schedules do not count them */
     liana__totals running;        /* of the running epoch; made by liana__training_open */
     liana__span_counts gradients; /* of the running epoch, of workers that are not in step */
     liana__history history; /* of this fit; may have one epoch more than are over: the last, which a limit cut short */

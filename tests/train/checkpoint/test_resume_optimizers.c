@@ -18,6 +18,24 @@ static char config_path[256];
     "train.optimizer={name: SGD, momentum: 0.9, global_clipnorm: 1, use_ema: true, ema_overwrite_frequency: 3, " \
     "learning_rate: {name: PiecewiseConstantDecay, boundaries: [2, 5], values: [0.1, 0.05, 0.01]}}"
 
+#define SLOW_WEIGHTS                                                                                               \
+    "train.optimizer={name: SGD, momentum: 0.9, lookahead_period: 3, swa_period: 2, swa_start: 1, learning_rate: " \
+    "{name: Cyclic, initial_learning_rate: 0.01, maximal_learning_rate: 0.1, step_size: 3, mode: exp_range, "      \
+    "gamma: 0.9}}"
+#define SLOW_GRADIENTS                                                                                                \
+    "train.optimizer={name: Adam, gradient_accumulation_steps: 2, lookahead_period: 2, swa_period: 1, swa_start: 2, " \
+    "learning_rate: {name: Noam, model_size: 64, warmup_steps: 3}}"
+/* The scale is doubled after three updates, and after six it is too large for any gradient. */
+#define SCALED                                                                                         \
+    "train.optimizer={name: LossScaleOptimizer, initial_scale: 1.0e+38, dynamic_growth_steps: 3, "     \
+    "inner_optimizer: {name: Adam, use_ema: true, learning_rate: {name: CosineDecay, decay_steps: 8, " \
+    "initial_learning_rate: 0.05}}}"
+#define SEVERAL                                                                                                 \
+    "train.optimizer={name: MultiOptimizer, optimizer_map: {default_optimizer: {name: SGD, momentum: 0.9, "     \
+    "learning_rate: {name: Cyclic, initial_learning_rate: 0.01, maximal_learning_rate: 0.1, step_size: 3}}, "   \
+    "optimizer_map: {'.*/bias': {name: Adam, use_ema: true, clipnorm: 0.5, learning_rate: {name: CosineDecay, " \
+    "initial_learning_rate: 0.02, decay_steps: 8}}}}}"
+
 static const char *in_run(const char *run, const char *name)
 {
     char path[128];
@@ -78,6 +96,27 @@ static void test_weights_that_become_their_averages_meanwhile(void **state)
 {
     (void)state;
     check(SGD_OVERWRITTEN);
+}
+
+static void test_slow_weights_and_schedules_without_end(void **state)
+{
+    (void)state;
+    check(SLOW_WEIGHTS);
+    check(SLOW_GRADIENTS);
+}
+
+static void test_optimizers_around_others(void **state)
+{
+    (void)state;
+    check(SCALED);
+    char *text;
+    size_t size;
+    char path[640];
+    snprintf(path, sizeof path, "%s/state.json", liana__test_newest_checkpoint("whole"));
+    assert_ok(liana__file_read(path, 1 << 20, &text, &size, NULL), NULL);
+    assert_says(text, "\"skipped\": 2");
+    free(text);
+    check(SEVERAL);
 }
 
 /* The history has the rates that were used: they follow the training. */
@@ -164,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_averages_and_an_adapted_rate),
         cmocka_unit_test(test_weights_that_become_their_averages_meanwhile),
+        cmocka_unit_test(test_slow_weights_and_schedules_without_end),
+        cmocka_unit_test(test_optimizers_around_others),
         cmocka_unit_test(test_the_history_has_the_adapted_rate),
         cmocka_unit_test(test_the_end_has_the_averages),
         cmocka_unit_test(test_a_pattern_that_matches_nothing_is_refused),

@@ -47,6 +47,21 @@ def cosine():
 
 
 o = keras.optimizers
+
+
+def several():
+    return o.MultiOptimizer(
+        o.OptimizerMap(
+            o.SGD(o.schedules.ExponentialDecay(0.03, 5, 0.9), momentum=0.8),
+            {
+                "conv/.*": o.Adam(0.003, global_clipnorm=0.3),
+                "out/kernel": o.RMSprop(0.002, use_ema=True, ema_momentum=0.9),
+                "out/b[a-z]+": o.Adam(0.01, amsgrad=True),
+            },
+        )
+    )
+
+
 # The optimizer; whether a layer is frozen; whether weights are excluded from weight decay.
 CASES = {
     "adam": (lambda: o.Adam(0.003), False, False),
@@ -73,6 +88,13 @@ CASES = {
     "lamb": (lambda: o.Lamb(0.003), False, False),
     "muon": (lambda: o.Muon(0.01), False, False),
     "schedule_free": (lambda: o.ScheduleFreeAdamW(0.01), False, False),
+    "scaled": (
+        lambda: o.LossScaleOptimizer(o.Adam(0.003), initial_scale=1024.0, dynamic_growth_steps=3),
+        False,
+        False,
+    ),
+    "multi": (lambda: several(), False, False),
+    "multi_scaled": (lambda: o.LossScaleOptimizer(several(), dynamic_growth_steps=25), True, False),
     "adam_accumulated": (
         lambda: o.Adam(0.003, gradient_accumulation_steps=4, use_ema=True, ema_momentum=0.9),
         True,

@@ -274,7 +274,8 @@ static void test_trainings_go_to_and_fro(void **state)
         "adam",         "adam_frozen",  "adam_amsgrad", "adam_schedule", "sgd",
         "sgd_momentum", "sgd_nesterov", "sgd_average",  "rmsprop",       "rmsprop_centered",
         "adamw",        "adagrad",      "adadelta",     "adamax",        "ftrl",
-        "nadam",        "lamb",         "muon",         "schedule_free", "adam_accumulated"};
+        "nadam",        "lamb",         "muon",         "schedule_free", "adam_accumulated",
+        "scaled",       "multi",        "multi_scaled"};
     static const char *const older[] = {"older_adam",  "older_sgd",   "older_rmsprop",
                                         "older_adamw", "legacy_adam", "legacy_rmsprop"};
     static const char excluding[] =

@@ -8,11 +8,8 @@ LEFT_OUT = {
 }
 DIFFERS = {
     "layers": {
-        "SpectralNormalization": "Keras also replaces the kernel by its quotient in training",
         "TextVectorization": "shapes are fixed: `output_sequence_length` must be given; no ragged or sparse results",
         "StringLookup": "no `invert`",
-        "LSTM": "no `stateful`", "GRU": "no `stateful`", "SimpleRNN": "no `stateful`", "RNN": "no `stateful`",
-        "ConvLSTM1D": "no `stateful`", "ConvLSTM2D": "no `stateful`", "ConvLSTM3D": "no `stateful`",
     },
     "callbacks": {"LearningRateScheduler": "takes a list of rates; a function of a program is a callback"},
 }

@@ -123,6 +123,11 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_train_from(liana_model *model,
  * now, such as those of a base before its head is added. Errors: NOT_FOUND. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_training(liana_model *model, const char *name, bool training);
 
+/* Sets the states of stateful layers to zeros, as before the first batch: between two sequences, as Keras's
+ * reset_state() of layers. liana_fit, liana_evaluate and liana_predict reset nothing by themselves. A model without
+ * such layers stays as it is. Errors: those of the model; OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_reset_states(liana_model *model);
+
 /* Sets the momentum of all batch normalisations, 0 to 1: the share of the moving averages that an update keeps. Keras's
  * values (0.99; 0.999 in MobileNetV2) need thousands of updates. Errors: INVALID_ARGUMENT. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_set_batch_norm_momentum(liana_model *model, double momentum);
@@ -184,7 +189,7 @@ typedef struct liana_variable_update {
 
 /* The results of a call that are not outputs. They belong to the graph. */
 typedef struct liana_call_effects {
-    const liana_variable_update *updates; /* of the batch normalisations that are trained */
+    const liana_variable_update *updates; /* of batch normalisations that are trained; states, also outside training */
     size_t num_updates;
     const liana_tensor *masks; /* bool, one for each output; an invalid tensor: none */
     /* Floats [batch]: the penalties of activity regularizers, for each example; add them to its loss. Invalid: there

@@ -146,6 +146,7 @@ typedef struct liana_layer_build {
     const liana_held_layer *held;
     size_t base;
     const char *names, *group;
+    const struct liana_layer_type *type; /* of the layer, or of the held one */
 } liana_layer_build;
 
 /* Declares the next weight, f32: trainable weights first. `name` as Keras would call it ("kernel"); `initializer` with
@@ -173,6 +174,12 @@ typedef struct liana_layer_update {
     bool is_variance;
     size_t mean; /* if it is a variance: the weight that is the moving average of the mean, which has an update too */
 } liana_layer_update;
+
+/* The new value of a weight that is kept from batch to batch, such as the state of a stateful layer. */
+typedef struct liana_layer_state {
+    size_t weight; /* which of the layer's weights */
+    liana_tensor value;
+} liana_layer_state;
 
 /* Facts for a layer that builds its graph. */
 typedef struct liana_layer_call {
@@ -209,6 +216,12 @@ typedef struct liana_layer_call {
     /* Of a layer whose type has adds_loss: [batch], whose mean over the examples is added to the model's loss, as
      * Keras's add_loss adds it. liana's: of the activity regularisers of held layers. id 0: none. */
     liana_tensor penalties;
+    /* liana's: the type of the layer; states after the batch, in training and outside it; whether the batch stands for
+     * any, since only shapes are asked for. */
+    const struct liana_layer_type *type;
+    liana_layer_state states[LIANA_MAX_MORE_RESULTS];
+    size_t num_states;
+    bool asks_for_shapes;
 } liana_layer_call;
 
 /* For a type that holds layers (LIANA_OPTION_LAYER). Declares the weights of a held layer for inputs of these shapes;

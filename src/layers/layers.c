@@ -169,6 +169,7 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
     static const liana_tensor no_masks[LIANA_MAX_LAYER_INPUTS];
     liana_tensor converted[LIANA_MAX_LAYER_INPUTS];
     const liana_tensor *given = call->inputs;
+    call->type = type;
     for (size_t i = 0; i < call->num_inputs; i++) {
         const char *argument = liana__argument_of_slot(type, i);
         converted[i] = given[i];

@@ -170,7 +170,9 @@ int64_t liana__model_num_parameters(const liana_model *model, bool trainable_onl
 {
     int64_t count = 0;
     for (size_t i = 0; i < model->num_weights; i++) {
-        if (!trainable_only || liana__weight_trainable(model, i)) count += liana_shape_size(&model->weights[i].shape);
+        const liana__weight *weight = &model->weights[i];
+        const bool counts = trainable_only ? liana__weight_trainable(model, i) : !weight->is_state;
+        if (counts) count += liana_shape_size(&weight->shape);
     }
     return count;
 }

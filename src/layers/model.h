@@ -23,6 +23,8 @@ typedef struct liana__weight {
     size_t layer;         /* index of its layer */
     bool trainable;       /* a property of its kind: false for moving averages; see liana__weight_trainable */
     bool frozen;          /* the held layer that it belongs to is not trained */
+    bool is_state;        /* of a stateful layer: kept from batch to batch, and in no file of Keras */
+    size_t begins_as;     /* the weight whose new value its update begins with, or LIANA__NO_WEIGHT: its own value */
     bool has_forget_ones; /* the second of four equal parts is 1, whatever the initialiser (unit_forget_bias) */
     const float *begin;   /* its first values, instead of the initialiser; NULL: none */
     liana__initializer initializer;
@@ -347,6 +349,10 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
 /* Adds the penalty of a held layer's result, if it has an activity_regularizer: for layers that call it as Keras calls
  * a layer, and not its computation alone. */
 void liana__held_penalty(liana_layer_call *call, const liana_held_layer *held, liana_tensor result);
+/* The states of a held layer, or of a further call of it, become those of `call`. */
+void liana__held_keep_states(liana_layer_call *call, const liana_held_layer *held, const liana_layer_call *own);
+/* Declares a state that is kept from batch to batch: zeros at first. */
+void liana__layer_add_state(liana_layer_build *build, const char *name, liana_shape shape);
 /* The weight that was declared last is a bias with ones for the forget gate. */
 void liana__layer_forget_ones(liana_layer_build *build);
 /* The weight that was declared last begins with these values, in the model's arena. */
@@ -395,6 +401,12 @@ liana__model_port liana__model_input(const liana_model *model, size_t index);
 liana__model_port liana__model_output(const liana_model *model, size_t index);
 /* The node of an output; LIANA__NONE: the model is empty. */
 size_t liana__model_output_node(const liana_model *model, size_t index);
+/* The size that all batches have by the inputs' batch_size; 0: any. */
+int64_t liana__model_batch_size(const liana_model *model);
+/* How many of the first `count` weights of a layer files of weights have: all but states. */
+size_t liana__layer_num_saved(const liana_model *model, const liana__layer *layer, size_t count);
+/* The first layer with a state that is kept from batch to batch; NULL: there is none. */
+const liana__layer *liana__model_stateful_layer(const liana_model *model);
 /* The shapes of the model's first input and output, with a batch of 1. */
 liana_shape liana__model_input_shape(const liana_model *model);
 liana_shape liana__model_output_shape(const liana_model *model);
@@ -504,6 +516,7 @@ typedef struct liana__model_mode {
     liana_dtype dtype;         /* of the weights of a model without float inputs: LIANA_F32 or another float */
     const liana_tensor *masks; /* bool, one for each input, or an invalid one; NULL: none */
     liana_location here;       /* the caller, for errors about its inputs; zeros: the place of the layer is named */
+    bool asks_for_shapes;      /* any batch is right for stateful layers, and their states are not read */
 } liana__model_mode;
 
 /* A moving average to update: average = momentum * average + (1 - momentum) * statistic. The statistic (of the weight's
@@ -515,7 +528,8 @@ typedef struct liana__model_update {
     size_t weight;
     liana_tensor statistic;
     double momentum;
-    size_t about; /* or LIANA__NO_WEIGHT */
+    size_t about;  /* or LIANA__NO_WEIGHT */
+    bool is_state; /* the statistic is the new state of a stateful layer, with momentum 0; also outside training */
 } liana__model_update;
 
 /* A moving average that calls of one layer follow one after the other follows the mean of their statistics, the later
@@ -531,7 +545,7 @@ typedef struct liana__model_result {
     liana_tensor mask; /* bool [batch, steps]: false where a step is padding; invalid: none is */
 } liana__model_result;
 
-/* The number of parameters in all weights, or in trainable weights only. */
+/* The number of parameters in all weights but states, or in trainable weights only. */
 int64_t liana__model_num_parameters(const liana_model *model, bool trainable_only);
 
 /* Arrays are in the graph's arena. */

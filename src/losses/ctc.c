@@ -4,6 +4,7 @@
 #include "ir/graph.h"
 #include "losses/loss.h"
 
+#include <liana/loops.h>
 #include <math.h>
 
 /* Of what cannot be; sums of a few of these stay finite. */
@@ -83,15 +84,46 @@ static labels find_labels(liana_tensor classes, liana_tensor logs, int64_t num_c
     return found;
 }
 
-/* [batch, 2 labels + 1]: the log probabilities of the labels and blanks at a step. */
-static liana_tensor emitted(liana_tensor logs, const labels *of, int64_t step)
+/* [batch, 2 labels + 1]: the log probabilities of the labels and blanks at a step, of logs [batch, classes]. */
+static liana_tensor emitted(liana_tensor logs, liana_tensor rows)
 {
     const liana_shape shape = liana_tensor_shape(logs);
-    const int64_t start[3] = {0, step, 0}, limit[3] = {shape.dims[0], step + 1, shape.dims[2]};
-    liana_tensor now = liana_op_slice(logs, start, limit, NULL);
-    liana_tensor of_labels = liana_op_reduce_sum(liana_op_multiply(of->rows, now), LIANA_AXES(2), false);
-    liana_tensor blank = columns(liana_op_reshape(now, liana_shape_of(shape.dims[0], shape.dims[2])), 0, 1);
-    return interleaved(blank, of_labels);
+    liana_tensor now = liana_op_reshape(logs, liana_shape_of(shape.dims[0], 1, shape.dims[1]));
+    liana_tensor of_labels = liana_op_reduce_sum(liana_op_multiply(rows, now), LIANA_AXES(2), false);
+    return interleaved(columns(logs, 0, 1), of_labels);
+}
+
+/* A step of the paths, the carry [batch, 2 labels + 1]: each stays, goes on by one, or by two. */
+static void take_step(const liana_loop_step *step, void *user)
+{
+    (void)user;
+    const liana_tensor paths = step->carries[0], rows = step->constants[0], skip = step->constants[1];
+    liana_tensor stayed = log_add(paths, shifted(paths, 1));
+    step->next[0] = liana_op_add(log_add(stayed, liana_op_add(shifted(paths, 2), skip)), emitted(step->xs[0], rows));
+}
+
+/* The paths after the last step, [batch, 2 labels + 1]; of logs [steps, batch, classes]. */
+static liana_tensor follow(liana_tensor logs, const labels *of)
+{
+    const liana_shape shape = liana_tensor_shape(logs);
+    const int64_t width = liana_tensor_shape(of->skip).dims[1], steps = shape.dims[0];
+    const int64_t begin[3] = {0}, second[3] = {1}, end[3] = {1, shape.dims[1], shape.dims[2]};
+    const liana_tensor beginning[] = {filled(logs, 1, 2, 0), filled(logs, 1, width - 2, NEVER)};
+    liana_tensor one = liana_op_slice(logs, begin, end, NULL);
+    one = liana_op_reshape(one, liana_shape_of(shape.dims[1], shape.dims[2]));
+    liana_tensor paths = liana_op_add(emitted(one, of->rows), liana_op_concat(beginning, 2, 1));
+    if (steps == 1) return paths;
+    const liana_tensor rest = liana_op_slice(logs, second, shape.dims, NULL), constants[] = {of->rows, of->skip};
+    const liana_scan scan = {.body = take_step,
+                             .carries = &paths,
+                             .num_carries = 1,
+                             .xs = &rest,
+                             .num_xs = 1,
+                             .constants = constants,
+                             .num_constants = 2};
+    liana_tensor last;
+    liana_op_scan(&scan, &last, NULL);
+    return last;
 }
 
 /* [batch]: the value at a place of each row; NEVER where the place is -1. */
@@ -115,13 +147,7 @@ static liana_tensor ctc(const liana_loss_call *call)
     }
     liana_tensor logs = liana_op_log_softmax(call->output);
     const labels of = find_labels(classes, logs, shape.dims[2]);
-    const int64_t width = liana_tensor_shape(of.skip).dims[1];
-    const liana_tensor beginning[] = {filled(logs, 1, 2, 0), filled(logs, 1, width - 2, NEVER)};
-    liana_tensor paths = liana_op_add(emitted(logs, &of, 0), liana_op_concat(beginning, 2, 1));
-    for (int64_t step = 1; step < shape.dims[1]; step++) {
-        liana_tensor stayed = log_add(paths, shifted(paths, 1));
-        paths = liana_op_add(log_add(stayed, liana_op_add(shifted(paths, 2), of.skip)), emitted(logs, &of, step));
-    }
+    liana_tensor paths = follow(liana_op_transpose(logs, LIANA_AXES(1, 0, 2)), &of);
     liana_tensor end = liana_op_multiply(of.length, like(of.length, 2));
     liana_tensor last = value_at(paths, liana_op_subtract(end, like(end, 1)));
     liana_tensor whole = log_add(value_at(paths, end), last);

@@ -82,6 +82,12 @@ typedef struct liana__shard_rows {
     bool masked; /* the input "present" [size * shards] is 1 for examples, and 0 for rows that count as missing */
 } liana__shard_rows;
 
+/* A variable with a row for each example of a batch, which an evaluation changes as an update does. */
+typedef struct liana__step_kept {
+    const char *variable;
+    int64_t values; /* of a row, f32 */
+} liana__step_kept;
+
 typedef struct liana__shard_builder {
     const char *name; /* in messages and dumps; NULL: as the kind of the step is called */
     /* Builds the graph of shards. Its inputs are components. Its outputs are a vector of sums, f32 [num_sums], then in
@@ -95,6 +101,12 @@ typedef struct liana__shard_builder {
     /* What of the training needs all of a batch in one graph, as a message begins: "layer 'x' (MixUp): its mixtures";
      * NULL: nothing does. */
     const char *whole_batch;
+    /* Of a builder with variables that evaluations change: they stand at the end of the rows, behind `row_values` f32,
+     * and all batches have one size. `keeper` is the layer, for messages. */
+    const liana__step_kept *kept;
+    size_t num_kept;
+    int64_t row_values;
+    const char *keeper;
     const liana__step_sums *sums;
     liana__step_component components[LIANA__MAX_COMPONENTS];
     size_t num_components;

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void liana__rate_name(size_t number, char *name, size_t size)
 {
@@ -277,13 +278,27 @@ static bool is_average_of_piece(const builder *b, const liana__slice_piece *piec
     return variable->is_average && variable->owner == variable_of(b->items, piece)->owner;
 }
 
+static void make_average_input(builder *b, size_t index)
+{
+    const liana__updated_variable *average = &b->items->variables[index];
+    if (b->statistic_sums[index].id) return;
+    b->statistic_sums[index] = liana_graph_input(b->graph, average->name, LIANA_F32, average->shape);
+}
+
 static void make_average_inputs(builder *b, const liana__slice_piece *piece)
 {
     for (size_t i = 0; i < b->items->count; i++) {
-        if (!is_average_of_piece(b, piece, i)) continue;
-        const liana__updated_variable *average = &b->items->variables[i];
-        b->statistic_sums[i] = liana_graph_input(b->graph, average->name, LIANA_F32, average->shape);
+        if (is_average_of_piece(b, piece, i)) make_average_input(b, i);
     }
+}
+
+/* The average whose statistic the update of a piece begins with; the number of variables: none. */
+static size_t find_beginning(const liana__update_items *items, const liana__slice_piece *piece)
+{
+    const char *wanted = variable_of(items, piece)->begins_as;
+    size_t found = wanted ? 0 : items->count;
+    while (found < items->count && strcmp(items->variables[found].name, wanted) != 0) found++;
+    return found;
 }
 
 static void make_inputs(builder *b, bool with_averages)
@@ -295,6 +310,8 @@ static void make_inputs(builder *b, bool with_averages)
             char name[512];
             liana__piece_name(items, piece, name, sizeof name);
             b->gradient_sums[i] = liana_graph_input(b->graph, name, LIANA_F32, liana__piece_shape(items, piece));
+            const size_t beginning = find_beginning(items, piece);
+            if (beginning < items->count) make_average_input(b, beginning);
         } else if (with_averages) {
             make_average_inputs(b, piece);
         }
@@ -366,6 +383,13 @@ static liana_tensor gradient_of(const builder *b, size_t index, liana_tensor var
     return liana_op_add(gradient, change);
 }
 
+static liana_tensor variable_of_piece(const builder *b, const liana__slice_piece *piece)
+{
+    char name[512];
+    liana__piece_name(b->items, piece, name, sizeof name);
+    return liana_graph_variable(b->graph, name, LIANA_F32, liana__piece_shape(b->items, piece));
+}
+
 /* The optimizer's inputs for a piece, which is trainable piece number `row` of the slice. */
 static liana_optimizer_step step_of(const builder *b, size_t index, int64_t row)
 {
@@ -373,12 +397,13 @@ static liana_optimizer_step step_of(const builder *b, size_t index, int64_t row)
     const liana__slice_piece *piece = &b->slice->pieces[index];
     const liana_shape shape = liana__piece_shape(items, piece);
     char name[512];
-    liana__piece_name(items, piece, name, sizeof name);
     const char *variable = variable_of(items, piece)->name;
+    const size_t beginning = find_beginning(items, piece);
     const liana__update_rule rule = rule_of(items, piece);
     const liana_tensor rate = rule.number ? b->more_rates[rule.number - 1] : b->learning_rate;
     liana_optimizer_step step = liana__rule_begin(&rule, variable);
-    step.variable = liana_graph_variable(b->graph, name, LIANA_F32, shape);
+    step.variable = variable_of_piece(b, piece);
+    if (beginning < items->count) step.variable = liana_op_divide(b->statistic_sums[beginning], b->count);
     step.learning_rate = liana__multiply_rate(items->rate_multipliers, variable, rate);
     step.common_rate = rate;
     step.gradient = gradient_of(b, index, step.variable);
@@ -525,7 +550,7 @@ static void update_variable(const builder *b, size_t index, int64_t row)
         liana_tensor constrained = liana__constrain(constraint, step.new_variable);
         step.new_variable = liana__rule_constrained(&rule, &step, constrained);
     }
-    liana_graph_assign(step.variable, step.new_variable);
+    liana_graph_assign(variable_of_piece(b, &b->slice->pieces[index]), step.new_variable);
     size_t num_slots = liana__rule_num_slots(&rule);
     for (size_t slot = 0; slot < num_slots; slot++) liana_graph_assign(step.slots[slot], step.new_slots[slot]);
 }
@@ -543,6 +568,7 @@ liana_tensor liana__second_moment_about(liana_tensor moment, liana_tensor mean, 
 
 liana_tensor liana__follow_statistic(liana_tensor average, liana_tensor statistic, double momentum)
 {
+    if (momentum == 0) return statistic;
     liana_tensor change = liana_op_subtract(statistic, average);
     liana_tensor rate = liana_graph_scalar(average.graph, LIANA_F32, 1 - momentum);
     return liana_op_add(average, liana_op_multiply(rate, change));

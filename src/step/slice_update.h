@@ -29,6 +29,9 @@ typedef struct liana__updated_variable {
      * Those of one owner are updated together. */
     double momentum;
     size_t about;
+    /* Of a trained one: the average whose statistic the update begins with, instead of the variable's value. NULL, or
+     * one that the shards do not give: none. */
+    const char *begins_as;
     size_t owner;
     const char *owner_name;
 } liana__updated_variable;

@@ -61,6 +61,21 @@ static liana_status add_variable(liana__step *step, const liana__update_variable
     return liana__variables_add(step->variables, variable->name, variable->dtype, &variable->shape, values, error);
 }
 
+/* Rows with the kept variables at their end, and one of these variables. */
+static liana_status make_kept(liana__step *step, liana__error *error)
+{
+    const liana__shard_builder *shards = step->plan.shards;
+    int64_t width = shards->row_values, widest = 0;
+    for (size_t i = 0; i < shards->num_kept; i++) {
+        width += shards->kept[i].values;
+        if (shards->kept[i].values > widest) widest = shards->kept[i].values;
+    }
+    if (!shards->num_kept) return LIANA_OK;
+    step->rows = malloc((size_t)(step->plan.batch_size * width) * sizeof *step->rows);
+    step->kept = malloc((size_t)(step->plan.batch_size * widest) * sizeof *step->kept);
+    return step->rows && step->kept ? LIANA_OK : liana__fail_memory(error, "a step");
+}
+
 static liana_status make_room(liana__step *step, liana__error *error)
 {
     const liana__step_plan *plan = &step->plan;
@@ -74,6 +89,7 @@ static liana_status make_room(liana__step *step, liana__error *error)
     step->penalties = calloc((size_t)plan->steps_per_execution + 1, sizeof *step->penalties);
     step->scalars = calloc(num_scalars(step), sizeof *step->scalars);
     step->given = calloc(num_scalars(step), sizeof *step->given);
+    LIANA_TRY(make_kept(step, error));
     const bool enough = step->first_sum && step->counts && step->penalties && step->scalars && step->given;
     return enough ? LIANA_OK : liana__fail_memory(error, "a step");
 }
@@ -126,6 +142,8 @@ void liana__step_destroy(liana__step *step)
     liana__shard_list_free(&step->shards);
     free(step->first_sum);
     free(step->counts);
+    free(step->rows);
+    free(step->kept);
     free(step->penalties);
     free(step->scalars);
     free(step->given);
@@ -260,13 +278,42 @@ liana_status liana__step_update_in_section(liana__step *step, const liana__batch
 
 /* ---- an evaluation ---- */
 
+/* Takes the rows apart: those that the caller wants, and the new values of variables. */
+static liana_status keep_values(liana__step *step, float *outputs, liana__error *error)
+{
+    const liana__shard_builder *shards = step->plan.shards;
+    const int64_t count = step->plan.batch_size;
+    int64_t width = shards->row_values, begin = shards->row_values;
+    for (size_t i = 0; i < shards->num_kept; i++) width += shards->kept[i].values;
+    for (int64_t row = 0; outputs && row < count; row++) {
+        memcpy(outputs + row * begin, step->rows + row * width, (size_t)begin * sizeof *outputs);
+    }
+    for (size_t i = 0; i < shards->num_kept; i++) {
+        const int64_t values = shards->kept[i].values;
+        for (int64_t row = 0; row < count; row++) {
+            memcpy(step->kept + row * values, step->rows + row * width + begin, (size_t)values * sizeof *step->kept);
+        }
+        liana__variable *variable = liana__variables_find(step->variables, shards->kept[i].variable);
+        LIANA_TRY(liana__variable_write(variable, step->kept, error));
+        begin += values;
+    }
+    return LIANA_OK;
+}
+
+static liana_status measure(liana__step *step, const liana__batch *batch, void *outputs, liana__error *error)
+{
+    size_t num_shards;
+    void *rows = step->rows ? step->rows : outputs;
+    LIANA_TRY(liana__step_sum_batch(step, batch, false, rows, &num_shards, error));
+    return step->rows ? keep_values(step, outputs, error) : LIANA_OK;
+}
+
 liana_status liana__step_measure(liana__step *step, const liana__batch *batch, void *outputs, const float **sums,
                                  liana__error *error)
 {
-    size_t num_shards;
     *sums = step->first_sum;
     if (all_missing(step, batch)) return LIANA_OK;
-    return liana__step_name_error(step, liana__step_sum_batch(step, batch, false, outputs, &num_shards, error), error);
+    return liana__step_name_error(step, measure(step, batch, outputs, error), error);
 }
 
 liana_status liana__step_measure_in_section(liana__step *step, const liana__batch *batch, void *outputs,

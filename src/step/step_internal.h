@@ -11,8 +11,10 @@ struct liana__step {
     liana__device *device; /* the first one */
     liana__variables *variables;
     liana__strategy_instance *instance;
-    liana__whole_plan whole;           /* the strategy borrows it */
-    size_t num_staged, num_launched;   /* updates of an execution */
+    liana__whole_plan whole;         /* the strategy borrows it */
+    size_t num_staged, num_launched; /* updates of an execution */
+    float *rows;                     /* of an evaluation with kept variables, and these one by one; NULL: it has none */
+    float *kept;
     float *penalties;                  /* [whole.most_steps]: of those that were launched last */
     liana__program *penalty;           /* of the variables; NULL: missing */
     float *first_sum;                  /* on the host: the vector */

@@ -92,6 +92,12 @@ liana_status liana__step_check_batch(const liana__step *step, const liana__batch
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "a batch of %lld examples, expected 1 to %lld",
                            (long long)count, (long long)largest);
     }
+    if (shards->num_kept && (count != step->plan.batch_size || batch->num_positions != count)) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "layer '%s': stateful: found a batch of %lld examples, expected %lld in each; give a "
+                           "number of examples that it divides, all of which can be read",
+                           shards->keeper, (long long)count, (long long)step->plan.batch_size);
+    }
     if (batch->count == 0 || !training || !shards->check_batch) return LIANA_OK;
     return shards->check_batch(shards->user, batch, error);
 }

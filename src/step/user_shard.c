@@ -182,7 +182,15 @@ static void on_call(liana_call_record *record, const liana_model *model, const l
 {
     shard_state *state = (shard_state *)record;
     size_t known = 0;
+    const liana__layer *stateful = liana__model_stateful_layer(model);
     (void)penalties;
+    if (stateful) {
+        liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_INVALID_ARGUMENT,
+                          "layer '%s' (%s): stateful: shards keep no states from batch to batch; train the model with "
+                          "liana_fit, or with a program that assigns the effects of its calls, or leave stateful out",
+                          stateful->name, stateful->type->part.name);
+        return;
+    }
     while (known < state->num_models && state->models[known] != model) known++;
     if (known == MOST_MODELS) {
         liana__graph_fail(state->sums.graph, LIANA_HERE, LIANA_INVALID_ARGUMENT, "a shard calls more than %d models",

@@ -9,7 +9,6 @@ INVERSE = "gradients are those of the result; TensorFlow has those of the invers
 CHOSEN = "each image draws its own changes, in Keras the batch has the same; equalization is by the histogram of each image"
 DIFFERS = {
     "layers": {
-        "SpectralNormalization": "Keras also replaces the kernel by its quotient in training",
         "TextVectorization": "shapes are fixed: `output_sequence_length` must be given; no ragged or sparse results",
         "StringLookup": "no `invert`",
         "RandomCrop": "inference resizes, as Keras documents it; Keras 3.15 gives the image as it is. Each image has a window of its "
@@ -23,8 +22,6 @@ DIFFERS = {
         "RandAugment": CHOSEN, "AugMix": CHOSEN,
         "RandomPosterization": "values beyond the range are limited to it; TensorFlow has no rule for them",
         "MaxNumBoundingBoxes": "gives its images: there are no bounding boxes",
-        "LSTM": "no `stateful`", "GRU": "no `stateful`", "SimpleRNN": "no `stateful`", "RNN": "no `stateful`",
-        "ConvLSTM1D": "no `stateful`", "ConvLSTM2D": "no `stateful`", "ConvLSTM3D": "no `stateful`",
     },
     "callbacks": {"LearningRateScheduler": "takes a list of rates; a function of a program is a callback"},
 }

@@ -374,6 +374,70 @@ static void test_weights_have_the_names_and_places_of_keras(void **state)
     liana_model_destroy(model);
 }
 
+/* ---- draws ---- */
+
+/* The first output of training for the examples begin..end-1, [end - begin, width]. */
+static float *train_part(const liana_model *model, int64_t begin, int64_t end, size_t *width)
+{
+    static const uint64_t positions[EXAMPLES] = {7, 8, 9};
+    liana_graph *graph;
+    const int64_t count = end - begin;
+    const void *const inputs[] = {ids + begin * STEPS, positions + begin};
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor x = liana_graph_input(graph, "ids", LIANA_S32, liana_shape_of(count, STEPS));
+    const liana__model_mode mode = {.training = true,
+                                    .positions =
+                                        liana_graph_input(graph, "positions", LIANA_U64, liana_shape_of(count)),
+                                    .seed = 5,
+                                    .dtype = LIANA_F32};
+    liana__model_results results = liana__model_call(model, &x, &mode);
+    assert_ok(liana_graph_status(graph), &context->error);
+    liana_graph_output(graph, "result", results.outputs[0].value);
+    float **weights = set_weights(model), **found = liana__test_graph_run(cpu, graph, model, weights, inputs);
+    const liana_shape shape = liana_tensor_shape(results.outputs[0].value);
+    *width = (size_t)(liana_shape_size(&shape) / count);
+    float *result = found[0];
+    found[0] = NULL;
+    liana__test_free_arrays(found, 1);
+    liana__test_free_arrays(weights, model->num_weights);
+    liana_graph_destroy(graph);
+    return result;
+}
+
+/* Dropout draws by the position of an example, however a batch is cut. Another draw would change a number by more. */
+static void test_draws_do_not_depend_on_the_cut_of_a_batch(void **state)
+{
+    (void)state;
+    static const char *const layers[] = {
+        "LSTM: {units: 3, dropout: 0.4, recurrent_dropout: 0.3}",
+        "GRU: {units: 3, dropout: 0.4, recurrent_dropout: 0.3, reset_after: false, return_sequences: true}",
+        "SimpleRNN: {units: 3, dropout: 0.4, recurrent_dropout: 0.3, go_backwards: true}",
+        "RNN: {cell: {StackedRNNCells: {cells: [LSTMCell: {units: 2, dropout: 0.4}, GRUCell: {units: 3, "
+        "recurrent_dropout: 0.5}]}}}",
+        "Bidirectional: {layer: {LSTM: {units: 2, dropout: 0.4, recurrent_dropout: 0.4}}}",
+        "TimeDistributed: {layer: {Dropout: {rate: 0.5}}}",
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        char text[600];
+        liana__error error = {0};
+        liana_model *model = new_model();
+        size_t width = 0;
+        liana__format(text, sizeof text,
+                      "- InputLayer: {shape: [4], dtype: int32}\n"
+                      "- Embedding: {input_dim: 5, output_dim: 3, mask_zero: true}\n- %s\n",
+                      layers[i]);
+        assert_ok(read_yaml(model, text, &error), &error);
+        float *whole = train_part(model, 0, EXAMPLES, &width);
+        float *first = train_part(model, 0, 1, &width), *rest = train_part(model, 1, EXAMPLES, &width);
+        for (size_t k = 0; k < width; k++) assert_near(first[k], whole[k], 1e-6);
+        for (size_t k = 0; k < 2 * width; k++) assert_near(rest[k], whole[width + k], 1e-6);
+        free(whole);
+        free(first);
+        free(rest);
+        liana_model_destroy(model);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_bad_options_are_refused_before_the_first_step(void **state)
@@ -384,9 +448,12 @@ static void test_bad_options_are_refused_before_the_first_step(void **state)
     } bad[] = {
         {"- InputLayer: {shape: [4]}\n- LSTM: {units: 2}", "[batch, steps, features]"},
         {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 0}", "units"},
-        {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 2, stateful: true}", "stateful: found true"},
+        {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 2, stateful: true}", "set batch_size of the InputLayer"},
         {"- InputLayer: {shape: [4, 3]}\n- Bidirectional: {layer: {GRU: {units: 2, stateful: true}}}",
-         "layer.GRU.stateful: found true"},
+         "its layer 'forward_gru' (GRU): stateful: found true"},
+        {"- InputLayer: {shape: [4, 3, 2]}\n- TimeDistributed: {layer: {GRU: {units: 2, stateful: true}}}",
+         "its layer 'gru' (GRU): stateful: found true"},
+        {"- InputLayer: {shape: [4, 3], batch_size: -1}\n- LSTM: {units: 2}", "batch_size"},
         {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 2, dropout: 1.5}", "dropout"},
         {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 2, reset_after: true}", "reset_after"},
         {"- InputLayer: {shape: [4, 3]}\n- GRU: {units: 2, recurrent_activation: nosuch}", "recurrent_activation"},
@@ -418,6 +485,10 @@ static void test_bad_options_are_refused_before_the_first_step(void **state)
         {"- InputLayer: {shape: [4, 3], name: x}\n- Flatten: {name: h, inputs: x}\n- GRU: {units: 2, inputs: [x, h]}",
          "a state of its GRUCell"},
         {"- InputLayer: {shape: [4, 3]}\n- LSTMCell: {units: 2}", "states"},
+        {"- InputLayer: {shape: [4, 3]}\n- LSTM: {units: 2, return_state: true, name: a}\n- Dense: {units: 2, inputs: "
+         "[a, "
+         "a/1]}",
+         "'a' (LSTM) has several results; read its first alone, or leave out its option"},
         {"- InputLayer: {shape: [4, 3]}\n- GRU: {units: 2, return_state: true}\n- Dense: {units: 1}",
          "has 2 results: name those that are read"},
     };
@@ -438,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_layers_give_the_numbers_of_keras),
         cmocka_unit_test(test_yaml_says_the_same),
         cmocka_unit_test(test_weights_have_the_names_and_places_of_keras),
+        cmocka_unit_test(test_draws_do_not_depend_on_the_cut_of_a_batch),
         cmocka_unit_test(test_bad_options_are_refused_before_the_first_step),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

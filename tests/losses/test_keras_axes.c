@@ -4,6 +4,7 @@
 
 #include "formats/yaml.h"
 #include "harness/graph_run.h"
+#include "ir/graph.h"
 #include "losses/loss.h"
 
 #include <math.h>
@@ -432,6 +433,33 @@ static void test_losses_are_those_of_keras(void **state)
     }
 }
 
+/* The nodes of CTC and its gradient. */
+static size_t count_nodes(int64_t steps)
+{
+    liana_graph *graph;
+    liana_tensor gradient;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor output = liana_graph_input(graph, "output", LIANA_F32, liana_shape_of(2, steps, 5));
+    const liana_loss_call call = {.output = output,
+                                  .target = {LIANA_TARGET_CLASSES,
+                                             liana_graph_input(graph, "target", LIANA_S32, liana_shape_of(2, 4))}};
+    liana_tensor sum = liana_op_reduce_sum(liana__loss_elements(&liana__loss_ctc, &call), LIANA_ALL_AXES, false);
+    liana_gradients(sum, &output, 1, &gradient);
+    assert_ok(liana_graph_status(graph), &context->error);
+    const size_t count = graph->num_nodes;
+    liana_graph_destroy(graph);
+    return count;
+}
+
+/* The steps are a loop. */
+static void test_the_graph_of_ctc_does_not_grow_with_the_steps(void **state)
+{
+    (void)state;
+    const size_t few = count_nodes(3), many = count_nodes(100);
+    print_message("%zu nodes for 3 steps, %zu for 100\n", few, many);
+    assert_compare(few, ==, many);
+}
+
 static void check_refused(const char *written, const char *first, const char *second)
 {
     liana__arena arena = {0};
@@ -458,6 +486,7 @@ static void test_mistakes_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_losses_are_those_of_keras),
+                                       cmocka_unit_test(test_the_graph_of_ctc_does_not_grow_with_the_steps),
                                        cmocka_unit_test(test_mistakes_are_named)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -25,6 +25,7 @@ typedef struct liana_input_options {
     bool training LIANA_DEFAULT_(true);
     liana_ints shape LIANA_DEFAULT_();
     int dtype LIANA_DEFAULT_(LIANA_F32); /* LIANA_F32: floats of any dtype; LIANA_S32: ids; LIANA_STRING: texts */
+    int64_t batch_size LIANA_DEFAULT_(); /* of all batches, which stateful layers need; 0: any */
 } liana_input_options;
 #define LIANA_INPUT_DEFAULTS .trainable = true, .training = true
 #define liana_input(...) LIANA_ADD_("InputLayer", liana_input_options, LIANA_INPUT_DEFAULTS, __VA_ARGS__, )

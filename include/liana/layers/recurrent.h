@@ -50,9 +50,14 @@ extern "C" {
     int64_t implementation LIANA_DEFAULT_(2)
 #define LIANA_GATED_CELL_DEFAULTS_ LIANA_CELL_DEFAULTS_, .recurrent_activation = "sigmoid", .implementation = 2
 
-/* The options of every layer that goes through steps. .unroll says how Keras computes: the numbers are the same. Where
- * initial states are given, the mask of the sequences counts with .mask_with_states alone: that is Keras 3's rule; in
- * Keras 2 it counts always. A mask that is an input of its own always counts. */
+/* The options of every layer that goes through steps. With .stateful the states after a batch are those before the next
+ * one: example i of a batch goes on with the sequence of example i of the batch before, in training, evaluation and
+ * prediction alike. The batch size is fixed (.batch_size of liana_input). States begin as zeros, are part of
+ * checkpoints, and are set to zeros by liana_model_reset_states or the callback ResetStates.
+ *
+ * .unroll says how Keras computes: the numbers are the same. Where initial states are given, the mask of the sequences
+ * counts with .mask_with_states alone: that is Keras 3's rule; in Keras 2 it counts always. A mask that is an input of
+ * its own always counts. */
 #define LIANA_RNN_OPTIONS                              \
     const char *activity_regularizer LIANA_DEFAULT_(); \
     bool return_sequences LIANA_DEFAULT_();            \

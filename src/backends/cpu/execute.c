@@ -194,7 +194,10 @@ void liana__cpu_finish(const liana__cpu_run *run, const liana__cpu_buffers *give
     }
     for (size_t i = 0; i < executable->graph->num_assignments; i++) {
         const liana__node *variable = executable->graph->assignments[i].variable;
-        liana__host_touch(given->variables[executable->plan.storage[variable->id].offset]);
+        const liana__storage at = executable->plan.storage[variable->id];
+        /* A variable that is only assigned to has no place of its own in the plan. */
+        const bool is_read = at.kind == LIANA__STORAGE_VARIABLE;
+        liana__host_touch(given->variables[is_read ? at.offset : liana__graph_place(executable->graph, variable)]);
     }
 }
 

@@ -649,6 +649,11 @@ void liana__loader_set_workers(liana__loader *loader, const liana__input_workers
     loader->options.workers = &loader->workers;
 }
 
+bool liana__loader_changes_order(const liana__loader *loader)
+{
+    return loader->options.shuffle || loader->options.sampler;
+}
+
 int64_t liana__loader_batch_size(const liana__loader *loader)
 {
     return loader->options.batch_size;

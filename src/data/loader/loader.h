@@ -43,6 +43,8 @@ const liana__input_workers *liana__loader_workers(const liana__loader *loader); 
 void liana__loader_set_workers(liana__loader *loader, const liana__input_workers *workers);
 /* Of the options: only the last batch of an epoch may have fewer positions. */
 int64_t liana__loader_batch_size(const liana__loader *loader);
+/* Whether records come in another order than that of the data: they are shuffled or sampled. */
+bool liana__loader_changes_order(const liana__loader *loader);
 /* The cache of decoded images; NULL: none. Borrowed. */
 liana__image_cache *liana__loader_cache(const liana__loader *loader);
 

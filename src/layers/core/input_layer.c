@@ -19,6 +19,8 @@ static const liana_option rows[] = {
         liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
         .doc = "float32, int32 for ids, such as those that an Embedding looks up, or string for texts, which a "
                "StringLookup, TextVectorization or Hashing reads"),
+    LIANA_OPTION_ROW(liana_input_options, batch_size, INT, .default_text = "0", .minimum = 0, .maximum = INT32_MAX,
+                     .doc = "the size of all batches, which layers with stateful: true need; 0: any"),
 };
 
 static liana_status check_options(liana_check *check)
@@ -62,6 +64,8 @@ static void from_keras(liana__arena *arena, const liana__value *config, liana__v
     if (!shape) return;
     shape->place = batch->place;
     for (size_t i = 1; i < batch->count; i++) liana__value_add(arena, shape, batch->items[i]);
+    const bool is_fixed = batch->count && batch->items[0]->kind == LIANA__VALUE_INT && batch->items[0]->integer > 0;
+    if (is_fixed) liana__value_set(arena, options_map, "batch_size", liana__value_copy(arena, batch->items[0]));
     liana__value_set(arena, options_map, "shape", shape);
 }
 
@@ -70,7 +74,8 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     const liana_input_options *input = chosen;
     liana__value *shape = liana__value_list(arena);
     if (!shape) return;
-    liana__value_add(arena, shape, liana__value_null(arena));
+    liana__value_add(arena, shape,
+                     input->batch_size ? liana__value_int(arena, input->batch_size) : liana__value_null(arena));
     for (int64_t i = 0; i < input->shape.count; i++) {
         const int64_t size = input->shape.values[i];
         liana__value_add(arena, shape,
@@ -78,6 +83,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     }
     liana__value_remove(config, "shape");
     liana__value_remove(config, "trainable");
+    liana__value_remove(config, "batch_size");
     liana__value_set(arena, config, "batch_input_shape", shape);
     liana__value_set(arena, config, "sparse", liana__value_bool(arena, false));
     liana__value_set(arena, config, "ragged", liana__value_bool(arena, false));

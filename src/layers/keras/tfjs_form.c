@@ -353,6 +353,7 @@ bool liana__tfjs_weight_name(const liana_model *model, size_t weight, liana__are
     const liana__weight *own = &model->weights[weight];
     const char *layer = model->layers[own->layer].name;
     *name = own->name;
+    if (own->is_state) return false;
     if (model->layers[own->layer].type != &liana__layer_normalization) return true;
     if (strcmp(own->short_name, "count") == 0) return false;
     *name = liana__arena_format(arena, "%s/moving_%s", layer, own->short_name);

@@ -17,6 +17,7 @@ typedef struct building {
     bool has_other_sizes; /* than those that the model's nodes were made for */
     liana__model_results results;
     liana__model_result *nodes; /* of each node */
+    liana_tensor *weights;      /* the variables, but states as earlier calls left them; not for one layer alone */
 } building;
 
 static void fail_input(const building *own, size_t index, liana_status status, const char *found, const char *expected)
@@ -91,10 +92,11 @@ static bool allocate_results(building *own, size_t num_outputs)
     own->nodes = liana__arena_allocate(arena, (model->num_nodes + 1) * sizeof *own->nodes);
     results->nodes = liana__arena_allocate(arena, (model->num_nodes + 1) * sizeof *results->nodes);
     results->weights = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *results->weights);
-    results->updates =
-        liana__arena_allocate(arena, LIANA_MAX_LAYER_UPDATES * (model->num_nodes + 1) * sizeof *results->updates);
+    own->weights = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *own->weights);
+    const size_t most_updates = LIANA_MAX_LAYER_UPDATES * (model->num_nodes + 1) + model->num_weights;
+    results->updates = liana__arena_allocate(arena, most_updates * sizeof *results->updates);
     results->num_outputs = num_outputs;
-    if (own->nodes && results->nodes && results->weights && results->updates) return true;
+    if (own->nodes && results->nodes && results->weights && own->weights && results->updates) return true;
     liana__graph_fail(own->graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
     return false;
 }
@@ -125,6 +127,23 @@ static void keep_updates(building *own, const liana__layer *layer, const liana_l
         } else {
             results->updates[results->num_updates++] = update;
         }
+    }
+}
+
+/* The next call of the layer begins with the states that this one leaves. */
+static void keep_states(building *own, const liana__layer *layer, const liana_layer_call *call)
+{
+    liana__model_results *results = &own->results;
+    for (size_t i = 0; i < call->num_states; i++) {
+        const size_t weight = layer->first_weight + call->states[i].weight;
+        size_t place = 0;
+        while (place < results->num_updates && results->updates[place].weight != weight) place++;
+        results->updates[place] = (liana__model_update){.weight = weight,
+                                                        .statistic = call->states[i].value,
+                                                        .about = LIANA__NO_WEIGHT,
+                                                        .is_state = true};
+        results->num_updates += place == results->num_updates;
+        own->weights[weight] = call->states[i].value;
     }
 }
 
@@ -161,9 +180,11 @@ static size_t call_layer(building *own, const liana__layer_node *node, const lia
         .salt = liana__layer_salt(node->layer, node->number),
         .declared = own->model->weights + layer->first_weight,
         .num_weights = layer->num_weights,
+        .asks_for_shapes = mode->asks_for_shapes,
     };
     liana_tensor value = liana__layer_invoke(layer->type, &call);
     keep_updates(own, layer, &call);
+    keep_states(own, layer, &call);
     results[0] = (liana__model_result){value, call.logits, call.logits_kind, call.mask};
     for (size_t i = 0; i < call.num_more; i++) results[i + 1] = (liana__model_result){.value = call.more[i]};
     const size_t num_regularized = call.num_activities ? call.num_activities : call.num_more + 1;
@@ -230,7 +251,7 @@ static void call_node(building *own, size_t index)
             !check_layer(own, index, inputs, liana__layer_num_slots(layer->type, node->num_inputs)))
             return;
         call_layer(own, node, inputs, masks, liana__layer_num_slots(layer->type, node->num_inputs),
-                   own->results.weights + layer->first_weight, &own->nodes[index]);
+                   own->weights + layer->first_weight, &own->nodes[index]);
     }
     own->results.nodes[index] = own->nodes[index].value;
 }
@@ -239,7 +260,7 @@ static void build(building *own, const liana_tensor *inputs)
 {
     const liana_model *model = own->model;
     liana__model_results *results = &own->results;
-    for (size_t i = 0; i < model->num_weights; i++) results->weights[i] = add_weight(own, i);
+    for (size_t i = 0; i < model->num_weights; i++) own->weights[i] = results->weights[i] = add_weight(own, i);
     for (size_t i = 0; i < model->num_inputs; i++) {
         liana_tensor none = {0};
         const liana__layer_node *node = &model->nodes[model->inputs[i]];
@@ -287,6 +308,7 @@ liana_tensor liana__model_average(const liana__model_results *results, size_t fi
     liana_location here = LIANA_HERE;
     liana_tensor average = results->weights[update->weight - first], statistic = update->statistic;
     liana_dtype dtype = liana_tensor_dtype(average);
+    if (update->is_state) return statistic;
     for (size_t i = 0; update->about != LIANA__NO_WEIGHT && i < results->num_updates; i++) {
         if (results->updates[i].weight != update->about) continue;
         liana_tensor mean = results->weights[update->about - first];

@@ -328,6 +328,7 @@ liana_status liana_layer_build_held(liana_layer_build *build, const liana_held_l
     for (size_t i = 0; i < num_inputs; i++) given[i] = inputs[i];
     own->first_weight = weights_so_far(build) - outer.base;
     build->held = held;
+    build->type = type;
     build->options = held->options;
     build->inputs = given;
     build->num_inputs = liana__layer_num_slots(type, num_inputs);
@@ -382,6 +383,33 @@ static void add_update(liana_layer_call *call, const liana_layer_update *later)
     liana__join_averages(call->here, &update->statistic, &update->momentum, later->statistic, later->momentum);
 }
 
+void liana__held_keep_states(liana_layer_call *call, const liana_held_layer *held, const liana_layer_call *own)
+{
+    for (size_t i = 0; i < own->num_states; i++) {
+        const size_t weight = held->first_weight + own->states[i].weight;
+        size_t place = 0;
+        while (place < call->num_states && call->states[place].weight != weight) place++;
+        if (place == LIANA_MAX_MORE_RESULTS) return;
+        call->states[place] = (liana_layer_state){weight, own->states[i].value};
+        call->num_states += place == call->num_states;
+    }
+}
+
+/* The weights of a held layer, with the states that its call before this one left. */
+static const liana_tensor *weights_now(const liana_layer_call *call, const liana_held_layer *held,
+                                       liana_tensor weights[LIANA_MAX_LAYER_WEIGHTS])
+{
+    if (!call->num_states || !call->weights || held->num_weights > LIANA_MAX_LAYER_WEIGHTS) {
+        return call->weights + held->first_weight;
+    }
+    for (size_t i = 0; i < held->num_weights; i++) weights[i] = call->weights[held->first_weight + i];
+    for (size_t i = 0; i < call->num_states; i++) {
+        const size_t weight = call->states[i].weight - held->first_weight; /* wraps round if it is another layer's */
+        if (weight < held->num_weights) weights[weight] = call->states[i].value;
+    }
+    return weights;
+}
+
 liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held_layer *held, size_t number)
 {
     liana_layer_call own = *call;
@@ -392,7 +420,8 @@ liana_layer_call liana__held_open(const liana_layer_call *call, const liana_held
     own.training = call->training && !held->inference;
     own.trainable = call->trainable && !held->frozen;
     own.seed = liana__held_seed(call->seed, number);
-    own.num_updates = own.num_more = own.num_activities = 0;
+    own.type = held->type;
+    own.num_updates = own.num_more = own.num_activities = own.num_states = 0;
     own.mask = own.logits = (liana_tensor){0};
     own.logits_kind = LIANA_LOGITS_NONE;
     return own;
@@ -409,6 +438,8 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
         given[i] = inputs[i];
         if (masks) given_masks[i] = masks[i];
     }
+    liana_tensor weights[LIANA_MAX_LAYER_WEIGHTS];
+    own.weights = weights_now(call, held, weights);
     own.inputs = given;
     own.masks = given_masks;
     own.num_inputs = liana__layer_num_slots(held->type, num_inputs);
@@ -419,6 +450,7 @@ liana_tensor liana_layer_call_held(liana_layer_call *call, const liana_held_laye
         update.mean += held->first_weight;
         add_update(call, &update);
     }
+    liana__held_keep_states(call, held, &own);
     if (mask) *mask = own.mask;
     return result;
 }

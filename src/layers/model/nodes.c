@@ -66,6 +66,7 @@ static liana_status new_weight(liana_layer_build *build, const char *name, const
                               .place = place,
                               .shape = *shape,
                               .layer = build->layer,
+                              .begins_as = LIANA__NO_WEIGHT,
                               .trainable = trainable,
                               .frozen = build->held && build->held->frozen};
     for (size_t i = layer->first_weight; i < model->num_weights; i++) {
@@ -102,6 +103,14 @@ void liana_layer_add_weight(liana_layer_build *build, const char *name, liana_sh
     }
 }
 
+void liana__layer_add_state(liana_layer_build *build, const char *name, liana_shape shape)
+{
+    liana_layer_add_weight(build, name, shape, "zeros", false);
+    if (build->status == LIANA_OK && !build->is_reuse) {
+        build->model->weights[build->model->num_weights - 1].is_state = true;
+    }
+}
+
 static liana_status declare_weights(const liana_model *model, const liana__layer_node *node, const liana_shape *shapes,
                                     size_t num_inputs, bool is_reuse, liana__error *error)
 {
@@ -117,6 +126,7 @@ static liana_status declare_weights(const liana_model *model, const liana__layer
         .error = error,
         .names = "",
         .group = "",
+        .type = layer->type,
     };
     liana_status status = layer->type->weights(&build);
     if (status == LIANA_OK || build.status != LIANA_OK) return build.status;
@@ -152,6 +162,25 @@ liana_status liana__layer_check_inputs(const liana_model *model, size_t index, c
 
 /* ---- nodes ---- */
 
+/* Too many inputs may be the results of one layer. */
+static liana_status check_given(const liana_model *model, const liana__layer_request *given,
+                                const liana_layer_type *type, const liana__layer_node *node, liana__error *error)
+{
+    const liana_status status = check_inputs(type, node->slots, node->num_inputs, error);
+    if (status == LIANA_OK || !given->inputs) return status;
+    for (size_t i = 0; i < given->num_inputs; i++) {
+        const liana__layer_node *input = &model->nodes[given->inputs[i]];
+        if (!input->output) continue;
+        char message[400];
+        snprintf(message, sizeof message, "%.399s", error->message);
+        return liana__fail(error, status,
+                           "%s: '%s' (%s) has several results; read its first alone, or leave out its option that "
+                           "returns several, such as return_state",
+                           message, model->layers[input->layer].name, model->layers[input->layer].type->part.name);
+    }
+    return status;
+}
+
 /* Of the node that is added. */
 static liana_status find_inputs(liana_model *model, const liana__layer_request *given, const liana_layer_type *type,
                                 liana__layer_node *node, liana__error *error)
@@ -167,7 +196,7 @@ static liana_status find_inputs(liana_model *model, const liana__layer_request *
     if (type->max_inputs == 0 && !is_nested_input && model->num_inputs == LIANA_MAX_LAYER_INPUTS) {
         return liana__fail(error, LIANA_OUT_OF_RANGE, "a model has at most %d inputs", LIANA_MAX_LAYER_INPUTS);
     }
-    if (!is_nested_input) LIANA_TRY(check_inputs(type, node->slots, node->num_inputs, error));
+    if (!is_nested_input) LIANA_TRY(check_given(model, given, type, node, error));
     if (!given->inputs && node->num_inputs && model->nodes[before].num_outputs > 1) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "the layer before, '%s', has %zu results: name those that are read in its inputs, or leave "
@@ -262,6 +291,8 @@ static liana_status infer_result(liana_model *model, const liana__layer *layer, 
         .num_inputs = liana__layer_num_slots(layer->type, node->num_inputs),
         .dtype = LIANA_F32,
         .weights = weights,
+        .num_weights = layer->num_weights,
+        .asks_for_shapes = true,
     };
     liana_tensor output = liana__layer_invoke(layer->type, &call);
     liana_status status = liana_graph_status(graph);

@@ -4,6 +4,7 @@
 #include "base/named.h"
 #include "base/scoped.h"
 
+#include <liana/layers/core.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,15 @@ liana__model_port liana__model_input(const liana_model *model, size_t index)
     port.free = node->is_text ? 0 : node->free;
     port.num_ids = port.texts ? 0 : count_ids(model, model->inputs[index]);
     return port;
+}
+
+int64_t liana__model_batch_size(const liana_model *model)
+{
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana_input_options *input = model->layers[i].options;
+        if (model->layers[i].type == &liana__layer_input_layer && input->batch_size) return input->batch_size;
+    }
+    return 0;
 }
 
 liana_shape liana__model_input_shape(const liana_model *model)

@@ -5,6 +5,7 @@
 #include "ir/shape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 liana_status liana__model_values_complete(liana_model *model, liana__error *error)
 {
@@ -19,6 +20,38 @@ liana_status liana__model_values_complete(liana_model *model, liana__error *erro
         model->num_values++;
         model->values_version++;
     }
+    return LIANA_OK;
+}
+
+const liana__layer *liana__model_stateful_layer(const liana_model *model)
+{
+    for (size_t i = 0; model && i < model->num_weights; i++) {
+        if (model->weights[i].is_state) return &model->layers[model->weights[i].layer];
+    }
+    return NULL;
+}
+
+size_t liana__layer_num_saved(const liana_model *model, const liana__layer *layer, size_t count)
+{
+    size_t saved = 0;
+    for (size_t i = 0; i < count; i++) saved += !model->weights[layer->first_weight + i].is_state;
+    return saved;
+}
+
+liana_status liana_model_reset_states(liana_model *model)
+{
+    LIANA__REQUIRE(NULL, model);
+    liana__error *error = &model->context->error;
+    if (model->error.status != LIANA_OK) {
+        *error = model->error;
+        return error->status;
+    }
+    LIANA_TRY(liana__model_values_complete(model, error));
+    for (size_t i = 0; i < model->num_weights; i++) {
+        if (model->weights[i].is_state)
+            memset(model->values[i], 0, liana__byte_size(LIANA_F32, &model->weights[i].shape));
+    }
+    model->values_version++;
     return LIANA_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SpectralNormalization: a layer whose kernel is divided by its greatest singular value while it is trained (Miyato et
- * al. 2018). */
+ * al. 2018). As in Keras 3 each update begins with the quotient. */
 #include "ir/graph.h"
 #include "layers/model.h"
 #include "layers/option_rows.h"
@@ -15,15 +15,15 @@ static const liana_option rows[] = {
                      .maximum = 1000, .doc = "steps of the power iteration in each update"),
 };
 
-/* The held layer's first weight is its kernel. Keras's files have it a second time, as a weight of this layer, which
- * nothing reads; vector_u follows. */
+/* The held layer's first weight is its kernel. Keras's files have it a second time, as a weight of this layer. Here the
+ * second one is the kernel that the last update began with. vector_u follows. */
 static liana_status declare_weights(liana_layer_build *build)
 {
     const liana_spectral_normalization_options *chosen = build->options;
     const liana_shape input = build->inputs[0];
     LIANA_TRY(liana_layer_build_held(build, &chosen->layer, "layer", &input, 1));
     const liana_model *model = build->model;
-    const size_t first = model->layers[build->layer].first_weight;
+    const size_t first = model->layers[build->layer].first_weight + build->base + chosen->layer.first_weight;
     const liana__weight *kernel = chosen->layer.num_weights ? &model->weights[first] : NULL;
     const bool fits =
         kernel && kernel->shape.rank >= 2 &&
@@ -36,6 +36,9 @@ static liana_status declare_weights(liana_layer_build *build)
     }
     const liana_shape shape = kernel->shape; /* the list of weights may move */
     liana_layer_add_weight(build, "kernel", shape, "zeros", false);
+    if (build->status == LIANA_OK && !build->is_reuse) {
+        build->model->weights[first].begins_as = build->model->num_weights - 1;
+    }
     liana_layer_add_weight(build, "vector_u", liana_shape_of(1, shape.dims[shape.rank - 1]),
                            "truncated_normal(stddev=0.02)", false);
     return build->status;
@@ -82,12 +85,14 @@ static liana_tensor call_layer(liana_layer_call *call)
     liana_tensor weights[LIANA_MAX_LAYER_WEIGHTS];
     for (size_t i = 0; i < call->num_weights && i < LIANA_MAX_LAYER_WEIGHTS; i++) weights[i] = call->weights[i];
     liana_tensor vector = call->weights[call->num_weights - 1];
-    weights[held->first_weight] = normalise_kernel(call, weights[held->first_weight], &vector);
+    const liana_tensor quotient = normalise_kernel(call, weights[held->first_weight], &vector);
+    weights[held->first_weight] = quotient;
     const liana_tensor *own = call->weights;
     call->weights = weights;
     const liana_tensor result = liana_layer_call_held(call, held, 0, call->inputs, call->masks, 1, NULL);
     call->weights = own;
-    if (call->num_updates < LIANA_MAX_LAYER_UPDATES) {
+    if (call->num_updates + 2 <= LIANA_MAX_LAYER_UPDATES) {
+        call->updates[call->num_updates++] = (liana_layer_update){call->num_weights - 2, quotient, 0, false, 0};
         call->updates[call->num_updates++] = (liana_layer_update){call->num_weights - 1, vector, 0, false, 0};
     }
     return result;

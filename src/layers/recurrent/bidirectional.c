@@ -164,7 +164,8 @@ static liana_tensor call_side(liana_layer_call *call, const liana_held_layer *he
     own.inputs = inputs;
     own.masks = no_masks;
     own.num_inputs = held->type->max_inputs;
-    const liana_tensor result = liana__rnn_call_side(&own, held->type->rnn, side == 1);
+    const liana_tensor result = liana__rnn_call_side(&own, side == 1);
+    liana__held_keep_states(call, held, &own);
     liana__held_penalty(call, held, result);
     for (size_t i = 0; i < own.num_more && call->num_more < LIANA_MAX_MORE_RESULTS; i++) {
         liana__held_penalty(call, held, own.more[i]);

@@ -202,16 +202,7 @@ static liana_tensor take_step(liana__cell_run *run, const conv_lstm *chosen, lia
     static liana_status check_##number(liana_check *check)                                                            \
     {                                                                                                                 \
         const conv_lstm chosen = read_##number(check->options);                                                       \
-        LIANA_TRY(liana__check_dilation(check, &chosen.window));                                                      \
-        return liana__rnn_check(check, &rnn_##number);                                                                \
-    }                                                                                                                 \
-    static liana_status build_##number(liana_layer_build *build)                                                      \
-    {                                                                                                                 \
-        return liana__rnn_build(build, &rnn_##number);                                                                \
-    }                                                                                                                 \
-    static liana_tensor call_##number(liana_layer_call *call)                                                         \
-    {                                                                                                                 \
-        return liana__rnn_call(call, &rnn_##number);                                                                  \
+        return liana__check_dilation(check, &chosen.window);                                                          \
     }                                                                                                                 \
     const liana_layer_type liana__layer_conv_lstm##number##d = {                                                      \
         LIANA_PART(LAYER, liana_layer_type, "ConvLSTM" #number "D",                                                   \
@@ -221,8 +212,8 @@ static liana_tensor take_step(liana__cell_run *run, const conv_lstm *chosen, lia
         .has_data_format = true,                                                                                      \
         .reads_training = true,                                                                                       \
         .masking = LIANA_MASKING_OWN,                                                                                 \
-        .weights = build_##number,                                                                                    \
-        .call = call_##number,                                                                                        \
+        .weights = liana__rnn_build,                                                                                  \
+        .call = liana__rnn_call,                                                                                      \
         .arguments = arguments,                                                                                       \
         .rnn = &rnn_##number,                                                                                         \
     };

@@ -64,18 +64,13 @@ static const liana__cell_type cell = {.num_states = num_states,
 
 static const char *const cell_arguments[] = {"inputs", "states", "states", NULL};
 
-static liana_tensor call_cell(liana_layer_call *call)
-{
-    return liana__cell_call(call, &cell);
-}
-
 const liana_layer_type liana__layer_lstm_cell = {
     LIANA_PART(LAYER, liana_layer_type, "LSTMCell", "one step of an LSTM, for an RNN",
                LIANA_PART_OPTIONS(liana_lstm_cell_options, cell_rows)),
     LIANA__INPUTS(1 + STATES, 1 + STATES),
     .reads_training = true,
     .weights = declare_weights,
-    .call = call_cell,
+    .call = liana__cell_call,
     .arguments = cell_arguments,
     .cell = &cell,
 };
@@ -85,29 +80,14 @@ static const liana__rnn_type rnn = {.cell = &liana__layer_lstm_cell,
 
 static const char *const arguments[] = {"sequences", "initial_state", "initial_state", "mask", NULL};
 
-static liana_status check_options(liana_check *check)
-{
-    return liana__rnn_check(check, &rnn);
-}
-
-static liana_status build_layer(liana_layer_build *build)
-{
-    return liana__rnn_build(build, &rnn);
-}
-
-static liana_tensor call_layer(liana_layer_call *call)
-{
-    return liana__rnn_call(call, &rnn);
-}
-
 const liana_layer_type liana__layer_lstm = {
     LIANA_PART(LAYER, liana_layer_type, "LSTM", "long short-term memory over the steps of sequences",
-               LIANA_PART_OPTIONS(liana_lstm_options, rows), .check = check_options),
+               LIANA_PART_OPTIONS(liana_lstm_options, rows)),
     LIANA__INPUTS(1, 2 + STATES),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,
-    .weights = build_layer,
-    .call = call_layer,
+    .weights = liana__rnn_build,
+    .call = liana__rnn_call,
     .arguments = arguments,
     .rnn = &rnn,
 };

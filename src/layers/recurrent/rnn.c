@@ -17,8 +17,9 @@ liana__cell_run liana__cell_run_held(const liana__cell_run *outer, const liana_h
                              .seed = liana__held_seed(outer->seed, number)};
 }
 
-liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *type)
+liana_tensor liana__cell_call(liana_layer_call *call)
 {
+    const liana__cell_type *type = call->type->cell;
     liana__cell_run run = {.call = call,
                            .type = type,
                            .options = call->options,
@@ -83,15 +84,6 @@ size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options)
     return cell_of(rnn, options)->cell->num_states(held ? held->options : options);
 }
 
-liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn)
-{
-    if (!liana__rnn_switches_of(rnn, check->options)->stateful) return LIANA_OK;
-    return liana_option_refuse(check, "stateful",
-                               "found true, but batches have no fixed order here: shards, replicas and shuffled data "
-                               "change it; return the states with return_state, and give them to the next call as "
-                               "further inputs");
-}
-
 /* Whether the inputs are sequences, and a state for each of the cell's. Gives the shapes of a step and of states. */
 static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type *rnn, liana_shape *shapes,
                                  size_t *count)
@@ -126,14 +118,11 @@ static liana_status check_inputs(liana_layer_build *build, const liana__rnn_type
     return LIANA_OK;
 }
 
-liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn)
+/* The weights of its own cell, for inputs of these shapes. */
+static liana_status build_cell(liana_layer_build *build, const liana__rnn_type *rnn, const liana_shape *shapes,
+                               size_t count)
 {
-    liana_shape shapes[1 + LIANA__MOST_STATES];
-    size_t count = 0;
     char name[64];
-    const liana_held_layer *held = held_cell(rnn, build->options);
-    LIANA_TRY(check_inputs(build, rnn, shapes, &count));
-    if (held) return liana_layer_build_held(build, held, "cell", shapes, count);
     const liana_layer_build outer = *build;
     liana__snake_case(rnn->cell->part.name, name, sizeof name);
     LIANA_TRY(liana__layer_build_within(build, name, "cell"));
@@ -145,6 +134,39 @@ liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *r
     build->names = outer.names;
     build->group = outer.group;
     return status;
+}
+
+/* The states that are kept from batch to batch. */
+static liana_status declare_states(liana_layer_build *build, const liana_shape *shapes, size_t count)
+{
+    const int64_t batch = liana__model_batch_size(build->model);
+    if (!batch) {
+        return build->status =
+                   liana__fail(build->error, LIANA_INVALID_CONFIG,
+                               "stateful: found true in a model for batches of any size, expected a fixed size, since "
+                               "states are kept for each example of a batch: set batch_size of the InputLayer");
+    }
+    for (size_t i = 0; i < count; i++) {
+        char name[32] = "rnn_state";
+        liana_shape shape = shapes[i];
+        shape.dims[0] = batch;
+        if (i) liana__format(name, sizeof name, "rnn_state_%zu", i);
+        liana__layer_add_state(build, name, shape);
+    }
+    return build->status;
+}
+
+liana_status liana__rnn_build(liana_layer_build *build)
+{
+    liana_shape shapes[1 + LIANA__MOST_STATES];
+    size_t count = 0;
+    const liana__rnn_type *rnn = build->type->rnn;
+    const liana_held_layer *held = held_cell(rnn, build->options);
+    LIANA_TRY(check_inputs(build, rnn, shapes, &count));
+    LIANA_TRY(held ? liana_layer_build_held(build, held, "cell", shapes, count)
+                   : build_cell(build, rnn, shapes, count));
+    if (!liana__rnn_switches_of(rnn, build->options)->stateful) return LIANA_OK;
+    return declare_states(build, shapes + 1, count - 1);
 }
 
 liana_tensor liana__rnn_output_mask(const liana_layer_call *call)
@@ -160,16 +182,46 @@ liana_tensor liana__rnn_mask(const liana_layer_call *call, bool with_states)
     return has_states && !with_states && !is_given ? (liana_tensor){0} : liana__rnn_output_mask(call);
 }
 
-static void begin_states(liana_layer_call *call, const liana__cell_run *run, liana_tensor *states)
+/* The first of the states that a layer keeps: its last weights. */
+static size_t first_kept(const liana_layer_call *call, const liana__cell_run *run)
+{
+    return call->num_weights - run->type->num_states(run->options);
+}
+
+/* Those that are given, or kept from the batch before; else zeros. */
+static void begin_states(liana_layer_call *call, const liana__cell_run *run, bool keeps, liana_tensor *states)
 {
     const liana_shape x = liana_tensor_shape(call->inputs[0]), step = step_shape(&x);
     const size_t count = run->type->num_states(run->options);
     for (size_t i = 0; i < count; i++) {
         const liana_shape shape = run->type->state_shape(run->options, i, &step);
         const bool is_given = i + 2 < call->num_inputs && call->inputs[i + 1].id;
-        states[i] = is_given
-                        ? call->inputs[i + 1]
+        states[i] = is_given ? call->inputs[i + 1]
+                    : keeps
+                        ? call->weights[first_kept(call, run) + i]
                         : liana__full(call->here, call->inputs[0].graph, liana_tensor_dtype(call->inputs[0]), shape, 0);
+    }
+}
+
+/* Whether the states are kept: not where only shapes are asked for. */
+static bool keeps_states(const liana_layer_call *call, const liana__cell_run *run, const liana__rnn_switches *chosen)
+{
+    if (!chosen->stateful || call->asks_for_shapes) return false;
+    const int64_t found = liana_tensor_shape(call->inputs[0]).dims[0];
+    const int64_t expected = liana_tensor_shape(call->weights[first_kept(call, run)]).dims[0];
+    if (found == expected) return true;
+    liana__graph_fail(call->inputs[0].graph, call->here, LIANA_INVALID_ARGUMENT,
+                      "stateful: found a batch of %lld examples, expected %lld, the batch_size of the InputLayer: each "
+                      "example goes on with the states of the one at its place in the batch before",
+                      (long long)found, (long long)expected);
+    return false;
+}
+
+static void keep_states(liana_layer_call *call, const liana__cell_run *run, const liana_tensor *states)
+{
+    call->num_states = run->type->num_states(run->options);
+    for (size_t i = 0; i < call->num_states; i++) {
+        call->states[i] = (liana_layer_state){first_kept(call, run) + i, states[i]};
     }
 }
 
@@ -180,8 +232,9 @@ static void return_states(liana_layer_call *call, const liana__cell_run *run, co
     for (size_t i = 0; i < call->num_more && i < LIANA_MAX_MORE_RESULTS; i++) call->more[i] = states[i];
 }
 
-static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rnn, bool zero_masked, bool flips)
+static liana_tensor go_through(liana_layer_call *call, bool zero_masked, bool flips)
 {
+    const liana__rnn_type *rnn = call->type->rnn;
     liana_tensor states[LIANA__MOST_STATES];
     liana_graph *graph = call->inputs[0].graph;
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
@@ -194,12 +247,15 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                            .training = call->training,
                            .seed = call->seed};
     if (held) run = liana__cell_run_held(&run, held, 0);
-    begin_states(call, &run, states);
+    const bool keeps = keeps_states(call, &run, chosen);
+    begin_states(call, &run, keeps, states);
     const liana_tensor mask = liana__rnn_mask(call, chosen->mask_with_states);
-    const liana_shape shape = mask.id ? liana_tensor_shape(mask) : (liana_shape){.rank = 2};
-    if (shape.rank != 2) {
+    const liana_shape shape = mask.id ? liana_tensor_shape(mask) : (liana_shape){0};
+    const int64_t num_steps = liana_tensor_shape(call->inputs[0]).dims[1];
+    if (mask.id && (shape.rank != 2 || shape.dims[1] != num_steps)) {
         return liana__graph_fail(graph, call->here, LIANA_INVALID_ARGUMENT,
-                                 "found a mask of shape %s, expected [batch, steps]", liana__shape_print(&shape).text);
+                                 "found a mask of shape %s, expected [batch, %lld], one value for each step",
+                                 liana__shape_print(&shape).text, (long long)num_steps);
     }
     liana__sequence sequence = {.x = call->inputs[0],
                                 .mask = mask,
@@ -210,19 +266,20 @@ static liana_tensor go_through(liana_layer_call *call, const liana__rnn_type *rn
                                 .flips_all = flips};
     liana__cell_go(&run, &sequence);
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
+    if (keeps) keep_states(call, &run, states);
     if (chosen->return_sequences) call->mask = liana__rnn_output_mask(call);
     if (chosen->return_state) return_states(call, &run, states);
     return chosen->return_sequences ? sequence.all : sequence.last;
 }
 
-liana_tensor liana__rnn_call(liana_layer_call *call, const liana__rnn_type *rnn)
+liana_tensor liana__rnn_call(liana_layer_call *call)
 {
-    return go_through(call, rnn, liana__rnn_switches_of(rnn, call->options)->zero_output_for_mask, false);
+    return go_through(call, liana__rnn_switches_of(call->type->rnn, call->options)->zero_output_for_mask, false);
 }
 
-liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type *rnn, bool flips)
+liana_tensor liana__rnn_call_side(liana_layer_call *call, bool flips)
 {
-    return go_through(call, rnn, liana__rnn_switches_of(rnn, call->options)->return_sequences, flips);
+    return go_through(call, liana__rnn_switches_of(call->type->rnn, call->options)->return_sequences, flips);
 }
 
 /* ---- RNN ---- */
@@ -236,23 +293,13 @@ static const liana_option rows[] = {
 static liana_status check_options(liana_check *check)
 {
     const liana_rnn_options *chosen = check->options;
-    if (chosen->cell.type->cell) return liana__rnn_check(check, liana__layer_rnn.rnn);
+    if (chosen->cell.type->cell) return LIANA_OK;
     return liana_option_refuse(check, "cell", "found a layer %s, expected a cell, such as LSTMCell",
                                chosen->cell.type->part.name);
 }
 
 static const liana__rnn_type rnn = {.held = offsetof(liana_rnn_options, cell),
                                     .switches = offsetof(liana_rnn_options, return_sequences)};
-
-static liana_status build_layer(liana_layer_build *build)
-{
-    return liana__rnn_build(build, &rnn);
-}
-
-static liana_tensor call_layer(liana_layer_call *call)
-{
-    return liana__rnn_call(call, &rnn);
-}
 
 #define STATES_5 "initial_state", "initial_state", "initial_state", "initial_state", "initial_state"
 const char *const liana__rnn_arguments[] = {"sequences",     STATES_5,        STATES_5,
@@ -265,8 +312,8 @@ const liana_layer_type liana__layer_rnn = {
     LIANA__INPUTS(1, LIANA_MAX_LAYER_INPUTS),
     .reads_training = true,
     .masking = LIANA_MASKING_OWN,
-    .weights = build_layer,
-    .call = call_layer,
+    .weights = liana__rnn_build,
+    .call = liana__rnn_call,
     .arguments = liana__rnn_arguments,
     .rnn = &rnn,
 };

@@ -102,7 +102,8 @@ bool liana__cell_is_usual(const liana__gated_cell_options *options);
 /* kernel [features, gates * units], recurrent_kernel [units, gates * units] and, unless use_bias is false, `bias`.
  * Checks the shapes of x [batch, features] and of the states. */
 liana_status liana__cell_declare(liana_layer_build *build, size_t gates, liana_shape bias, size_t num_states);
-liana_tensor liana__cell_call(liana_layer_call *call, const liana__cell_type *type);
+/* The call of a layer that is a cell. */
+liana_tensor liana__cell_call(liana_layer_call *call);
 /* A state [batch, units]. */
 liana_shape liana__cell_state_shape(const void *options, size_t index, const liana_shape *x);
 
@@ -129,13 +130,12 @@ extern const char *const liana__rnn_arguments[];
 
 const liana__rnn_switches *liana__rnn_switches_of(const liana__rnn_type *rnn, const void *options);
 size_t liana__rnn_num_states(const liana__rnn_type *rnn, const void *options);
-/* Refuses options that liana cannot keep. */
-liana_status liana__rnn_check(liana_check *check, const liana__rnn_type *rnn);
-liana_status liana__rnn_build(liana_layer_build *build, const liana__rnn_type *rnn);
-liana_tensor liana__rnn_call(liana_layer_call *call, const liana__rnn_type *rnn);
+/* The functions of a layer whose type has a liana__rnn_type. */
+liana_status liana__rnn_build(liana_layer_build *build);
+liana_tensor liana__rnn_call(liana_layer_call *call);
 /* The same for a layer within a Bidirectional: with the outputs of all steps in the opposite order (`flips`), and with
  * zeros for masked ones, if all are returned. */
-liana_tensor liana__rnn_call_side(liana_layer_call *call, const liana__rnn_type *rnn, bool flips);
+liana_tensor liana__rnn_call_side(liana_layer_call *call, bool flips);
 
 /* ---- rows ---- */
 

@@ -89,11 +89,6 @@ static void go(liana__cell_run *run, liana__sequence *sequence)
     sequence->all = own.all;
 }
 
-static liana_tensor call_layer(liana_layer_call *call)
-{
-    return liana__cell_call(call, liana__layer_stacked_rnn_cells.cell);
-}
-
 static const liana__cell_type cell = {.num_states = num_states, .state_shape = state_shape, .go = go};
 
 #define STATES_5 "states", "states", "states", "states", "states"
@@ -105,7 +100,7 @@ const liana_layer_type liana__layer_stacked_rnn_cells = {
     LIANA__INPUTS(2, LIANA_MAX_LAYER_INPUTS),
     .reads_training = true,
     .weights = declare_weights,
-    .call = call_layer,
+    .call = liana__cell_call,
     .arguments = arguments,
     .cell = &cell,
 };

@@ -46,7 +46,7 @@ static liana_tensor unfold(liana_location here, liana_tensor x, int64_t batch, i
 }
 
 /* A layer that is another one in training takes each step by itself, as in Keras: dropout draws for each, and batch
- * statistics are those of a step. */
+ * statistics are those of a step. A stateful one goes on from step to step. */
 static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer *held, liana_tensor mask)
 {
     const liana_shape shape = liana_tensor_shape(call->inputs[0]);
@@ -64,6 +64,15 @@ static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer
     return liana__join_steps(call->here, steps, shape.dims[1], false);
 }
 
+static bool keeps_states(const liana_layer_call *call, const liana_held_layer *held)
+{
+    bool keeps = false;
+    for (size_t i = 0; call->declared && i < held->num_weights; i++) {
+        keeps |= call->declared[held->first_weight + i].is_state;
+    }
+    return keeps;
+}
+
 /* A mask [batch, steps, ...] has one for the steps within a step; [batch, steps] says nothing to the layer. */
 static liana_tensor call_layer(liana_layer_call *call)
 {
@@ -72,7 +81,8 @@ static liana_tensor call_layer(liana_layer_call *call)
     const liana_shape shape = liana_tensor_shape(call->inputs[0]);
     const bool has_inner = call->masks[0].id && liana_tensor_shape(call->masks[0]).rank > 2;
     const liana_tensor mask = has_inner ? call->masks[0] : (liana_tensor){0};
-    if (call->training && held->type->reads_training && !held->inference) return call_by_steps(call, held, mask);
+    const bool differs = call->training && held->type->reads_training && !held->inference;
+    if (differs || keeps_states(call, held)) return call_by_steps(call, held, mask);
     const liana_tensor x = fold(call->here, call->inputs[0]);
     const liana_tensor own = has_inner ? fold(call->here, mask) : mask;
     const liana_tensor result = liana_layer_call_held(call, held, 0, &x, &own, 1, NULL);

@@ -24,7 +24,7 @@ static bool describe_place(const liana_model *model, const liana__layer *layer, 
     const void **arrays = liana__arena_allocate(arena, layer->num_weights * sizeof *arrays);
     if (!weights || !arrays) return false;
     for (size_t i = layer->first_weight; i < layer->first_weight + layer->num_weights; i++) {
-        if (!liana__weight_is_at(&model->weights[i], place)) continue;
+        if (!liana__weight_is_at(&model->weights[i], place) || model->weights[i].is_state) continue;
         const liana_shape *shape = &model->weights[i].shape;
         weights[out->num_weights] = (liana__hdf5_data){.dtype = "float32", .rank = shape->rank};
         memcpy(weights[out->num_weights].shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims);
@@ -83,7 +83,9 @@ liana_status liana__keras_item_weights(const liana_model *model, liana__scope_it
 {
     if (!item.is_nested) {
         const liana__layer *layer = &model->layers[item.index];
-        for (size_t i = 0; i < layer->num_weights; i++) list[(*count)++] = layer->first_weight + i;
+        for (size_t i = 0; i < layer->num_weights; i++) {
+            if (!model->weights[layer->first_weight + i].is_state) list[(*count)++] = layer->first_weight + i;
+        }
         return LIANA_OK;
     }
     liana__scope_item *items;

@@ -6,22 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
+static liana_status write_values(const liana_model *model, bool states_alone, liana__variables *variables,
+                                 liana__error *error)
 {
     for (size_t i = 0; i < model->num_values; i++) {
+        if (states_alone && !model->weights[i].is_state) continue;
         liana__variable *variable = liana__variables_find(variables, model->weights[i].name);
         LIANA_TRY(liana__variable_write(variable, model->values[i], error));
     }
     return LIANA_OK;
 }
 
-liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
+static liana_status read_values(liana_model *model, bool states_alone, const liana__variables *variables,
+                                liana__error *error)
 {
     for (size_t i = 0; i < model->num_values; i++) {
+        if (states_alone && !model->weights[i].is_state) continue;
         const liana__variable *variable = liana__variables_find(variables, model->weights[i].name);
         LIANA_TRY(liana__variable_read(variable, model->values[i], error));
     }
     return LIANA_OK;
+}
+
+liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
+{
+    return write_values(model, false, variables, error);
+}
+
+liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
+{
+    return read_values(model, false, variables, error);
+}
+
+liana_status liana__model_states_write(const liana_model *model, liana__variables *variables, liana__error *error)
+{
+    return write_values(model, true, variables, error);
+}
+
+liana_status liana__model_states_read(liana_model *model, const liana__variables *variables, liana__error *error)
+{
+    return read_values(model, true, variables, error);
 }
 
 liana_status liana__model_values_change(liana_model *model, liana__values_reader read, const void *options,

@@ -188,9 +188,11 @@ static bool find_weight(const warm_run *own, size_t index)
     if (!name) return false;
     pair->layer = liana__weight_source_find(own->source, name);
     if (!pair->layer) return true;
-    bool by_order = !own->source->by_name && pair->layer->num_weights == layer->num_weights &&
+    bool by_order = !own->source->by_name &&
+                    pair->layer->num_weights == liana__layer_num_saved(own->model, layer, layer->num_weights) &&
                     strcmp(slash + 1, weight->short_name) == 0;
-    if (by_order) pair->weight = liana__source_weight_at(pair->layer, weight, index - layer->first_weight);
+    const size_t place = liana__layer_num_saved(own->model, layer, index - layer->first_weight);
+    if (by_order) pair->weight = liana__source_weight_at(pair->layer, weight, place);
     for (size_t i = 0; !pair->weight && i < pair->layer->num_weights; i++) {
         const liana__source_weight *one = &pair->layer->weights[i];
         if (same_short_name(one->short_name, slash + 1)) pair->weight = one;
@@ -202,7 +204,7 @@ static liana_status pair_weights(const warm_run *own, const liana__warm_start *w
 {
     for (size_t i = 0; i < own->model->num_weights; i++) {
         const char *name = own->model->weights[i].name;
-        own->pairs[i].skipped = is_skipped(warm, name);
+        own->pairs[i].skipped = is_skipped(warm, name) || own->model->weights[i].is_state;
         own->pairs[i].wanted = name_in_file(warm, name, own->arena);
         if (!own->pairs[i].wanted) return liana__fail_memory(own->error, "a warm start");
         if (!own->pairs[i].skipped && !find_weight(own, i)) return liana__fail_memory(own->error, "a warm start");

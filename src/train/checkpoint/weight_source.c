@@ -149,7 +149,11 @@ static size_t measure_layer(const liana_model *model, const char *within, const 
     size_t found = 0;
     for (size_t i = 0; model && i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
-        if (!layer->num_weights || !model->weights[layer->first_weight + layer->num_weights - 1].place) continue;
+        const size_t saved = liana__layer_num_saved(model, layer, layer->num_weights);
+        if (!saved) continue;
+        size_t last = layer->first_weight + layer->num_weights - 1;
+        while (model->weights[last].is_state) last--;
+        if (!model->weights[last].place) continue;
         const char *own = layer->name;
         const size_t outer = within ? strlen(within) : 0;
         if (outer && (strncmp(own, within, outer) != 0 || own[outer] != '/')) continue;
@@ -260,11 +264,13 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
 /* Whether a layer of the file has the shapes of the model's. */
 static bool fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
 {
-    bool same = from && from->num_weights == layer->num_weights;
+    bool same = from && from->num_weights == liana__layer_num_saved(model, layer, layer->num_weights);
     for (size_t i = 0; same && i < layer->num_weights; i++) {
         const liana__weight *own = &model->weights[layer->first_weight + i];
         const liana_shape *shape = &own->shape;
-        const liana__source_weight *weight = liana__source_weight_at(from, own, i);
+        if (own->is_state) continue;
+        const liana__source_weight *weight =
+            liana__source_weight_at(from, own, liana__layer_num_saved(model, layer, i));
         same = weight->rank == shape->rank &&
                memcmp(weight->shape, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0;
     }

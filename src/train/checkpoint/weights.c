@@ -102,14 +102,16 @@ static const char *channels_hint(const liana_model *model, const liana__layer *l
 static bool layer_fits(const liana_model *model, const liana__layer *layer, const liana__weight_source *source,
                        const liana__source_layer *found, faults *all)
 {
-    if (!source->by_name && found->num_weights != layer->num_weights) {
-        add_different(all, layer->name, "has %zu weights in the file, %zu in the model", found->num_weights,
-                      layer->num_weights);
+    const size_t expected = liana__layer_num_saved(model, layer, layer->num_weights);
+    if (!source->by_name && found->num_weights != expected) {
+        add_different(all, layer->name, "has %zu weights in the file, %zu in the model", found->num_weights, expected);
         return false;
     }
     for (size_t i = 0; i < layer->num_weights; i++) {
         const liana__weight *weight = &model->weights[layer->first_weight + i];
-        const liana__source_weight *candidate = match_weight(source, found, weight, i);
+        if (weight->is_state) continue;
+        const size_t place = liana__layer_num_saved(model, layer, i);
+        const liana__source_weight *candidate = match_weight(source, found, weight, place);
         if (!candidate) {
             add_different(all, layer->name, "has no '%s' in the file", weight->short_name);
             return false;
@@ -204,7 +206,9 @@ static liana_status read_layer(const liana_model *model, const liana__layer *lay
     for (size_t i = 0; i < layer->num_weights; i++) {
         size_t index = layer->first_weight + i;
         const liana__weight *weight = &model->weights[index];
-        const liana__source_weight *from = match_weight(source, found, weight, i);
+        if (weight->is_state) continue;
+        const size_t place = liana__layer_num_saved(model, layer, i);
+        const liana__source_weight *from = match_weight(source, found, weight, place);
         LIANA_TRY(liana__weights_read_one(source, from, model, weight, values[index], error));
     }
     return LIANA_OK;

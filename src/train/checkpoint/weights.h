@@ -130,6 +130,10 @@ liana_status liana__weights_read_one(const liana__weight_source *source, const l
 /* Copies the values to the variables of the same names, and back. */
 liana_status liana__model_values_write(const liana_model *model, liana__variables *variables, liana__error *error)
     LIANA_MUST_USE;
+liana_status liana__model_states_write(const liana_model *model, liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
+liana_status liana__model_states_read(liana_model *model, const liana__variables *variables, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__model_values_read(liana_model *model, const liana__variables *variables, liana__error *error)
     LIANA_MUST_USE;
 

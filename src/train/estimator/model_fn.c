@@ -182,7 +182,15 @@ static void on_call(liana_call_record *record, const liana_model *model, const l
                     liana_tensor penalties)
 {
     recorder *own = (recorder *)record;
+    const liana__layer *stateful = liana__model_stateful_layer(model);
     if (own->call->graph->status != LIANA_OK) return;
+    if (stateful) {
+        liana__fn_fail(own->call, (liana_tensor){0},
+                       "layer '%s' (%s): stateful: an estimator keeps no states from batch to batch; train the model "
+                       "with liana_fit, or leave stateful out",
+                       stateful->name, stateful->type->part.name);
+        return;
+    }
     if (!is_known(own, model)) {
         check_names(own, model);
         if (own->num_models == MOST_MODELS) {

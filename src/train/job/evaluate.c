@@ -91,6 +91,7 @@ static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *e
         LIANA_TRY(liana__totals_create(liana__trainer_objective(own->trainer), own->totals, error));
     }
     liana__totals_clear(own->totals);
+    LIANA_TRY(liana__check_data_of_states(own->trainer, own->loader, max_steps, error));
     LIANA_TRY(liana__loader_begin(own->loader, 0, 0, error));
     int64_t steps = (int64_t)liana__loader_steps_per_epoch(own->loader, 0);
     if (max_steps && max_steps < steps) steps = max_steps;

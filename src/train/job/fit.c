@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "distribute/cluster/held.h"
+#include "train/objective/batch_components.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -608,6 +609,9 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                       .write_model = options->write_model,
                                       .writer = options->user,
                                       .error = error}};
+    LIANA_TRY(liana__check_data_of_states(training->trainer, options->training, 0, error));
+    LIANA_TRY(
+        liana__check_data_of_states(training->trainer, options->validation, options->job->validation_steps, error));
     LIANA_TRY(prepare_validation(&fit));
     if (liana__fit_is_over(&training->state, &options->length, options->callbacks)) return LIANA_OK;
     fit.watch = find_watch(options->callbacks);

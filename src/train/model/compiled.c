@@ -197,9 +197,16 @@ liana_status liana__compiled_get(const liana__compile_request *request, liana__t
         if (status == LIANA_OK) status = liana__averaged_weights_begin_anew(&item->training, error);
         item->values_version = model->values_version;
     }
+    /* They are those that the last call left, be it a fit, an evaluation or a prediction. */
+    if (status == LIANA_OK) status = liana__model_states_write(model, &item->training.variables, error);
     if (status != LIANA_OK) drop(item);
     *training = &item->training;
     return status;
+}
+
+void liana__default_to_states(const liana_model *model, int64_t *batch_size)
+{
+    if (liana__model_stateful_layer(model)) *batch_size = liana__model_batch_size(model);
 }
 
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)

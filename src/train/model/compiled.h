@@ -32,6 +32,9 @@ liana_status liana__compiled_defaults(liana_model *model, const liana__job_optio
 liana_status liana__compiled_get(const liana__compile_request *request, liana__training **training, liana__error *error)
     LIANA_MUST_USE;
 
+/* A model with stateful layers has a batch size of its own, which is the default. */
+void liana__default_to_states(const liana_model *model, int64_t *batch_size);
+
 /* The model's weights become those of the training: after a fit. */
 liana_status liana__compiled_take_weights(liana_model *model, const liana__training *training, liana__error *error)
     LIANA_MUST_USE;

@@ -324,6 +324,7 @@ static liana_status begin_session(session *own, liana_model *model, const liana_
     LIANA_TRY(liana__model_find_optimizer(model, options->optimizer, &own->arena, taken, error));
     LIANA_TRY(liana__job_check(taken, &own->job.door, error));
     LIANA_TRY(check_fit(model, options, error));
+    if (!options->batch_size) liana__default_to_states(model, &taken->batch_size);
     if (!taken->validation_batch_size) taken->validation_batch_size = taken->batch_size;
     own->data = (liana__model_data){.model = model,
                                     .batch_size = taken->batch_size,

@@ -1,6 +1,7 @@
 /* evaluate and predict of the public interface: thin users of the training core. */
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
+#include "train/checkpoint/weights.h"
 #include "train/job/fit.h"
 #include "train/model/model_fit.h"
 #include "train/model/model_objective.h"
@@ -80,6 +81,7 @@ static liana_status measure(const measurement *own, liana_results *results, lian
     LIANA_TRY(prepare(own, &data, cluster, &training, error));
     LIANA_TRY(liana__evaluate(training->trainer, data.measured.loader, own->job->validation_steps, &totals,
                               own->on_outputs, own->user, error));
+    LIANA_TRY(liana__model_states_read(model, &training->variables, error));
     if (results) *results = liana__results_of(&totals);
     return !own->on_outputs ? tell_values(own->options, &totals, error) : LIANA_OK;
 }
@@ -99,6 +101,7 @@ static liana_status measure_examples(measurement *own, liana_results *results, l
     own->data = examples;
     own->job = &job;
     own->request->job = &job;
+    if (!options->batch_size) liana__default_to_states(own->request->model, &job.batch_size);
     if (found) {
         if (!options->batch_size) job.batch_size = found;
         liana__log(given->context, LIANA__LOG_DATA,

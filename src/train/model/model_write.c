@@ -41,13 +41,17 @@ liana_status liana__model_weights_write(const liana_model *model, const char *pa
 {
     liana__safetensors_tensor *tensors = liana__arena_allocate(arena, (model->num_weights + 1) * sizeof *tensors);
     if (!tensors) return liana__fail_memory(error, path);
+    size_t count = 0;
     for (size_t i = 0; i < model->num_weights; i++) {
         const liana__weight *weight = &model->weights[i];
-        tensors[i] = (liana__safetensors_tensor){.name = weight->name,
-                                                 .dtype = LIANA__SAFETENSORS_F32,
-                                                 .rank = weight->shape.rank,
-                                                 .data = model->values[i]};
-        for (int k = 0; k < weight->shape.rank; k++) tensors[i].shape[k] = weight->shape.dims[k];
+        liana__safetensors_tensor *tensor = &tensors[count];
+        if (weight->is_state) continue;
+        count++;
+        *tensor = (liana__safetensors_tensor){.name = weight->name,
+                                              .dtype = LIANA__SAFETENSORS_F32,
+                                              .rank = weight->shape.rank,
+                                              .data = model->values[i]};
+        for (int k = 0; k < weight->shape.rank; k++) tensor->shape[k] = weight->shape.dims[k];
     }
     const char *preprocessing = liana__preprocessing_text(model, arena);
     const char *objective = liana__model_objective_text(model, arena);
@@ -58,7 +62,7 @@ liana_status liana__model_weights_write(const liana_model *model, const char *pa
         entries[num_entries++] = (liana__safetensors_entry){liana__preprocessing_key, preprocessing};
     }
     if (*objective) entries[num_entries++] = (liana__safetensors_entry){liana__model_objective_key, objective};
-    liana__safetensors_contents contents = {tensors, model->num_weights, entries, num_entries};
+    liana__safetensors_contents contents = {tensors, count, entries, num_entries};
     return liana__safetensors_write(path, &contents, true, NULL, error);
 }
 

@@ -6,6 +6,7 @@
 #include "step/spans.h"
 #include "train/callbacks/watch.h"
 #include "train/checkpoint/resume.h"
+#include "train/checkpoint/weights.h"
 #include "train/job/fit.h"
 #include "train/model/compiled.h"
 #include "train/model/model_objective.h"
@@ -548,6 +549,7 @@ static liana_status compile_and_measure(liana__compile_request *request, liana__
     LIANA_TRY(take_targets(training->objective, arrays, num_arrays, &made, error));
     LIANA_TRY(liana__step_prepare(training->trainer->step, made.batch.count, false, error));
     LIANA_TRY(liana__step_measure_in_section(training->trainer->step, &made.batch, outputs, &sums, error));
+    LIANA_TRY(liana__model_states_read(request->model, &training->variables, error));
     return results ? set_results(training->objective, sums, made.batch.count, results, error) : LIANA_OK;
 }
 

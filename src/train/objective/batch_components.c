@@ -371,3 +371,25 @@ liana_status liana__batch_check(const liana__trainer *trainer, const liana__batc
     }
     return LIANA_OK;
 }
+
+liana_status liana__check_data_of_states(const liana__trainer *trainer, const liana__loader *loader, int64_t max_steps,
+                                         liana__error *error)
+{
+    const liana__layer *layer = liana__model_stateful_layer(liana__trainer_options_of(trainer)->model);
+    if (!layer || !loader) return LIANA_OK;
+    if (liana__loader_changes_order(loader)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "layer '%s' (%s): stateful: found data whose order is shuffled or sampled, expected one in "
+                           "which each batch goes on with the sequences of the batch before; set data.shuffle: false "
+                           "(keep_order in C), or leave stateful out",
+                           layer->name, layer->type->part.name);
+    }
+    const liana__source *source = liana__loader_source(loader);
+    const uint64_t size = (uint64_t)liana__loader_batch_size(loader), count = source->streams ? 0 : source->num_records;
+    if (count % size == 0 || (max_steps && (uint64_t)max_steps * size <= count)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "layer '%s' (%s): stateful: found %llu examples, which leave %llu beside the batches of %llu: "
+                       "sequences would have no state, or that of others; give a number of examples that %llu divides",
+                       layer->name, layer->type->part.name, (unsigned long long)count,
+                       (unsigned long long)(count % size), (unsigned long long)size, (unsigned long long)size);
+}

@@ -68,4 +68,10 @@ liana_status liana__batch_plan_make(const liana__trainer *trainer, const liana__
 liana_status liana__batch_check(const liana__trainer *trainer, const liana__batch *batch, const liana__loader *loader,
                                 liana__error *error) LIANA_MUST_USE;
 
+/* Whether a loader's batches are for a model with stateful layers: records in their order, of a number that fills the
+ * batches. Any are for other models. `max_steps`: of a pass that ends earlier; 0: none. Before the first batch. Errors:
+ * INVALID_CONFIG with the layer. */
+liana_status liana__check_data_of_states(const liana__trainer *trainer, const liana__loader *loader, int64_t max_steps,
+                                         liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -32,7 +32,7 @@ static liana_status find_in_graph(const liana_model *model, liana_graph *graph, 
                                   liana__error *error)
 {
     liana_tensor inputs[LIANA_MAX_LAYER_INPUTS];
-    const liana__model_mode mode = {0};
+    const liana__model_mode mode = {.asks_for_shapes = true};
     for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
         liana__model_port port = liana__model_input(model, i);
         inputs[i] = liana_graph_input(graph, port.name, port.dtype, port.shape);

@@ -49,7 +49,7 @@ typedef struct shard {
     liana_tensor present; /* [size]; invalid: no example is missing */
     liana__model_results results;
     liana__objective_call measured;
-    liana_tensor rows; /* [size, values]: predictions; invalid: missing */
+    liana_tensor rows; /* [size, values]: predictions, then states that are kept; invalid: missing */
 } shard;
 
 liana_tensor liana__build_input(const liana__trainer_options *options, liana_graph *graph,
@@ -143,6 +143,34 @@ static liana_tensor predictions_in_rows(const liana__objective *objective, const
     return objective->num_outputs == 1 ? rows[0] : liana_op_concat(rows, objective->num_outputs, 1);
 }
 
+/* The value of a state after the batch. */
+static liana_tensor new_state(const liana__model_results *results, size_t weight)
+{
+    for (size_t i = 0; i < results->num_updates; i++) {
+        if (results->updates[i].weight == weight) return results->updates[i].statistic;
+    }
+    return results->weights[weight];
+}
+
+/* [size, values]: rows, and behind them the states that are kept, each a row for an example. */
+static liana_tensor add_states(const liana_model *model, const liana__model_results *results, liana_tensor rows,
+                               int64_t size)
+{
+    liana_tensor *parts = liana__arena_allocate(&rows.graph->arena, (model->num_weights + 1) * sizeof *parts);
+    size_t count = 1;
+    if (!liana__model_stateful_layer(model) || rows.graph->status != LIANA_OK) return rows;
+    if (!parts) return liana__graph_fail(rows.graph, LIANA_HERE, LIANA_OUT_OF_MEMORY, "out of memory for the graph");
+    parts[0] = rows;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        if (!model->weights[i].is_state) continue;
+        parts[count] = liana_op_reshape(new_state(results, i), liana_shape_of(size, -1));
+        liana__keep_wide(parts[count++]);
+    }
+    const liana_tensor joined = liana_op_concat(parts, count, 1);
+    liana__keep_wide(joined);
+    return joined;
+}
+
 static void call_model(const liana__trainer_options *options, const liana_tensor *inputs, const liana__model_mode *mode,
                        int64_t size, shard *made)
 {
@@ -151,7 +179,9 @@ static void call_model(const liana__trainer_options *options, const liana_tensor
     take_results(&made->results, &made->measured);
     made->measured.penalties = made->results.penalties;
     liana__objective_build(options->objective, &made->measured);
-    if (!mode->training) made->rows = predictions_in_rows(options->objective, &made->measured, size);
+    if (mode->training) return;
+    made->rows = predictions_in_rows(options->objective, &made->measured, size);
+    made->rows = add_states(options->model, &made->results, made->rows, size);
 }
 
 static shard build_shard(const liana__trainer_options *options, liana_graph *graph, const liana__shard_rows *rows,

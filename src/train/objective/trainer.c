@@ -125,6 +125,27 @@ static const char *find_whole_layer(const liana_model *model, liana__arena *aren
     return NULL;
 }
 
+/* The states that evaluations change too. */
+static liana_status list_kept(liana__trainer *trainer, liana__error *error)
+{
+    const liana_model *model = trainer->options.model;
+    const liana__layer *keeper = liana__model_stateful_layer(model);
+    liana__shard_builder *shards = &trainer->shards;
+    if (!keeper) return LIANA_OK;
+    liana__step_kept *kept = liana__arena_allocate(&trainer->arena, model->num_weights * sizeof *kept);
+    if (!kept) return liana__fail_memory(error, "the trainer");
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        if (!weight->is_state) continue;
+        kept[shards->num_kept++] =
+            (liana__step_kept){weight->name, liana_shape_size(&weight->shape) / weight->shape.dims[0]};
+    }
+    shards->kept = kept;
+    shards->keeper = keeper->name;
+    shards->row_values = liana__trainer_row_size(trainer);
+    return LIANA_OK;
+}
+
 static void make_shard_builder(liana__trainer *trainer)
 {
     const liana__trainer_options *options = &trainer->options;
@@ -170,13 +191,15 @@ static liana__updated_variable updated_weight(const liana_model *model, size_t w
 {
     const liana__weight *item = &model->weights[weight];
     const bool is_regularized = liana__weight_is_regularized(model, weight);
+    const bool begins_elsewhere = item->begins_as != LIANA__NO_WEIGHT;
     return (liana__updated_variable){.name = item->name,
                                      .shape = item->shape,
                                      .is_average = !liana__weight_trainable(model, weight),
                                      .regularizer = is_regularized ? &item->regularizer : NULL,
                                      .constraint = &item->constraint,
-                                     .whole = liana__weight_is_needed_whole(model, weight),
+                                     .whole = begins_elsewhere || liana__weight_is_needed_whole(model, weight),
                                      .about = LIANA__NO_VARIABLE,
+                                     .begins_as = begins_elsewhere ? model->weights[item->begins_as].name : NULL,
                                      .owner = item->layer,
                                      .owner_name = model->layers[item->layer].name};
 }
@@ -415,10 +438,42 @@ static const liana_loss_type *find_whole_loss(const liana__objective *objective)
     return NULL;
 }
 
+/* A model with a state for each example of a batch takes batches of that size, each in one shard. */
+static liana_status check_stateful(const liana__trainer *trainer, const liana__layer *layer, int64_t *microbatch,
+                                   liana__error *error)
+{
+    const liana__trainer_options *options = &trainer->options;
+    const char *class_name = layer->type->part.name;
+    const int64_t size = liana__model_batch_size(options->model), evaluated = options->evaluation_batch_size;
+    if (options->batch_size != size || (evaluated && evaluated != size)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "layer '%s' (%s): stateful: found batches of %lld examples, expected %lld, the batch_size "
+                           "of the model's InputLayer; set the same batch_size in both (also of validation and "
+                           "prediction), or leave stateful out",
+                           layer->name, class_name,
+                           (long long)(options->batch_size != size ? options->batch_size : evaluated), (long long)size);
+    }
+    *microbatch = options->microbatch ? options->microbatch : size;
+    if (*microbatch < size) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "layer '%s' (%s): stateful: the %lld examples of a batch would be computed in shards of "
+                           "%lld; set microbatch (train.microbatch) to %lld, or leave it out",
+                           layer->name, class_name, (long long)size, (long long)*microbatch, (long long)size);
+    }
+    *microbatch = size;
+    if (!options->num_more_devices && !options->cluster) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "layer '%s' (%s): stateful: found a strategy of several devices or processes, which cut a "
+                       "batch; use one device, or leave stateful out",
+                       layer->name, class_name);
+}
+
 /* The examples of a shard. */
 static liana_status choose_microbatch(const liana__trainer *trainer, int64_t *microbatch, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
+    const liana__layer *stateful = liana__model_stateful_layer(options->model);
+    if (stateful) return check_stateful(trainer, stateful, microbatch, error);
     const liana_loss_type *whole = options->optimizer ? find_whole_loss(options->objective) : NULL;
     const bool by_layer = options->optimizer && trainer->shards.whole_batch;
     const int64_t usual = whole || by_layer ? options->batch_size : default_microbatch(trainer);
@@ -471,6 +526,7 @@ static liana_status set_up(liana__trainer *trainer, liana__variables *variables,
     LIANA_TRY(make_stand_ins(trainer, error));
     LIANA_TRY(add_weights(trainer, variables, error));
     make_shard_builder(trainer);
+    LIANA_TRY(list_kept(trainer, error));
     if (options->optimizer) LIANA_TRY(make_update_builder(trainer, error));
     LIANA_TRY(make_step(trainer, variables, error));
     if (!options->optimizer || options->unprepared) return LIANA_OK;

@@ -139,7 +139,7 @@ static void build_graph(through *own, liana_graph *graph)
 {
     const liana_model *model = own->run->model;
     liana_tensor inputs[LIANA__MAX_INPUTS];
-    const liana__model_mode mode = {.here = LIANA_HERE};
+    const liana__model_mode mode = {.here = LIANA_HERE, .asks_for_shapes = true};
     for (size_t i = 0; i < model->num_inputs; i++) inputs[i] = build_input(own, graph, i);
     const liana__model_results results = liana__model_call(model, inputs, &mode);
     if (liana_graph_status(graph) != LIANA_OK) return;

@@ -294,6 +294,39 @@ static void check_texts(liana_model *model, const char *name, const char *argume
     }
 }
 
+/* A model that keeps states goes on with the same inputs: the first batch is not compared again. */
+static void check_later_batches(liana_model *model, const char *name, const char *arguments,
+                                const liana__value *input_list, const liana__value *later)
+{
+    known inputs[MOST_TENSORS], outputs[MOST_TENSORS];
+    liana_array arrays[MOST_TENSORS];
+    const size_t count = read_list(input_list, inputs);
+    const int64_t batch = inputs[0].array.shape.dims[0];
+    for (size_t i = 0; i < count; i++) arrays[i] = inputs[i].array;
+    for (size_t number = 0; number <= later->count; number++) {
+        const size_t num_outputs = read_list(later->items[number ? number - 1 : 0], outputs);
+        int64_t row = 0, begin = 0;
+        for (size_t i = 0; i < num_outputs; i++) row += liana_shape_size(&outputs[i].array.shape) / batch;
+        float *found = liana__arena_allocate(&arena, (size_t)(row * batch) * sizeof *found);
+        if (liana_predict_on_batch(model, arrays, count, found) != LIANA_OK) {
+            tell(name, arguments, "batch %zu: %s", number + 1, context->error.message);
+            return;
+        }
+        for (size_t i = 0; i < num_outputs && number; i++) {
+            const int64_t each = liana_shape_size(&outputs[i].array.shape) / batch;
+            for (int64_t k = 0; k < each * batch; k++) {
+                const double value = (double)found[k / each * row + begin + k % each];
+                const double keras = (double)((const float *)outputs[i].array.data)[k];
+                if (is_near(value, keras, outputs[i].tolerance)) continue;
+                tell(name, arguments, "batch %zu, output %zu: number %lld is %.9g, Keras has %.9g", number + 1, i,
+                     (long long)k, value, keras);
+                return;
+            }
+            begin += each;
+        }
+    }
+}
+
 /* ---- all cases ---- */
 
 static const char *join(const char *name, const char *ending)
@@ -325,6 +358,8 @@ static void check_case(const char *name, liana_device *const *devices, size_t nu
             check_run(model, devices[d], name, arguments, liana__value_get(root, "inputs"), wanted);
         }
     }
+    const liana__value *later = liana__value_get(root, "later_batches");
+    if (later && later->count) check_later_batches(model, name, arguments, liana__value_get(root, "inputs"), later);
     if (liana_model_save(model, join(name, ".again.keras")) != LIANA_OK) {
         tell(name, arguments, "%s", context->error.message);
     }

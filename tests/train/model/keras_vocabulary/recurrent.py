@@ -7,7 +7,7 @@ SWITCHES = {
     "return_sequences": [False, True],
     "return_state": [False, True],
     "go_backwards": [False, True],
-    "stateful": [None],
+    "stateful": [False, True],
     "unroll": [False, True],
     "zero_output_for_mask": [False, True],
 }
@@ -53,14 +53,6 @@ def convolved(*axes):
                          ("units", "unroll", "zero_output_for_mask")}}}
 
 
-def of_one_kind(layer_class, arguments, fed, call):
-    """liana hands masks to layers with as many states as the first one."""
-    back, first = arguments.get("backward_layer"), arguments["layer"]
-    if back is not None and type(back) is not type(first):
-        raise ValueError("layers of two classes")
-    return layer_class(**arguments)(fed if len(fed) > 1 else fed[0], **call)
-
-
 LAYERS = {
     "SimpleRNNCell": {"inputs": [[(3,), (4,)], [(2,), (3,)]], "arguments": STEP, "build": call_cell},
     "LSTMCell": {"inputs": [[(3,), (4,), (4,)], [(2,), (3,), (3,)]], "build": call_cell,
@@ -83,17 +75,25 @@ LAYERS = {
                 lambda: L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]),
                 lambda: L.StackedRNNCells([L.SimpleRNNCell(3), L.LSTMCell(2), L.SimpleRNNCell(4)])],
                 "activity_regularizer": [None]}},
-    "Bidirectional": {"inputs": SEQUENCES + states((3,), (3,), (3,), (3,)), "build": with_states, "arguments": {
+    "Bidirectional": {"inputs": SEQUENCES + states((3,), (3,), (3,), (3,)) + states((3,), (3,)) + [[(3, 4, 2)]], "build": with_states, "arguments": {
         "layer": [lambda: L.LSTM(3, activity_regularizer="l2"), lambda: L.GRU(2, return_sequences=True, return_state=True), lambda: L.SimpleRNN(4, return_sequences=True),
                   lambda: L.RNN(L.StackedRNNCells([L.LSTMCell(3), L.GRUCell(2)]), return_sequences=True),
-                  lambda: L.LSTM(2, go_backwards=True, return_sequences=True)],
+                  lambda: L.LSTM(2, go_backwards=True, return_sequences=True),
+                  lambda: L.LSTM(3, stateful=True), lambda: L.SimpleRNN(2, stateful=True, return_state=True),
+                  lambda: L.ConvLSTM1D(2, 2, return_sequences=True)],
         "merge_mode": ["concat", "sum", "mul", "ave", None],
         "backward_layer": [None, lambda: L.GRU(3, go_backwards=True),
-                           lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back")]},
-        "build": of_one_kind},
-    "TimeDistributed": {"inputs": [[(4, 3)], [(2, 5, 3)], [{"shape": (4, 3), "masked": True}]], "arguments": {
+                           lambda: L.LSTM(4, return_sequences=True, go_backwards=True, name="back"),
+                           lambda: L.RNN(L.GRUCell(3), go_backwards=True, stateful=True)]}},
+    "TimeDistributed": {"inputs": [[(4, 3)], [(2, 5, 3)], [{"shape": (4, 3), "masked": True}],
+                                   [{"shape": (2, 5, 3), "masked": True}]], "arguments": {
         "layer": [lambda: L.Dense(2, activation="relu"), lambda: L.Flatten(), lambda: L.BatchNormalization(),
                   lambda: L.LSTM(3), lambda: L.Bidirectional(L.GRU(2)), lambda: L.TimeDistributed(L.Dense(2)),
-                  lambda: L.Dense(3, kernel_regularizer="l2", trainable=False)]}},
+                  lambda: L.Dense(3, kernel_regularizer="l2", trainable=False),
+                  lambda: L.GRU(2, return_sequences=True, stateful=True), lambda: L.GlobalAveragePooling1D(),
+                  lambda: L.Conv1D(2, 2), lambda: L.LayerNormalization(), lambda: L.SpectralNormalization(L.Dense(2)),
+                  lambda: L.Bidirectional(L.LSTM(2, return_sequences=True), merge_mode="sum"),
+                  lambda: L.TimeDistributed(L.TimeDistributed(L.Dense(2))), lambda: L.RNN(L.LSTMCell(2)),
+                  lambda: L.UnitNormalization(), lambda: L.ReLU()]}},
 }
 LEFT_OUT = {}

@@ -136,10 +136,12 @@ def build(name, row, chosen, inputs, call):
     layer_class = getattr(keras.layers, name)
     arguments = {argument: made(value) for argument, value in chosen.items()}
     tensors, fed = [], []
+    # Layers with states from batch to batch have batches of one size.
+    size = BATCH if any(v is True and a == "stateful" or getattr(v, "stateful", False) for a, v in arguments.items()) else None
     for i, given in enumerate(inputs):
         spec = spec_of(given)
         dtype = "string" if "texts" in spec else "int32" if "high" in spec else "float32"
-        tensor = keras.Input(spec["shape"], name=f"in{i}", dtype=dtype)
+        tensor = keras.Input(batch_shape=(size, *spec["shape"]), name=f"in{i}", dtype=dtype)
         tensors.append(tensor)
         fed.append(keras.layers.Masking(name=f"masking{i}")(tensor) if spec.get("masked") else tensor)
     if "build" in row:
@@ -186,6 +188,22 @@ def flat_outputs(model, arrays, training):
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
+def reset_states(model):
+    """Sets states that are kept from batch to batch to zeros; whether there are any."""
+    keepers = [layer for layer in model._flatten_layers() if getattr(layer, "states", None) and layer.stateful]
+    for layer in keepers:
+        layer.reset_state()
+    return bool(keepers)
+
+
+def later_batches(model, arrays):
+    """The outputs of the second and third batch of a model that keeps states."""
+    if not reset_states(model):
+        return []
+    found = [[o.numpy() for o in flat_outputs(model, [tf.constant(a) for a in arrays], False)] for _ in range(3)]
+    return [described(outputs, outputs, 1, 2e-6) for outputs in found[1:]]
+
+
 def is_float(array):
     return array.dtype in (np.float32, tf.float32)
 
@@ -193,6 +211,7 @@ def is_float(array):
 def compute(model, arrays, training, cotangents):
     """Outputs, then gradients of the inputs and of the weights that are trained."""
     before = [weight.numpy() for weight in model.weights]
+    reset_states(model)
     fed = [tf.constant(array) for array in arrays]
     wrt = [tensor for tensor in fed if is_float(tensor)] + [w.value for w in model.trainable_weights]
     with tf.GradientTape() as tape:
@@ -266,7 +285,8 @@ def write_case(model, name, inputs, case, rounding, rng, folder, row=()):
     dtypes = {"O": "object", "i": "int32"}
     listed = [{"name": model.inputs[i].name, "shape": list(a.shape), "dtype": dtypes.get(a.dtype.kind, "float32"),
                "values": a.ravel().tolist()} for i, a in enumerate(arrays)]
-    case |= {"inputs": listed, "weights": [w.path for w in model.trainable_weights], "runs": [run for run in runs if run]}
+    case |= {"inputs": listed, "weights": [w.path for w in model.trainable_weights], "runs": [run for run in runs if run],
+             "later_batches": later_batches(model, arrays)}
     with open(base + ".case.json", "w") as file:
         json.dump(case, file)
 

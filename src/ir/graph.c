@@ -31,13 +31,25 @@ liana__node liana__node_as_weights(const liana__node *node)
     liana__node weights = *node;
     weights.op = &op_variable;
     weights.num_inputs = 0;
+    weights.name = NULL;
     return weights;
+}
+
+static const liana__node *find_weights(const liana__node *node)
+{
+    while (!liana__is_variable(node) && node->num_inputs == 1) node = node->inputs[0];
+    return node;
 }
 
 bool liana__is_of_weights(const liana__node *node)
 {
-    while (!liana__is_variable(node) && node->num_inputs == 1) node = node->inputs[0];
-    return liana__is_variable(node);
+    return liana__is_variable(find_weights(node));
+}
+
+bool liana__is_of_loop_weights(const liana__node *node)
+{
+    const liana__node *weights = find_weights(node);
+    return liana__is_variable(weights) && !weights->name;
 }
 
 bool liana__is_constant(const liana__node *node)

@@ -13,8 +13,12 @@ bool liana__graph_keep_bodies(liana_graph *graph, const liana__node *node);
 /* How deep bodies lie in each other below the nodes of a graph; 0: there are none. */
 int liana__graph_body_depth(const liana_graph *graph);
 
-/* A node as a variable, for the choice of kernels: of a body's input that is the same in all steps, as weights are. */
+/* A node as a variable, for the choice of kernels: of a body's input that is the same in all steps, as weights are. It
+ * has no name. */
 liana__node liana__node_as_weights(const liana__node *node);
+
+/* Whether a tensor depends on such a variable and on nothing else: it is packed once for many steps. */
+bool liana__is_of_loop_weights(const liana__node *node);
 
 /* The bodies of a node, of which it has op->num_bodies. */
 static inline liana_graph *liana__node_body(const liana__node *node, size_t index)

@@ -1,5 +1,5 @@
-/* The averages of an optimizer, old + share * (value - old), and Adam's step, x - rate * m / (sqrt(v) + epsilon), become
- * one op each: an update then reads and writes its tensors a few times instead of a dozen times. */
+/* The averages of an optimizer, old + share * (value - old), and Adam's step, x - rate * m / (sqrt(v) + epsilon),
+ * become one op each: an update then reads and writes its tensors a few times instead of a dozen times. */
 #include "ir/graph.h"
 #include "ops/fused/update_steps.h"
 #include "passes/pass.h"

@@ -1,4 +1,4 @@
-/* update_steps.h - parts of an optimizer's update, each as one op: for the pass that makes them, and for the kernels. */
+/* update_steps.h - parts of an optimizer's update, each as one op: for the pass that makes them, and kernels. */
 #ifndef LIANA_OPS_UPDATE_STEPS_H
 #define LIANA_OPS_UPDATE_STEPS_H
 

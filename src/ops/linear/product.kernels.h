@@ -6,6 +6,7 @@
 #else
 #include "kernels/matrix_product.h"
 #endif
+#include "ir/graph_bodies.h"
 #include "kernels/applicable.h"
 #include "kernels/vector_epilogue.h"
 #include "kernels/vector_kernels.h"
@@ -53,6 +54,18 @@ static bool product_preferred(const liana__product *p, const liana__node *node, 
     return p->rows >= (liana__is_of_weights(node->inputs[1]) ? 8 : 128);
 }
 #else
+/* Of a product by weights. They are packed once: for all steps of a loop, or for all slices of a shard. oneDNN reads
+ * floats of weights as they are. */
+static int64_t least_rows(const liana__node *weights)
+{
+#if defined(LIANA__STORES_BF16)
+    (void)weights;
+    return 8;
+#else
+    return liana__is_of_loop_weights(weights) ? 8 : 32;
+#endif
+}
+
 /* As bench_products measures it. oneDNN multiplies by small matrices without packing them, which pays where there are
  * few rows; it leaves lanes idle where the columns are not whole vectors; its sums over pixels are slow unless both
  * sides are wide, in AVX2 less so than liana's. */
@@ -82,7 +95,7 @@ static bool product_preferred(const liana__product *p, const liana__node *node, 
     if (4 * p->depth <= p->columns && p->depth <= 16 && !idle_lanes && p->rows * p->columns > 2 << 20) return false;
     *reason = "too few products to a row";
     if (TILE_STEP == 2 && p->depth <= 16 && p->columns <= 16) return false;
-    if (liana__is_of_weights(node->inputs[1])) return p->rows >= 8; /* they are packed once */
+    if (liana__is_of_weights(node->inputs[1])) return p->rows >= least_rows(node->inputs[1]);
     *reason = "too few rows to pack the smaller matrix for";
     const int64_t least_transposed = p->depth * p->columns > 1 << 18 ? 256 : 144;
     return p->rows >= (idle_lanes ? 72 : p->transpose_b ? least_transposed : TILE_STEP == 2 ? 128 : 512);

@@ -510,6 +510,13 @@ static void test_json_dtypes_that_liana_has(void **state)
         {plain, POLICY("DTypePolicy", "mixed_bfloat16"), plain, LIANA_MIXED_BFLOAT16},
         {plain, POLICY("Policy", "mixed_bfloat16"), plain, LIANA_MIXED_BFLOAT16},
         {plain, plain, POLICY("DTypePolicy", "mixed_bfloat16"), LIANA_MIXED_BFLOAT16},
+        {plain, "\"bfloat16\"", plain, LIANA_MIXED_BFLOAT16},
+        {plain, "\"float16\"", plain, LIANA_FLOAT32},
+        {plain, plain, POLICY("DTypePolicy", "mixed_float16"), LIANA_FLOAT32},
+        {plain, POLICY("Policy", "mixed_float16"), plain, LIANA_FLOAT32},
+        {"\"float16\"", plain, plain, LIANA_FLOAT32},
+        {"\"float64\"", plain, plain, LIANA_FLOAT32},
+        {"\"bfloat16\"", plain, plain, LIANA_FLOAT32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start_again();
@@ -523,25 +530,22 @@ static void test_json_dtypes_that_liana_has_not(void **state)
     (void)state;
     static const char plain[] = "\"float32\"";
     static const char *const texts[][2] = {
-        {"\"float16\"", "'float16'"},
-        {"\"mixed_float16\"", "'mixed_float16'"},
-        {"\"bfloat16\"", "'bfloat16'"},
-        {"\"float64\"", "'float64'"},
-        {POLICY("DTypePolicy", "mixed_float16"), "'mixed_float16'"},
-        {POLICY("Policy", "mixed_float16"), "'mixed_float16'"},
+        {"\"mixed_float64\"", "'mixed_float64'"},
+        {POLICY("DTypePolicy", "float8"), "'float8'"},
         {POLICY("QuantizedDTypePolicy", "int8_from_float32"), "'int8_from_float32'"},
         {"{\"class_name\": \"DTypePolicyMap\", \"config\": {}}", "a mapping of 2 keys"},
         {"16", "the number 16"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_json_refused(with_dtypes(plain, texts[i][0], plain), LIANA_UNIMPLEMENTED, "layer 'd'", "dtype",
-                            texts[i][1], "expected float32 or mixed_bfloat16");
+                            texts[i][1], "expected float32, mixed_bfloat16");
         assert_json_refused(with_dtypes(plain, plain, texts[i][0]), LIANA_UNIMPLEMENTED, "the model", "dtype",
-                            texts[i][1], "expected float32 or mixed_bfloat16");
+                            texts[i][1], "expected float32, mixed_bfloat16");
         assert_json_refused(with_dtypes(texts[i][0], plain, plain), LIANA_UNIMPLEMENTED, "layer 'InputLayer'", "dtype",
-                            texts[i][1], "expected float32 or mixed_bfloat16");
+                            texts[i][1], "expected float32, mixed_bfloat16");
     }
     assert_json_refused(with_dtypes(plain, "\"uint8\"", plain), LIANA_UNIMPLEMENTED, "layer 'd'", "'uint8'");
+    assert_json_refused(with_dtypes(plain, "\"float64\"", plain), LIANA_UNIMPLEMENTED, "layer 'd'", "'float64'");
 }
 
 static void test_keras_1_file_says_what_is_wrong(void **state)

@@ -118,26 +118,37 @@ static const liana__value *dtype_name(const liana__value *dtype)
     return name ? name : dtype;
 }
 
+/* The precision that liana has for each of Keras's policies. float32 holds all numbers of float16: results agree within
+ * the rounding of float16, and no scale of losses is needed. Weights of bfloat16 are kept in float32. */
+static const struct {
+    const char *name;
+    liana_precision precision;
+} policies[] = {
+    {"float32", LIANA_FLOAT32}, {"mixed_bfloat16", LIANA_MIXED_BFLOAT16}, {"mixed_float16", LIANA_FLOAT32},
+    {"float16", LIANA_FLOAT32}, {"bfloat16", LIANA_MIXED_BFLOAT16},
+};
+
 liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, const char *where,
                                      liana_precision *precision, liana__error *error)
 {
     *precision = LIANA_FLOAT32;
     if (!dtype || dtype->kind == LIANA__VALUE_NULL) return LIANA_OK;
     const liana__value *name = dtype_name(dtype);
-    if (is_text(name, "float32")) return LIANA_OK;
-    if (is_text(name, "mixed_bfloat16")) {
-        *precision = LIANA_MIXED_BFLOAT16;
-        return LIANA_OK;
+    static const char *const of_inputs[] = {"uint8",  "int8",  "uint16",   "int16", "uint32", "int32",
+                                            "uint64", "int64", "bfloat16", "bool",  "string", "float64"};
+    for (size_t i = 0; is_input && i < sizeof of_inputs / sizeof *of_inputs; i++) {
+        if (is_text(name, of_inputs[i])) return LIANA_OK;
     }
-    if (is_input && is_text(name, "string")) return LIANA_OK;
-    static const char *const whole[] = {"uint8", "int8",   "uint16", "int16", "uint32",
-                                        "int32", "uint64", "int64",  "bool"};
-    for (size_t i = 0; is_input && i < sizeof whole / sizeof *whole; i++) {
-        if (is_text(name, whole[i])) return LIANA_OK;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        if (!is_text(name, policies[i].name)) continue;
+        *precision = policies[i].precision;
+        return LIANA_OK;
     }
     return refuse(
         name, where, "dtype",
-        "float32 or mixed_bfloat16, the only ones that liana has; write one of them, the weights stay the same", error);
+        "float32, mixed_bfloat16, bfloat16, mixed_float16 or float16, the ones that liana reads; write one of "
+        "them, the weights stay the same",
+        error);
 }
 
 /* -1 or the last axis, as a number or as a list of one. */

@@ -14,8 +14,9 @@ liana_status liana__keras_read_config(const liana_context *context, const char *
                                       int rank, bool keras3, liana__arena *arena, liana__value **options,
                                       liana__error *error) LIANA_MUST_USE;
 
-/* The precision of a dtype, or of a dtype policy: float32 or mixed_bfloat16; NULL (not given) is float32. An InputLayer
- * may have an integer dtype, as images do. Errors: UNIMPLEMENTED for a dtype in which liana does not compute. */
+/* The precision of a dtype, or of a dtype policy; NULL (not given) is float32, as are float16 and mixed_float16. An
+ * InputLayer may have any dtype, as images do. Errors: UNIMPLEMENTED for a dtype that has no counterpart, such as
+ * float64. */
 liana_status liana__keras_read_dtype(const liana__value *dtype, bool is_input, const char *where,
                                      liana_precision *precision, liana__error *error) LIANA_MUST_USE;
 

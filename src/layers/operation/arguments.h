@@ -18,6 +18,9 @@ bool liana__operation_axis(const liana__operation_call *call, const char *name, 
 /* One or several of them. None would be all, which joins examples. */
 bool liana__operation_axes(const liana__operation_call *call, const char *name, int more, liana_axes *axes);
 
+/* Into equal parts, or at indices of the axis. */
+liana_tensor liana__operation_split(liana__operation_call *call, int64_t axis);
+
 #define LIANA__OPERATION_BUILD(name) liana_tensor liana__operation_build_##name(liana__operation_call *call)
 LIANA__OPERATION_BUILD(reshape);
 LIANA__OPERATION_BUILD(transpose);

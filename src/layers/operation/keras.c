@@ -418,6 +418,15 @@ static liana__value *write_constant(liana__arena *arena, const char *name, const
     return object(arena, "__numpy__", config);
 }
 
+static bool is_any_given(const liana__value *arguments, const char *operands)
+{
+    char name[32];
+    bool found = false;
+    while (!found && liana__operation_next(&operands, name)) found = liana__value_get(arguments, name) != NULL;
+    return found;
+}
+
+/* Operands that are left out before a constant are null. */
 liana__value *liana__operation_args(liana__arena *arena, const liana__function_call *operation,
                                     liana__value *const *tensors, size_t count)
 {
@@ -431,7 +440,11 @@ liana__value *liana__operation_args(liana__arena *arena, const liana__function_c
             liana__value_add(arena, args, write_constant(arena, name, given));
             continue;
         }
-        if (used == count) break;
+        if (used == count && !is_any_given(operation->arguments, operands)) break;
+        if (used == count) {
+            liana__value_add(arena, args, liana__value_null(arena));
+            continue;
+        }
         liana__value *list = operands[-1] == '*' ? liana__value_list(arena) : NULL;
         do {
             liana__value_add(arena, list ? list : args, tensors[used++]);

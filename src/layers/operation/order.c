@@ -31,14 +31,11 @@ static liana_tensor part(const liana__operation_call *call, int64_t axis, int64_
     return liana_op_slice_at(call->here, call->operands[0], start, limit, NULL);
 }
 
-/* Into equal parts, or at indices of the axis. */
-liana_tensor liana__operation_build_split(liana__operation_call *call)
+liana_tensor liana__operation_split(liana__operation_call *call, int64_t axis)
 {
     liana_ints at;
-    int64_t axis;
     liana_tensor parts[MOST_PARTS];
     const liana__value *given = liana__value_get(call->arguments, "indices_or_sections");
-    if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
     if (!liana__operation_integers(call, "indices_or_sections", &at)) return nothing(call);
     const int64_t size = liana_tensor_shape(call->operands[0]).dims[axis];
     if (given->kind != LIANA__VALUE_LIST) {
@@ -61,6 +58,13 @@ liana_tensor liana__operation_build_split(liana__operation_call *call)
         parts[i] = part(call, axis, i ? at.values[i - 1] : 0, i < at.count ? at.values[i] : size);
     }
     return give(call, parts, (size_t)at.count + 1);
+}
+
+liana_tensor liana__operation_build_split(liana__operation_call *call)
+{
+    int64_t axis;
+    if (!liana__operation_axis(call, "axis", 0, NULL, &axis)) return nothing(call);
+    return liana__operation_split(call, axis);
 }
 
 liana_tensor liana__operation_build_unstack(liana__operation_call *call)

@@ -53,6 +53,19 @@ static liana_tensor gather_windows(liana_layer_call *call, liana_tensor x, int a
     return liana_op_reshape_at(call->here, x, shape);
 }
 
+/* The maximum over `axis`, as a pooling: its gradient goes to the first of equal cells, as Keras's. */
+static liana_tensor first_maximum(liana_layer_call *call, liana_tensor x, int axis)
+{
+    liana_shape shape = liana_tensor_shape(x), windows = {4, {1, shape.dims[axis], 1, 1}};
+    for (int i = 0; i < axis; i++) windows.dims[0] *= shape.dims[i];
+    for (int i = axis + 1; i < shape.rank; i++) windows.dims[3] *= shape.dims[i];
+    const liana_pool_options whole = {.window = {shape.dims[axis], 1}};
+    liana_tensor pooled = liana_op_max_pool2d_at(call->here, liana_op_reshape_at(call->here, x, windows), whole);
+    for (int i = axis; i + 1 < shape.rank; i++) shape.dims[i] = shape.dims[i + 1];
+    shape.rank--;
+    return liana_op_reshape_at(call->here, pooled, shape);
+}
+
 /* One axis after the other: all windows along an axis are the same for every place on the others. */
 static liana_tensor pool_axis(liana_layer_call *call, liana_tensor x, int axis, int64_t output, bool is_max)
 {
@@ -66,12 +79,11 @@ static liana_tensor pool_axis(liana_layer_call *call, liana_tensor x, int axis, 
         shape.dims[axis] = output;
         shape.dims[axis + 1] = longest;
         x = liana_op_reshape_at(call->here, x, shape);
-        return is_max ? liana_op_reduce_max_at(call->here, x, cells, false)
-                      : liana_op_reduce_mean_at(call->here, x, cells, false);
+        return is_max ? first_maximum(call, x, axis + 1) : liana_op_reduce_mean_at(call->here, x, cells, false);
     }
     liana_tensor weights = {0};
     x = gather_windows(call, x, axis, output, longest, &weights);
-    if (is_max) return liana_op_reduce_max_at(call->here, x, cells, false);
+    if (is_max) return first_maximum(call, x, axis + 1);
     liana_shape repeated = {.rank = shape.rank + 1 - axis, .dims = {output, longest}};
     for (int i = 2; i < repeated.rank; i++) repeated.dims[i] = 1;
     weights = liana_op_cast_at(call->here, liana_op_reshape_at(call->here, weights, repeated), liana_tensor_dtype(x));

@@ -3,6 +3,8 @@
     keras_layers.py keras|tf_keras make FOLDER     writes NAME.keras, .h5, .weights.h5, .json and NAME.case.json
     keras_layers.py keras|tf_keras check FOLDER    loads NAME.*.keras and NAME.*.h5 again, and compares outputs
 
+LIANA_KERAS_LAYERS is a regular expression: only models of these names.
+
 tests/train/model/test_keras_layers.c runs both; between them liana loads the files of the first, compares its
 predictions, and writes those of the second. A case is {"inputs": [{"name", "shape", "dtype", "values"}], "outputs":
 [number, ...]}: of a model with several outputs those of an example lie one after the other.
@@ -10,6 +12,7 @@ predictions, and writes those of the second. A case is {"inputs": [{"name", "sha
 import importlib
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -165,6 +168,26 @@ else:
     M["op_split"]=fun(lambda x:O.concatenate(O.split(x,3,axis=2)[::-1]+[O.split(x,[1,4],axis=-1)[2]],axis=1),(4,6))
     M["op_order"]=fun(lambda x:O.concatenate([O.sort(x,axis=-1),O.cumsum(x,axis=1),O.take_along_axis(x,O.argsort(x,axis=1),axis=1),O.top_k(x,6)[0]],axis=1),(4,6))
     M["op_moments"]=fun(lambda x:O.add(*O.moments(x,axes=[1],keepdims=True))*O.unstack(x,axis=1)[2][:,None],(4,6))
+    for name in "fabs cbrt deg2rad rad2deg sinc erfc isreal real conj conjugate empty_like log_sigmoid hard_tanh tanh_shrink sparse_plus sparse_sigmoid celu glu hard_shrink soft_shrink squareplus sparsemax fliplr".split(): with_options(name)
+    for name in "isneginf isposinf isfinite".split(): M["op_"+name]=fun(lambda x,name=name:getattr(O,name)(x/O.relu(x)),(4,6))
+    for name in "amax amin ptp median nansum nanprod nanmax nanmin nanmean nanvar nanstd nanargmax nanargmin".split():
+        lost=lambda x:x if name in "amax amin ptp" else x+0.*O.sqrt(2.5-x)
+        for options in ({"axis":1},{"axis":-1,"keepdims":True}): M["op_"+name+str(len(M))]=fun(lambda x,name=name,options=options,lost=lost:O.nan_to_num(getattr(O,name)(lost(x),**options),nan=-7.),(4,6))
+    for q,options in ((.3,{"axis":1}),(.85,{"axis":[1,2],"keepdims":True}),(.5,{"axis":-1,"method":"nearest"}),(.4,{"axis":2,"method":"lower"}),(.4,{"axis":2,"method":"higher","keepdims":True}),(.4,{"axis":1,"method":"midpoint"}),(1.,{"axis":1}),(0,{"axis":1})): with_options("quantile",q,**options)
+    with_options("percentile",30,axis=1); with_options("celu",alpha=.6); with_options("glu",axis=1); with_options("hard_shrink",threshold=1.); with_options("soft_shrink",threshold=.8); with_options("squareplus",b=1.5); with_options("sparsemax",axis=1); with_options("threshold",.4,-3.)
+    with_options("average",axis=1); with_options("average",axis=-1,weights=np.array([1,2,.5,0,1,3],"f4")); M["op_average"]=fun(lambda x,y:O.average(x,axis=1,weights=O.abs(y)),(4,6),(4,6))
+    with_options("diff"); with_options("diff",n=2,axis=1); with_options("trapezoid"); with_options("trapezoid",dx=.5,axis=1); with_options("nancumsum",axis=1); with_options("nancumprod",axis=-1)
+    with_options("normalize"); with_options("normalize",axis=1,order=1); with_options("normalize",order=3,epsilon=5.); with_options("full_like",2.5); with_options("digitize",np.array([-1.,0.,.5,3.],"f4")); M["op_isin"]=fun(lambda x:O.isin(O.round(x),[1.,-2.,0.],invert=True),(4,6))
+    for name in "fmax fmin fmod hypot heaviside logaddexp2".split(): with_options(name,np.array([1.7],"f4")); M["op_3"+name]=fun(lambda x,y,name=name:getattr(O,name)(x,y),(4,3),(4,3))
+    M["op_ldexp"]=fun(lambda x:O.ldexp(x,O.cast(O.clip(x,-3,3),"int32")),(4,6)); M["op_close"]=fun(lambda x:O.isclose(x,O.round(x),rtol=.1,atol=.05),(4,6)); M["op_nan"]=fun(lambda x:O.nan_to_num(x/O.relu(x),nan=1.5,posinf=9,neginf=-8),(4,6))
+    M["op_joined"]=fun(lambda x,y:O.hstack([O.append(x,y,axis=1),O.dstack([x[:,:,:2],y[:,:,2:]])]),(4,6),(4,6))
+    for axis in (1,2): M[f"op_pieces{axis}"]=fun(lambda x,axis=axis:O.concatenate(O.array_split(x,3,axis=axis)[::-1],axis=axis),(4,7))
+    M["op_hsplit"]=fun(lambda x:O.concatenate(O.hsplit(x,2)[::-1]+[O.concatenate(O.dsplit(x,[1,4])[::-1],axis=2)[:,:2]],axis=1),(4,6))
+    for options in ({"axis1":1,"axis2":2},{"axis1":2,"axis2":1,"offset":1},{"axis1":-2,"axis2":-1,"offset":-2}): with_options("diagonal",**options); with_options("trace",**options)
+    for k in (1,2,-1): with_options("rot90",k=k,axes=(1,2))
+    M["op_cross"]=fun(lambda x,y:O.cross(x,y),(4,3),(4,3)); M["op_space"]=fun(lambda x:O.depth_to_space(x,2),(3,2,8)); M["op_depth"]=fun(lambda x:O.space_to_depth(x,2),(4,6,3)); with_options("extract_sequences",3,2)
+    M["op_multi_hot"]=fun(lambda x:O.multi_hot(O.cast(O.clip(O.abs(x),0,4),"int32"),6),(7,)); M["op_pool"]=fun(lambda x:O.concatenate([O.max_pool(x,2),O.average_pool(x,(2,3),strides=2,padding="same")[:,:3,:2]],axis=1),(6,5,3))
+    for options in ({},{"is_causal":True},{"scale":.3}): M["op_attend"+str(len(M))]=fun(lambda q,k,v,options=options:O.dot_product_attention(q,k,v,**options),(5,4,3),(5,2,3),(5,2,3))
     M["op_twice"]=fun(lambda x:O.add(x,x)*O.subtract(1,x)-2,(4,6))
     M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
     M["op_mask"]=fun(lambda x:L.GlobalAveragePooling1D()(L.Embedding(11,3,mask_zero=True)(x)),(6,),dtypes=["int32"])
@@ -244,6 +267,7 @@ def check(name):
     return failures
 
 
+M = {name: model for name, model in M.items() if re.fullmatch(os.environ.get("LIANA_KERAS_LAYERS", ".*"), name)}
 if ACTION == "make":
     for name, model in M.items():
         make(name, model)

@@ -143,7 +143,7 @@ static void check_all(const char *keras, bool writes)
         check_model(names.items[i], writes);
         count++;
     }
-    assert_compare(count, >, 80);
+    assert_compare(count, >, getenv("LIANA_KERAS_LAYERS") ? 0 : 80);
     if (!writes) return;
     liana__test_run_keras("tests/train/model/keras_layers.py", (const char *const[]){keras, "check", folder, NULL});
 }

@@ -65,7 +65,7 @@ static void read_file(const char *path)
 {
     liana__error error = {0};
     liana__element_file *file;
-    liana__file_buffer buffer = {0};
+    liana__element_buffer buffer = {0};
     char why[80];
     demand(liana__element_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
     demand(file || why[0]);
@@ -77,7 +77,7 @@ static void read_file(const char *path)
         if (status == LIANA_OK) pack_again(&element);
     }
     liana__element_file_close(file);
-    free(buffer.bytes);
+    liana__element_buffer_free(&buffer);
 }
 
 static void put(const char *path, const void *bytes, size_t size, const void *end, size_t end_size)

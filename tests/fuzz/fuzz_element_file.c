@@ -91,7 +91,7 @@ static void put(const char *path, const void *bytes, size_t size, const void *en
 static void put_right(const char *path, const uint8_t *bytes, size_t size)
 {
     uint64_t number = 0, words[12] = {0, size, liana__crc32c_extend(liana__crc32c(&number, 8), bytes, size)};
-    uint32_t byte_order_and_version[2] = {1, 1}, table_checksum = liana__crc32c(words, 24), checksum;
+    uint32_t byte_order_and_version[2] = {1, 2}, table_checksum = liana__crc32c(words, 24), checksum;
     memcpy(&words[3], "LIANAELM", 8);
     memcpy(&words[4], byte_order_and_version, 8);
     memcpy(&words[5], &contents.settings, 16);

@@ -100,8 +100,7 @@ static liana_dataset *of_window(void *user, liana_dataset *window)
     if (strcmp(name, "take") == 0) return liana_dataset_take(window, argument);
     if (strcmp(name, "skip") == 0) return liana_dataset_skip(window, argument);
     if (strcmp(name, "repeat") == 0) return liana_dataset_repeat(window, argument);
-    if (strcmp(name, "batch") == 0)
-        return liana_dataset_batch(window, &(liana_batch_options){.batch_size = argument});
+    if (strcmp(name, "batch") == 0) return liana_dataset_batch(window, &(liana_batch_options){.batch_size = argument});
     if (strcmp(name, "padded") == 0)
         return liana_dataset_padded_batch(window, &(liana_padded_batch_options){.batch_size = argument});
     if (strcmp(name, "filter") == 0) {
@@ -191,9 +190,10 @@ static liana_dataset *make_source(liana_context *context, char *words)
     int64_t n[8] = {0};
     if (*after) *after++ = 0;
     if (strcmp(words, "lists") == 0) {
-        return liana_dataset_from_generator(
-            context,
-            &(liana_generator_options){.next = next_list, .user = after, .components = &list, .num_components = 1});
+        return liana_dataset_from_generator(context, &(liana_generator_options){.next = next_list,
+                                                                                .user = after,
+                                                                                .components = &list,
+                                                                                .num_components = 1});
     }
     if (strcmp(words, "choose") == 0) {
         char *ends = strchr(after, ' ') + 1, *choices = strchr(ends, ' ') + 1;
@@ -294,8 +294,10 @@ static liana_dataset *add_state(liana_dataset *input, step *own)
     const bool scans = strcmp(own->name, "scan") == 0;
     const int64_t first = scans ? 1 : 3;
     const liana_array start = {"value", LIANA_S64, LIANA_SCALAR, &first};
-    const liana_state_options options = {
-        .function = change_state, .user = own, .initial_state = &start, .num_states = 1};
+    const liana_state_options options = {.function = change_state,
+                                         .user = own,
+                                         .initial_state = &start,
+                                         .num_states = 1};
     return scans ? liana_dataset_scan(input, &options) : liana_dataset_reduce(input, &options);
 }
 
@@ -334,7 +336,10 @@ static liana_dataset *add_stage(liana_dataset *input, step *own)
     static const struct {
         const char *name;
         liana_dataset *(*make)(liana_dataset *input, step *own);
-    } makers[] = {{"window", add_window}, {"windows", add_window}, {"group", add_group}, {"scan", add_state},
+    } makers[] = {{"window", add_window},
+                  {"windows", add_window},
+                  {"group", add_group},
+                  {"scan", add_state},
                   {"reduce", add_state}};
     if (!input) return NULL;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {

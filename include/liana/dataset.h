@@ -102,6 +102,10 @@ typedef struct liana_dataset_options {
     char field_delim;     /* of tables: the byte between cells; 0: a tab for NAME.tsv, else a comma */
     bool plain_quotes;    /* of tables: a quote is a character like others (tf.data: use_quote_delim = false) */
     const char *na_value; /* of tables: one more text that stands for a missing value; NULL: none */
+    /* Of tables: means, medians and boundaries of bins are found in the rows that a fit with this validation_split and
+     * this seed trains on. 0: in all rows. */
+    double validation_split;
+    uint64_t split_seed;
 } liana_dataset_options;
 
 /* Opens TFRecord files, IDX files (MNIST), files of CIFAR, CSV lists of images, WebDataset tar archives, or folders of
@@ -345,8 +349,9 @@ LIANA_API liana_dataset *liana_dataset_take_while(liana_dataset *dataset, const 
 LIANA_API liana_dataset *liana_dataset_unique(liana_dataset *dataset);
 
 /* Leaves out elements by chance, so that their classes come with the frequencies of target_dist. The chance that an
- * element stays is proportional to target_dist[class] / initial_dist[class]. An element is drawn by its position: the
- * same ones stay in each epoch, unless the stage is behind an endless repeat. */
+ * element stays is proportional to target_dist[class] / initial_dist[class]. An element is drawn by its position and
+ * its epoch. So epochs differ in their number of elements; a fit without steps_per_epoch takes as many in each epoch as
+ * the first one has, and goes on in the next one where one has fewer. */
 typedef struct liana_rejection_resample_options {
     const char *name;
     /* The class of an element, from 0 to num_classes - 1. NULL: the component `label`. */
@@ -357,6 +362,7 @@ typedef struct liana_rejection_resample_options {
     /* [num_classes] of the input. NULL: counted as the elements come, each class beginning with 10, as in tf.data. */
     const double *initial_dist;
     uint64_t seed;
+    bool same_each_epoch; /* the same elements stay in each epoch */
 } liana_rejection_resample_options;
 LIANA_API liana_dataset *liana_dataset_rejection_resample(liana_dataset *dataset,
                                                           const liana_rejection_resample_options *options);
@@ -439,9 +445,10 @@ typedef struct liana_padded_batch_options {
 } liana_padded_batch_options;
 LIANA_API liana_dataset *liana_dataset_padded_batch(liana_dataset *dataset, const liana_padded_batch_options *options);
 
-/* Windows of elements, each as one element with a new first dimension: tf.data's window, and a batch of each window.
- * Window i has the elements i * shift + k * stride, for k below size. Without drop_remainder the last windows may be
- * smaller. Random-access if the input is. */
+/* Windows of elements. Window i has the elements i * shift + k * stride, for k below size. Without drop_remainder the
+ * last windows may be smaller. Each is one element with a new first dimension: tf.data's window, and a batch of each
+ * window. That is random-access if the input is. Or `reduce` makes a dataset of each window: tf.data's window and
+ * flat_map. */
 typedef struct liana_window_options {
     int64_t size;
     int64_t shift;  /* 0: size */
@@ -452,6 +459,13 @@ typedef struct liana_window_options {
     const char *const *targets;
     size_t num_targets;
     int64_t target_offset;
+    /* Makes a dataset of a window, whose elements come next: liana_dataset_padded_batch(window, ...) for example. It
+     * takes over the window, as a stage does. NULL: windows are elements. Without `targets`. */
+    liana_dataset *(*reduce)(void *user, liana_dataset *window);
+    void *user;
+    const char *name;                  /* of the function, in messages */
+    const liana_component *components; /* of the made datasets; NULL: the same as the input's */
+    size_t num_components;
 } liana_window_options;
 LIANA_API liana_dataset *liana_dataset_window(liana_dataset *dataset, const liana_window_options *options);
 
@@ -554,8 +568,9 @@ LIANA_API liana_dataset *liana_dataset_flat_map(liana_dataset *dataset, const li
  * changed. Of functions only the names are known: give another `version` when a function has changed. A full disk is an
  * IO_ERROR; an older file stays. */
 typedef struct liana_cache_options {
-    const char *path;    /* of the file; its folder is created */
-    const char *version; /* any text; NULL: none */
+    const char *path;              /* of the file; its folder is created */
+    const char *version;           /* any text; NULL: none */
+    liana_compression compression; /* of each element: NONE or GZIP; AUTO: none. ZLIB is the same as GZIP */
 } liana_cache_options;
 LIANA_API liana_dataset *liana_dataset_cache(liana_dataset *dataset, const liana_cache_options *options);
 /* The same in a folder that several datasets may share: the file's name comes from the stages, their options and their

@@ -155,3 +155,22 @@ liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size,
     *inflated_size = work.out_size;
     return LIANA_OK;
 }
+
+/* ---- pieces of memory ---- */
+
+size_t liana__deflated_bound(size_t size)
+{
+    return compressBound(size);
+}
+
+size_t liana__deflate(const void *bytes, size_t size, void *deflated)
+{
+    uLongf written = compressBound(size);
+    return compress(deflated, &written, bytes, size) == Z_OK ? written : 0;
+}
+
+bool liana__inflate_piece(const void *bytes, size_t size, void *inflated, size_t inflated_size)
+{
+    uLongf written = inflated_size;
+    return uncompress(inflated, &written, bytes, size) == Z_OK && written == inflated_size;
+}

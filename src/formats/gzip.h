@@ -24,4 +24,11 @@ bool liana__is_zlib(const uint8_t *bytes, size_t size);
 liana_status liana__inflate(const char *name, const uint8_t *bytes, size_t size, size_t limit, uint8_t **inflated,
                             size_t *inflated_size, liana__error *error) LIANA_MUST_USE;
 
+/* Pieces of memory as zlib streams: the most bytes of a deflated piece; deflates into that many, and returns how many
+ * there are (0: out of memory). */
+size_t liana__deflated_bound(size_t size);
+size_t liana__deflate(const void *bytes, size_t size, void *deflated);
+/* Inflates a piece to exactly `inflated_size` bytes. False: it is damaged. */
+bool liana__inflate_piece(const void *bytes, size_t size, void *inflated, size_t inflated_size);
+
 #endif

@@ -65,7 +65,7 @@ static void read_file(const char *path)
 {
     liana__error error = {0};
     liana__element_file *file;
-    liana__file_buffer buffer = {0};
+    liana__element_buffer buffer = {0};
     char why[80];
     demand(liana__element_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
     demand(file || why[0]);
@@ -77,7 +77,7 @@ static void read_file(const char *path)
         if (status == LIANA_OK) pack_again(&element);
     }
     liana__element_file_close(file);
-    free(buffer.bytes);
+    liana__element_buffer_free(&buffer);
 }
 
 static void put(const char *path, const void *bytes, size_t size, const void *end, size_t end_size)
@@ -91,7 +91,7 @@ static void put(const char *path, const void *bytes, size_t size, const void *en
 static void put_right(const char *path, const uint8_t *bytes, size_t size)
 {
     uint64_t number = 0, words[12] = {0, size, liana__crc32c_extend(liana__crc32c(&number, 8), bytes, size)};
-    uint32_t byte_order_and_version[2] = {1, 1}, table_checksum = liana__crc32c(words, 24), checksum;
+    uint32_t byte_order_and_version[2] = {1, 2}, table_checksum = liana__crc32c(words, 24), checksum;
     memcpy(&words[3], "LIANAELM", 8);
     memcpy(&words[4], byte_order_and_version, 8);
     memcpy(&words[5], &contents.settings, 16);

@@ -43,6 +43,7 @@ static void take_after_inputs(liana_dataset *dataset)
     for (size_t i = 0; i < dataset->num_inputs; i++) {
         dataset->works = dataset->works || dataset->inputs[i]->works;
         dataset->varies = dataset->varies || dataset->inputs[i]->varies;
+        dataset->length_varies = dataset->length_varies || dataset->inputs[i]->length_varies;
     }
 }
 

@@ -41,8 +41,9 @@ struct liana_dataset {
     void *own;      /* owned by the kind, in the arena */
     int64_t length; /* elements in an epoch; LIANA_INFINITE, LIANA_UNKNOWN */
     bool random_access;
-    bool works;  /* the kind works, or that of an input */
-    bool varies; /* elements differ between epochs or seeds */
+    bool works;         /* the kind works, or that of an input */
+    bool varies;        /* elements differ between epochs or seeds */
+    bool length_varies; /* so does their number; a model then reads the epochs one after the other, as one stream */
     /* If jumping is expensive: blocks, as in a source (data/source/source.h). In the arena, or an input's. */
     size_t num_blocks;
     const uint64_t *block_starts;

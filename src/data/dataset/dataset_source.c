@@ -415,6 +415,13 @@ static liana_status make_stream(view *own, int64_t endless_length, liana__error 
                            "limit it (liana_dataset_take)",
                            dataset->name);
     }
+    if (dataset->length == LIANA_UNKNOWN && dataset->length_varies) {
+        if (!endless_length) LIANA_TRY(count_elements(dataset, from, error));
+        own->base.num_records = endless_length ? (uint64_t)endless_length : from->length;
+        from->length = 0;
+        own->dataset = liana_dataset_repeat(dataset, -1);
+        return own->dataset ? LIANA_OK : liana__fail_memory(error, "a dataset");
+    }
     if (dataset->length == LIANA_UNKNOWN && endless_length) {
         from->open_ended = true;
         own->base.num_records = (uint64_t)endless_length;

@@ -2,6 +2,7 @@
 #include "data/dataset/element_file.h"
 
 #include "base/crc32c.h"
+#include "formats/gzip.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ struct liana__element_file {
     liana__mapping mapping;
     uint64_t count;
     liana__element_place *places;
+    bool deflated;
 };
 
 static uint32_t checksum_of(uint64_t number, const void *bytes, size_t size)
@@ -100,7 +102,7 @@ liana_status liana__element_file_open(const char *path, const liana__element_fil
     *out = NULL;
     snprintf(why, why_size, "%s", "");
     liana__element_file *file = calloc(1, sizeof *file);
-    if (file) file->path = strdup(path);
+    if (file) *file = (liana__element_file){.path = strdup(path), .deflated = contents->deflated};
     if (!file || !file->path) {
         liana__element_file_close(file);
         return liana__fail_memory(error, path);
@@ -139,19 +141,54 @@ size_t liana__element_file_memory(uint64_t count)
     return (size_t)count * sizeof(liana__element_place);
 }
 
+void liana__element_buffer_free(liana__element_buffer *buffer)
+{
+    liana__file_buffer_free(&buffer->element);
+    liana__file_buffer_free(&buffer->deflated);
+}
+
+size_t liana__element_buffer_bytes(const liana__element_buffer *buffer)
+{
+    return buffer->element.capacity + buffer->deflated.capacity;
+}
+
+void liana__element_buffer_share(liana__element_buffer *buffer, liana__memory_share *share)
+{
+    buffer->element.share = buffer->deflated.share = share;
+}
+
+/* Inflates a piece whose checksum is right. *whole is false if it is none. */
+static liana_status inflate(const liana__element_file *file, liana__element_buffer *buffer, size_t size, bool *whole,
+                            size_t *inflated_size, liana__error *error)
+{
+    enum { MOST_TIMES = 1100 }; /* that deflate makes bytes fewer */
+    uint64_t inflated;
+    *whole = size >= sizeof inflated;
+    if (*whole) memcpy(&inflated, buffer->deflated.bytes, sizeof inflated);
+    *whole = *whole && inflated / MOST_TIMES <= size;
+    if (!*whole) return LIANA_OK;
+    LIANA_TRY(liana__file_buffer_reserve(&buffer->element, (size_t)inflated, file->path, error));
+    *inflated_size = (size_t)inflated;
+    *whole = liana__inflate_piece(buffer->deflated.bytes + sizeof inflated, size - sizeof inflated,
+                                  buffer->element.bytes, *inflated_size);
+    return LIANA_OK;
+}
+
 liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
-                                      liana__file_buffer *buffer, liana_element *element, liana__error *error)
+                                      liana__element_buffer *buffer, liana_element *element, liana__error *error)
 {
     const liana__element_place *place = &file->places[index];
+    liana__file_buffer *stored = file->deflated ? &buffer->deflated : &buffer->element;
     size_t size = (size_t)place->size;
-    LIANA_TRY(liana__mapping_read(&file->mapping, file->path, (size_t)place->offset, size, buffer, error));
-    bool whole = checksum_of(index, buffer->bytes, size) == place->checksum &&
-                 liana__packed_settle(spec, buffer->bytes, size, NULL) == LIANA_OK;
+    LIANA_TRY(liana__mapping_read(&file->mapping, file->path, (size_t)place->offset, size, stored, error));
+    bool whole = checksum_of(index, stored->bytes, size) == place->checksum;
+    if (whole && file->deflated) LIANA_TRY(inflate(file, buffer, size, &whole, &size, error));
+    whole = whole && liana__packed_settle(spec, buffer->element.bytes, size, NULL) == LIANA_OK;
     if (!whole) {
         return liana__fail(error, LIANA_DATA_LOSS, "'%s': element %" PRIu64 " at byte %" PRIu64 " is damaged",
                            file->path, index, place->offset);
     }
-    liana__packed_element(spec, buffer->bytes, element);
+    liana__packed_element(spec, buffer->element.bytes, element);
     return LIANA_OK;
 }
 
@@ -164,26 +201,43 @@ liana_status liana__element_file_begin(liana__element_file_writer *writer, const
     return liana__file_begin(&writer->file, path, error);
 }
 
+/* The packed element as its size and a zlib stream, *size bytes together. */
+static liana_status deflate(liana__element_buffer *buffer, size_t *size, liana__error *error)
+{
+    const uint64_t inflated = *size;
+    LIANA_TRY(liana__file_buffer_reserve(&buffer->deflated, sizeof inflated + liana__deflated_bound(*size),
+                                         "an element", error));
+    memcpy(buffer->deflated.bytes, &inflated, sizeof inflated);
+    *size = liana__deflate(buffer->element.bytes, *size, buffer->deflated.bytes + sizeof inflated);
+    if (!*size) return liana__fail_memory(error, "an element");
+    *size += sizeof inflated;
+    return LIANA_OK;
+}
+
 liana_status liana__element_file_add(liana__element_file_writer *writer, const liana_element *element,
                                      liana__error *error)
 {
     size_t size = liana__packed_size(element);
-    LIANA_TRY(liana__file_buffer_reserve(&writer->buffer, size, "an element", error));
-    liana__element_pack(element, writer->buffer.bytes);
+    const liana__file_buffer *stored = &writer->buffer.element;
+    LIANA_TRY(liana__file_buffer_reserve(&writer->buffer.element, size, "an element", error));
+    liana__element_pack(element, stored->bytes);
+    if (writer->contents.deflated) {
+        LIANA_TRY(deflate(&writer->buffer, &size, error));
+        stored = &writer->buffer.deflated;
+    }
     if (!liana__grow(&writer->places, writer->count, &writer->capacity, sizeof *writer->places)) {
         return liana__fail_memory(error, "the table of a file of elements");
     }
-    uint32_t checksum = checksum_of(writer->count, writer->buffer.bytes, size);
+    uint32_t checksum = checksum_of(writer->count, stored->bytes, size);
     writer->places[writer->count++] = (liana__element_place){writer->offset, size, checksum};
     writer->offset += size;
-    return liana__file_write(&writer->file, writer->buffer.bytes, size, error);
+    return liana__file_write(&writer->file, stored->bytes, size, error);
 }
 
 static void free_writer(liana__element_file_writer *writer)
 {
-    free(writer->buffer.bytes);
+    liana__element_buffer_free(&writer->buffer);
     free(writer->places);
-    writer->buffer = (liana__file_buffer){0};
     writer->places = NULL;
 }
 

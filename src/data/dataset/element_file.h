@@ -1,6 +1,6 @@
 /* element_file.h - a file of elements, with direct access to any of them.
  *
- * The file has the packed elements (data/dataset/packed_element.h), a table with the place and CRC-32C of each, and a
+ * The file has the packed elements (data/dataset/packed_element.h), or the size and the zlib stream of each; a table with the place and CRC-32C of each, and a
  * footer that describes them. It is written once, under another name, and appears when it is complete. The kernel
  * copies elements from a mapping. So a file that somebody cuts is an error, not a signal. Numbers are in the machine's
  * byte order, which the footer records. */
@@ -16,7 +16,18 @@ typedef struct liana__element_file_contents {
     liana__fingerprint settings;
     liana__fingerprint sources;
     int64_t num_elements; /* below 0: not known */
+    bool deflated;        /* each element is compressed; `settings` must tell the two kinds of files apart */
 } liana__element_file_contents;
+
+/* The memory of one element. */
+typedef struct liana__element_buffer {
+    liana__file_buffer element;
+    liana__file_buffer deflated;
+} liana__element_buffer;
+void liana__element_buffer_free(liana__element_buffer *buffer);
+size_t liana__element_buffer_bytes(const liana__element_buffer *buffer);
+/* The share that the memory counts for. */
+void liana__element_buffer_share(liana__element_buffer *buffer, liana__memory_share *share);
 
 typedef struct liana__element_file liana__element_file;
 
@@ -36,7 +47,7 @@ size_t liana__element_file_memory(uint64_t count);
  * number of threads, each with a buffer of its own. Errors: DATA_LOSS (damaged, or the file was cut), IO_ERROR,
  * OUT_OF_MEMORY. */
 liana_status liana__element_file_read(const liana__element_file *file, const liana__spec *spec, uint64_t index,
-                                      liana__file_buffer *buffer, liana_element *element, liana__error *error)
+                                      liana__element_buffer *buffer, liana_element *element, liana__error *error)
     LIANA_MUST_USE;
 
 /* Writing one. */
@@ -44,7 +55,7 @@ typedef struct liana__element_file_writer {
     liana__file_writer file;
     liana__element_file_contents contents;
     uint64_t offset;
-    liana__file_buffer buffer;
+    liana__element_buffer buffer;
     struct liana__element_place *places;
     size_t count;
     size_t capacity;

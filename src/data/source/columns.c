@@ -538,6 +538,19 @@ bool liana__is_statistic(const char *value)
     return strcmp(value, "mean") == 0 || strcmp(value, "median") == 0;
 }
 
+bool liana__columns_need_rows(const liana__columns *columns)
+{
+    bool need = false;
+    for (size_t i = 0; columns && i < columns->count && !need; i++) {
+        const liana__column *column = &columns->items[i];
+        need = column->num_bins && !column->num_boundaries;
+        for (size_t k = 0; k < column->values_if_missing.count; k++) {
+            need = need || liana__is_statistic(column->values_if_missing.items[k]);
+        }
+    }
+    return need;
+}
+
 liana_status liana__column_set_vocabulary(liana__column *column, const liana__strings *vocabulary, liana__arena *arena,
                                           liana__error *error)
 {

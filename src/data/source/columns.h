@@ -11,6 +11,8 @@ enum { LIANA__DTYPE_DETECTED = -1 };
 /* The most columns that `cross` takes together. */
 enum { LIANA__MOST_CROSSED = 8 };
 
+typedef struct liana__columns liana__columns;
+
 /* One component. */
 typedef struct liana__column {
     const char *name;
@@ -49,6 +51,9 @@ typedef struct liana__column {
 /* "mean", "median" */
 bool liana__is_statistic(const char *value);
 
+/* Whether a mean, a median or boundaries of bins are still to be found. `columns` may be NULL. */
+bool liana__columns_need_rows(const liana__columns *columns);
+
 /* Whether the values become numbers of bins or names. */
 static inline bool liana__column_is_numbered(const liana__column *column)
 {
@@ -62,10 +67,10 @@ static inline const char *liana__column_if_missing(const liana__column *column, 
     return index < values->count ? values->items[index] : values->count ? values->items[0] : NULL;
 }
 
-typedef struct liana__columns {
+struct liana__columns {
     size_t count;
     liana__column *items;
-} liana__columns;
+};
 
 /* Reads {component: column, component: [column, ...], component: {from: ..., dtype: ..., ...}}, as data.columns is
  * written. Everything is in the arena. Errors: INVALID_CONFIG with place and key. */

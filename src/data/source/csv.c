@@ -421,7 +421,10 @@ static liana_status find_more_columns(csv_source *source, const liana__source_op
                                   .has_label = first->label >= 0,
                                   .has_id = first->id >= 0,
                                   .optional = options->columns_optional,
-                                  .skip_damage = options->skip_damage};
+                                  .skip_damage = options->skip_damage,
+                                  .take = options->take,
+                                  .held_out = options->held_out,
+                                  .num_held_out = options->num_held_out};
     LIANA_TRY(liana__csv_columns_find(&request, num_rows, &source->files.arena, &source->columns, error));
     source->base.num_components = source->columns.components.count;
     source->base.components = source->columns.components.items;

@@ -4,6 +4,7 @@
 #include "base/scoped.h"
 #include "data/source/class_list.h"
 #include "data/source/column_search.h"
+#include "remote/remote.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,27 +225,45 @@ static void visit_cell(const liana__column *column, const char *cell, visitor vi
     if (trimmed.size) visit(user, trimmed.text, trimmed.size);
 }
 
+/* The rows that a walk visits: those of the training, or all. */
+typedef enum rows { ROWS_ALL, ROWS_OF_TRAINING } rows;
+
+/* Whether a row is held out; *next is the number of the next one that is. */
+static bool is_held_out(const liana__csv_request *request, const liana__csv_table *table, size_t row, size_t *next)
+{
+    if (*next == request->num_held_out) return false;
+    const liana_record_address *held_out = &request->held_out[*next];
+    const bool is = held_out->record == (int64_t)(row - table->first_row) &&
+                    strcmp(held_out->file, liana__remote_name(table->path)) == 0;
+    *next += is;
+    return is;
+}
+
 /* The cells of number `k` of `from`. */
-static void visit_part(const liana__csv_request *request, const liana__csv_columns *found, size_t number, size_t k,
-                       visitor visit, void *user)
+static void visit_part(const liana__csv_request *request, const liana__csv_columns *found, rows which, size_t number,
+                       size_t k, visitor visit, void *user)
 {
     const liana__column *column = &found->columns.items[number];
-    size_t place = k;
+    size_t place = k, next = 0;
+    uint64_t num_rows = 0;
+    const bool chosen = which == ROWS_OF_TRAINING;
     for (size_t i = 0; i < number; i++) place += found->columns.items[i].from.count;
     for (size_t t = 0; t < request->count; t++) {
         const liana__csv_table *table = &request->tables[t];
         const size_t at = (size_t)found->places[t * found->num_places + place];
-        for (size_t row = table->first_row; row < table->csv->num_rows; row++) {
+        for (size_t row = table->first_row; row < table->csv->num_rows; row++, num_rows++) {
+            if (chosen && request->take && num_rows >= request->take) return;
+            if (chosen && is_held_out(request, table, row, &next)) continue;
             visit_cell(column, liana__csv_cell(table->csv, row, at), visit, user);
         }
     }
 }
 
-static void visit_column(const liana__csv_request *request, const liana__csv_columns *found, size_t number,
+static void visit_column(const liana__csv_request *request, const liana__csv_columns *found, rows which, size_t number,
                          visitor visit, void *user)
 {
     for (size_t k = 0; k < found->columns.items[number].from.count; k++) {
-        visit_part(request, found, number, k, visit, user);
+        visit_part(request, found, which, number, k, visit, user);
     }
 }
 
@@ -278,7 +297,7 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     const bool is_bin = liana__column_is_numbered(column);
     column->dtype = is_bin ? LIANA_S32 : LIANA_F32;
     if (is_bin || column->multi_hot) return;
-    visit_column(request, found, number, count_kind, &own);
+    visit_column(request, found, ROWS_ALL, number, count_kind, &own);
     for (size_t i = 0; i < column->values_if_missing.count; i++) {
         const char *value = column->values_if_missing.items[i];
         if (liana__is_statistic(value)) own.reals++; /* of numbers it is hardly a whole one */
@@ -321,7 +340,7 @@ static liana_status find_vocabulary(const liana__csv_request *request, liana__cs
     liana__column *column = &found->columns.items[number];
     if (!column->category || column->vocabulary.count) return LIANA_OK;
     liana__name_set set = {.arena = found->arena};
-    visit_column(request, found, number, collect_name, &set);
+    visit_column(request, found, ROWS_ALL, number, collect_name, &set);
     for (size_t i = 0; i < column->values_if_missing.count; i++) {
         collect_name(&set, column->values_if_missing.items[i], strlen(column->values_if_missing.items[i]));
     }
@@ -381,7 +400,7 @@ static liana_status find_statistic(const liana__csv_request *request, liana__csv
     const liana__column *column = &found->columns.items[number];
     LIANA__SCOPED(numbers) own = {0};
     LIANA__SCOPED(liana__text) made = {0};
-    visit_part(request, found, number, k, collect_number, &own);
+    visit_part(request, found, ROWS_OF_TRAINING, number, k, collect_number, &own);
     if (own.failed) return liana__fail_memory(error, column->name);
     if (!own.count) {
         return liana__fail(error, LIANA_INVALID_DATA,
@@ -439,7 +458,7 @@ static liana_status find_bins(const liana__csv_request *request, liana__csv_colu
     size_t num_kept = 0;
     if (!column->num_bins || column->num_boundaries) return LIANA_OK;
     LIANA__SCOPED(numbers) own = {0};
-    visit_column(request, found, number, collect_number, &own);
+    visit_column(request, found, ROWS_OF_TRAINING, number, collect_number, &own);
     if (own.failed) return liana__fail_memory(error, column->name);
     if (own.count < (size_t)column->num_bins) {
         return liana__fail(error, LIANA_INVALID_DATA,

@@ -6,6 +6,8 @@
 #include "data/source/columns.h"
 #include "formats/csv.h"
 
+#include <liana/data_parts.h>
+
 /* One file. Without a header its columns are called "0", "1", ... A file that was lost has no rows. */
 typedef struct liana__csv_table {
     const char *path;
@@ -24,6 +26,10 @@ typedef struct liana__csv_request {
     bool has_label, has_id; /* `used` has one: no other column can be a component of that name by itself */
     bool optional;          /* leave out components whose columns are missing: data to predict may lack targets */
     bool skip_damage;       /* most cells decide the kind of a column, not all */
+    /* The rows that give means, medians and boundaries: the first `take` (0: all) without those held out. */
+    uint64_t take;
+    const liana_record_address *held_out;
+    size_t num_held_out;
 } liana__csv_request;
 
 /* Zero-initialise; free with liana__csv_columns_free. */

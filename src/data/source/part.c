@@ -323,3 +323,16 @@ liana_status liana__source_split(liana__source *source, const liana__split_optio
     ((part_source *)*validation)->owners = owners;
     return LIANA_OK;
 }
+
+liana_status liana__split_find(const liana__source *source, const liana__split_options *options, liana__arena *arena,
+                               const liana_record_address **held_out, size_t *count, liana__error *error)
+{
+    uint64_t *drawn = NULL;
+    LIANA_TRY(check_split(source, options, error));
+    LIANA_TRY(choose_records(source, options, &drawn, count, error));
+    liana_record_address *made = liana__arena_allocate(arena, *count * sizeof *made);
+    for (size_t i = 0; made && i < *count; i++) made[i] = liana__source_address(source, drawn[i]);
+    free(drawn);
+    *held_out = made;
+    return made ? LIANA_OK : liana__fail_memory(error, "the division of the data");
+}

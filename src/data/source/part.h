@@ -35,4 +35,10 @@ typedef struct liana__split_options {
 liana_status liana__source_split(liana__source *source, const liana__split_options *options, liana__source **training,
                                  liana__source **validation, liana__error *error) LIANA_MUST_USE;
 
+/* The records that a split takes for validation, ascending, as addresses, whose files' names are the source's. Errors:
+ * as of liana__source_split. */
+liana_status liana__split_find(const liana__source *source, const liana__split_options *options, liana__arena *arena,
+                               const liana_record_address **held_out, size_t *count, liana__error *error)
+    LIANA_MUST_USE;
+
 #endif

@@ -66,6 +66,9 @@ typedef struct liana__source_options {
     bool or_table; /* CSV files without a column of image files are tables, whatever columns are asked for */
     /* Use only the first `take` records; 0: all. */
     uint64_t take;
+    /* Of tables: records of these files, ascending, that means, medians and boundaries of bins leave out. */
+    const liana_record_address *held_out;
+    size_t num_held_out;
     /* Refuse data without labels at opening. */
     bool need_labels;
     /* Fetches URLs; must outlive the source. NULL: the source makes one for itself, so a kind's `open` always has

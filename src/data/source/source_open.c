@@ -440,6 +440,9 @@ static void describe_options(const liana__source_options *options, liana__finger
     for (size_t i = 0; i < options->class_names.count; i++) {
         liana__fingerprint_add_text(settings, options->class_names.items[i]);
     }
+    for (size_t i = 0; i < options->num_held_out; i++) {
+        liana__fingerprint_add(settings, &options->held_out[i].record, sizeof options->held_out[i].record);
+    }
 }
 
 liana_status liana__source_open(const char *const *patterns, size_t num_patterns, const liana__source_options *given,

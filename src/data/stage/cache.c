@@ -123,7 +123,7 @@ liana_dataset *liana_dataset_cache(liana_dataset *input, const liana_cache_optio
     liana__error *error = &dataset->context->error;
     cache *own = dataset->own;
     pthread_mutex_init(&own->mutex, NULL);
-    dataset->varies = false;
+    dataset->varies = dataset->length_varies = false;
     /* The first epoch is read from where the elements come from. */
     dataset->num_blocks = input->num_blocks;
     dataset->block_starts = input->block_starts;
@@ -147,6 +147,8 @@ static liana_status name_snapshot(const liana_dataset *input, const liana_cache_
     liana__fingerprint_add(&settings, &input->length, sizeof input->length);
     liana__fingerprint_add_text(&settings, options->version);
     liana__fingerprint_add(&settings, &sources, sizeof sources);
+    const bool deflates = options->compression > LIANA_COMPRESSION_NONE;
+    if (deflates) liana__fingerprint_add(&settings, &deflates, sizeof deflates);
     const char *name = liana__arena_format(&arena, "%016llx%016llx.elements", (unsigned long long)settings.words[0],
                                            (unsigned long long)settings.words[1]);
     const char *joined = name ? liana__path_join(&arena, options->path, name) : NULL;
@@ -164,7 +166,8 @@ liana_dataset *liana_dataset_snapshot(liana_dataset *input, const liana_cache_op
         liana_dataset_close(input);
         return NULL;
     }
-    return liana__dataset_cache_file(input, &(liana_cache_options){.path = path, .version = options->version});
+    const liana_cache_options file = {path, options->version, options->compression};
+    return liana__dataset_cache_file(input, &file);
 }
 
 static size_t cached(const liana_dataset *dataset)

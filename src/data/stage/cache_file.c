@@ -15,6 +15,7 @@
 typedef struct cache {
     const char *path;
     const char *version;
+    bool deflates;
     /* When an element is first asked for, the file is opened, or made by going through the input once. */
     pthread_mutex_t mutex;
     liana__element_file *file;
@@ -35,9 +36,10 @@ static void close_cache(liana_dataset *dataset)
 static liana__element_file_contents describe(const liana_dataset *dataset)
 {
     const cache *own = dataset->own;
-    liana__element_file_contents contents = {.num_elements = dataset->length};
+    liana__element_file_contents contents = {.num_elements = dataset->length, .deflated = own->deflates};
     liana__fingerprint_add_text(&contents.settings, own->version);
     liana__dataset_describe(dataset->inputs[0], &contents.settings, &contents.sources);
+    if (own->deflates) liana__fingerprint_add(&contents.settings, &own->deflates, sizeof own->deflates);
     return contents;
 }
 
@@ -156,7 +158,7 @@ static void note_damage(const liana_dataset *dataset, const liana__error *damage
 
 static size_t buffer_bytes(const liana__reader *reader)
 {
-    return ((const liana__file_buffer *)reader->own)->capacity;
+    return liana__element_buffer_bytes(reader->own);
 }
 
 /* The index that the file will have when it is opened. */
@@ -167,7 +169,7 @@ static size_t memory_of(const liana_dataset *dataset)
 
 static void free_buffer(void *own)
 {
-    liana__file_buffer_free(own);
+    liana__element_buffer_free(own);
 }
 
 static liana_status read_element(liana__reader *reader, const liana__at *at, liana_element *element,
@@ -177,8 +179,8 @@ static liana_status read_element(liana__reader *reader, const liana__at *at, lia
     const cache *own = dataset->own;
     LIANA_TRY(get_ready(dataset, error));
     liana__error damage = {0};
-    liana__file_buffer *buffer = reader->own;
-    buffer->share = reader->share;
+    liana__element_buffer *buffer = reader->own;
+    liana__element_buffer_share(buffer, reader->share);
     liana_status status = liana__element_file_read(own->file, &dataset->spec, at->index, buffer, element, &damage);
     if (status == LIANA_OK) return LIANA_OK;
     if (status == LIANA_OUT_OF_MEMORY) return liana__fail_as(error, &damage);
@@ -238,7 +240,7 @@ liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache
     cache *own = dataset->own;
     own->path = own->version = "";
     pthread_mutex_init(&own->mutex, NULL);
-    dataset->varies = false;
+    dataset->varies = dataset->length_varies = false;
     liana_status status = LIANA_OK;
     if (dataset->length == LIANA_INFINITE) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT, "the data are endless; put it before repeat");
@@ -247,7 +249,12 @@ liana_dataset *liana__dataset_cache_file(liana_dataset *input, const liana_cache
     } else if (keeps_at(input, options->path)) {
         status = liana__fail(error, LIANA_INVALID_ARGUMENT,
                              "'%s' is also the file of an input: a cache cannot be made from itself", options->path);
+    } else if ((unsigned)options->compression > LIANA_COMPRESSION_ZLIB) {
+        status = liana__fail(error, LIANA_INVALID_ARGUMENT, "compression is %d, expected a liana_compression",
+                             (int)options->compression);
     } else {
+        own->deflates =
+            options->compression == LIANA_COMPRESSION_GZIP || options->compression == LIANA_COMPRESSION_ZLIB;
         own->path = liana__arena_string(&dataset->arena, options->path);
         if (options->version) own->version = liana__arena_string(&dataset->arena, options->version);
     }
@@ -259,11 +266,11 @@ const liana_stage_type liana__stage_cache_file = {
     .close = close_cache,
     .memory = memory_of,
     .read = read_element,
-    .reader_size = sizeof(liana__file_buffer),
+    .reader_size = sizeof(liana__element_buffer),
     .reader_free = free_buffer,
     .reader_bytes = buffer_bytes,
     .begin = begin,
     .next = next,
-    .cursor_size = sizeof(liana__file_buffer),
+    .cursor_size = sizeof(liana__element_buffer),
     .cursor_free = free_cursor,
 };

@@ -3,6 +3,7 @@
 #include "data/dataset/dataset.h"
 #include "data/dataset/dataset_source.h"
 #include "data/image/decode.h"
+#include "data/source/part.h"
 #include "data/source/source_open.h"
 
 #include <string.h>
@@ -146,6 +147,21 @@ liana_dataset *liana__dataset_of_source(liana_context *context, liana__source *s
     return NULL;
 }
 
+/* Opens files once more, whose columns have means or boundaries: those of the rows that a fit trains on. */
+static liana_status open_again(const char *pattern, const liana_dataset_options *options, liana__source_options *wanted,
+                               liana__source **source, liana__error *error)
+{
+    const liana__split_options split = {.validation = options->validation_split,
+                                        .seed = options->split_seed,
+                                        .label_offset = options->label_offset};
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__source *first = *source;
+    liana_status status = liana__split_find(first, &split, &arena, &wanted->held_out, &wanted->num_held_out, error);
+    if (status == LIANA_OK) status = liana__source_open(&pattern, 1, wanted, source, error);
+    liana__source_close(first);
+    return status;
+}
+
 static liana_status open_files(liana_context *context, const char *kind, const char *pattern,
                                const liana_dataset_options *options, liana__arena *arena, liana_dataset **out)
 {
@@ -164,6 +180,9 @@ static liana_status open_files(liana_context *context, const char *kind, const c
     LIANA_TRY(liana__dataset_ask_classes(options, &wanted, error));
     liana__source *source;
     LIANA_TRY(liana__source_open(&pattern, 1, &wanted, &source, error));
+    if (options->validation_split && liana__columns_need_rows(wanted.columns)) {
+        LIANA_TRY(open_again(pattern, options, &wanted, &source, error));
+    }
     *out = liana__dataset_of_source(context, source, options->label_offset);
     return *out ? LIANA_OK : error->status;
 }

@@ -1,6 +1,6 @@
 /* Elements are collected by a key; a function makes a dataset of each window of elements with one key. Buckets of
  * lengths are such keys. */
-#include "data/dataset/kept.h"
+#include "data/dataset/made.h"
 #include "data/dataset/padding.h"
 
 #include <stdlib.h>
@@ -37,35 +37,22 @@ typedef struct group_cursor {
     size_t count;
     size_t capacity;
     bool drained;
-    liana_context *context; /* in which functions make datasets: this may be any thread */
-    liana_dataset *made;
-    liana__cursor *open;
+    liana__made made;
 } group_cursor;
 
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
 {
     (void)start;
-    group_cursor *at = cursor->own;
-    at->context = liana__context_branch(cursor->dataset->context);
-    if (!at->context) return liana__fail_memory(error, cursor->dataset->name);
+    LIANA_TRY(liana__made_begin(&((group_cursor *)cursor->own)->made, cursor, error));
     return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
-}
-
-static void close_made(group_cursor *at)
-{
-    liana__cursor_close(at->open);
-    liana_dataset_close(at->made);
-    at->open = NULL;
-    at->made = NULL;
 }
 
 static void free_cursor(liana__cursor *cursor)
 {
     group_cursor *at = cursor->own;
-    close_made(at);
+    liana__made_free(&at->made);
     for (size_t i = 0; i < at->count; i++) liana__kept_list_free(&at->windows[i].list);
     free(at->windows);
-    liana__context_end_branch(at->context);
 }
 
 /* ---- windows ---- */
@@ -102,49 +89,18 @@ static liana_status find_window(liana__cursor *cursor, int64_t key, window **out
     return LIANA_OK;
 }
 
-/* Whether elements of one spec may stand for those of another, which knows less. */
-static bool fits_spec(const liana__spec *found, const liana__spec *expected)
-{
-    bool fits = found->count == expected->count;
-    for (size_t i = 0; fits && i < found->count; i++) {
-        const liana_component *is = &found->components[i], *wanted = &expected->components[i];
-        fits =
-            strcmp(is->name, wanted->name) == 0 && is->dtype == wanted->dtype && is->shape.rank == wanted->shape.rank;
-        for (int k = 0; fits && k < is->shape.rank; k++) {
-            fits = wanted->shape.dims[k] == LIANA_UNKNOWN_DIM || wanted->shape.dims[k] == is->shape.dims[k];
-        }
-    }
-    return fits;
-}
-
 /* Opens the dataset that the function makes of a window, whose elements it gets. */
 static liana_status open_window(liana__cursor *cursor, window *from, liana__error *error)
 {
-    const liana_dataset *dataset = cursor->dataset;
-    const liana_group_by_window_options *options = &((const group *)dataset->own)->options;
-    group_cursor *at = cursor->own;
-    const unsigned long long read = cursor->inputs[0]->index;
+    const liana_group_by_window_options *options = &((const group *)cursor->dataset->own)->options;
+    liana__made *made = &((group_cursor *)cursor->own)->made;
     const int64_t key = from->key;
-    liana_context_clear(at->context);
-    liana_dataset *elements = liana__dataset_of_kept(at->context, &dataset->inputs[0]->spec, &from->list);
-    at->made = elements ? options->reduce(options->user, key, elements) : NULL;
-    liana_status status = LIANA_OK;
-    if (!at->made) {
-        const liana__error *left = &at->context->error;
-        status = liana__fail(error, left->status == LIANA_OK ? LIANA_INVALID_ARGUMENT : left->status,
-                             "the function 'reduce' made no dataset%s%s", *left->message ? ": " : "", left->message);
-    } else if (!fits_spec(&at->made->spec, &dataset->spec)) {
-        status = liana__spec_match(&at->made->spec, &dataset->spec, error);
-    }
-    if (status == LIANA_OK) {
-        const liana__at start = {liana__seed_of_input(cursor->seed, (size_t)read + 1), cursor->epoch, 0};
-        /* Threads for each of many small datasets would cost more than they give. */
-        const liana__pace pace = {.budget = cursor->pace.budget};
-        status = liana__cursor_open(at->made, pace, &start, &at->open, error);
-    }
+    liana_dataset *elements = liana__made_window(made, cursor, &from->list);
+    liana_dataset *dataset = elements ? options->reduce(options->user, key, elements) : NULL;
+    const liana_status status = liana__made_open(made, cursor, dataset, error);
     if (status == LIANA_OK) return LIANA_OK;
-    liana__fail_within(error, "%s: the window of key %lld after %llu elements of epoch %llu", dataset->name,
-                       (long long)key, read, (unsigned long long)cursor->epoch);
+    liana__fail_within(error, "%s: the window of key %lld after %llu elements of epoch %llu", cursor->dataset->name,
+                       (long long)key, (unsigned long long)cursor->inputs[0]->index, (unsigned long long)cursor->epoch);
     return status;
 }
 
@@ -179,16 +135,8 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 {
     group_cursor *at = cursor->own;
     for (;;) {
-        if (at->open) {
-            liana_element made;
-            const liana_status status = liana__cursor_next(at->open, &made, error);
-            if (status == LIANA_OK) {
-                *element = (liana_element){.record = made.record};
-                for (size_t i = 0; i < made.spec->count; i++) liana__element_borrow(element, i, &made, i);
-            }
-            if (status != LIANA_END_OF_DATA) return status;
-            close_made(at);
-        }
+        const liana_status made = liana__made_next(&at->made, element, error);
+        if (made != LIANA_END_OF_DATA) return made;
         if (at->drained) {
             LIANA_TRY(open_rest(cursor, error));
             continue;

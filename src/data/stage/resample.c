@@ -8,6 +8,7 @@ enum { MAX_CLASSES = 1000000, FIRST_COUNT = 10 };
 
 typedef struct resample {
     uint64_t seed;
+    bool same_each_epoch;
     size_t num_classes;
     int64_t (*class_of)(void *user, const liana_example_address *address, const liana_element *element);
     void *user;
@@ -73,8 +74,8 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
         }
         if (at->counts) at->counts[class]++;
         const double chance = chance_of(own, at->counts ? at->counts : own->initial, (size_t) class);
-        /* The same in each epoch, so that all epochs have as many elements. */
-        const uint64_t word = liana__draw_for(own->seed, 0, where.index, LIANA__SALT_RESAMPLE);
+        const uint64_t epoch = own->same_each_epoch ? 0 : where.epoch;
+        const uint64_t word = liana__draw_for(own->seed, epoch, where.index, LIANA__SALT_RESAMPLE);
         if ((double)(word >> 11) * 0x1p-53 < chance) return LIANA_OK;
     }
 }
@@ -127,12 +128,14 @@ liana_dataset *liana_dataset_rejection_resample(liana_dataset *input, const lian
     liana_dataset *dataset = liana__dataset_stage(&liana__stage_rejection_resample, input, sizeof(resample));
     if (!dataset) return NULL;
     *(resample *)dataset->own = (resample){.seed = options->seed,
+                                           .same_each_epoch = options->same_each_epoch,
                                            .num_classes = options->num_classes,
                                            .class_of = options->class_of,
                                            .user = options->user};
     dataset->length = dataset->length == 0 ? 0 : LIANA_UNKNOWN;
     dataset->random_access = false;
-    dataset->varies = dataset->varies || options->class_of;
+    dataset->varies = dataset->varies || options->class_of || !options->same_each_epoch;
+    dataset->length_varies = dataset->length_varies || !options->same_each_epoch;
     liana__dataset_call(dataset, options->name);
     return liana__dataset_finish(dataset, check(dataset, options, &dataset->context->error));
 }

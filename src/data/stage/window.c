@@ -1,6 +1,6 @@
-/* Windows of elements that may overlap, each as one element. */
+/* Windows of elements that may overlap, each as one element or as a dataset. */
 #include "base/named.h"
-#include "data/dataset/kept.h"
+#include "data/dataset/made.h"
 #include "data/dataset/stacked.h"
 
 enum { MAX_SPAN = 1 << 20 };
@@ -13,6 +13,8 @@ typedef struct window {
     bool drops;
     bool has_targets;
     bool is_target[LIANA_MAX_COMPONENTS];
+    liana_dataset *(*reduce)(void *user, liana_dataset *window); /* NULL: windows are elements */
+    void *user;
 } window;
 
 /* Elements from the first to the last one of a window. */
@@ -80,6 +82,10 @@ static liana_status read_window(liana__reader *reader, const liana__at *at, lian
 typedef struct window_cursor {
     liana__kept_list list;
     bool drained;
+    /* Of windows that are datasets: */
+    uint64_t window; /* the number of the next one */
+    liana__kept_list one;
+    liana__made made;
 } window_cursor;
 
 static liana_status begin(liana__cursor *cursor, uint64_t start, liana__error *error)
@@ -95,13 +101,13 @@ static void free_cursor(liana__cursor *cursor)
     liana__kept_list_free(&((window_cursor *)cursor->own)->list);
 }
 
-/* Takes off the elements before this window, and reads up to its end. */
-static liana_status fill(liana__cursor *cursor, liana__error *error)
+/* Takes off the elements before a window, and reads up to its end. */
+static liana_status fill(liana__cursor *cursor, uint64_t number, liana__error *error)
 {
     const window *own = cursor->dataset->own;
     window_cursor *at = cursor->own;
     liana__kept_list *list = &at->list;
-    const uint64_t start = cursor->index * own->shift, end = start + reach_of(own);
+    const uint64_t start = number * own->shift, end = start + reach_of(own);
     const uint64_t first = cursor->inputs[0]->index - list->count; /* of the list */
     if (start > first) liana__kept_list_drop(list, start - first < list->count ? start - first : list->count);
     while (!at->drained && cursor->inputs[0]->index < end) {
@@ -122,7 +128,7 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
 {
     const window *own = cursor->dataset->own;
     const liana__kept_list *list = &((const window_cursor *)cursor->own)->list;
-    LIANA_TRY(fill(cursor, error));
+    LIANA_TRY(fill(cursor, cursor->index, error));
     if (list->count == 0 || (own->drops && list->count < span_of(own))) return LIANA_END_OF_DATA;
     if (own->has_targets && list->count <= own->target_offset) return LIANA_END_OF_DATA;
     int64_t count = 0;
@@ -136,6 +142,60 @@ static liana_status next(liana__cursor *cursor, liana_element *element, liana__e
     liana__stacked_finish(&cursor->store, count, element);
     return LIANA_OK;
 }
+
+/* ---- windows as datasets ---- */
+
+static liana_status begin_datasets(liana__cursor *cursor, uint64_t start, liana__error *error)
+{
+    (void)start;
+    window_cursor *at = cursor->own;
+    at->list.budget = at->one.budget = cursor->pace.budget;
+    LIANA_TRY(liana__made_begin(&at->made, cursor, error));
+    return liana__cursor_open_input(cursor, 0, cursor->epoch, 0, error);
+}
+
+static void free_datasets(liana__cursor *cursor)
+{
+    window_cursor *at = cursor->own;
+    liana__made_free(&at->made);
+    liana__kept_list_free(&at->one);
+    liana__kept_list_free(&at->list);
+}
+
+/* Opens what the function makes of the next window. LIANA_END_OF_DATA: there is no window. */
+static liana_status open_window(liana__cursor *cursor, liana__error *error)
+{
+    const window *own = cursor->dataset->own;
+    window_cursor *at = cursor->own;
+    const uint64_t number = at->window++;
+    const liana__kept_list *list = &at->list;
+    LIANA_TRY(fill(cursor, number, error));
+    if (list->count == 0 || (own->drops && list->count < span_of(own))) return LIANA_END_OF_DATA;
+    at->one.count = 0;
+    for (uint64_t k = 0; k < list->count && k < span_of(own); k += own->stride) {
+        LIANA_TRY(liana__kept_list_add(&at->one, &list->items[k].element, error));
+    }
+    liana_dataset *elements = liana__made_window(&at->made, cursor, &at->one);
+    liana_dataset *dataset = elements ? own->reduce(own->user, elements) : NULL;
+    return liana__made_open(&at->made, cursor, dataset, error);
+}
+
+static liana_status next_of_datasets(liana__cursor *cursor, liana_element *element, liana__error *error)
+{
+    window_cursor *at = cursor->own;
+    for (;;) {
+        liana_status status = liana__made_next(&at->made, element, error);
+        if (status != LIANA_END_OF_DATA) return status;
+        const uint64_t number = at->window;
+        status = open_window(cursor, error);
+        if (status == LIANA_END_OF_DATA) return status;
+        if (status == LIANA_OK) continue;
+        return liana__fail_within(error, "%s: window %llu of epoch %llu", cursor->dataset->name,
+                                  (unsigned long long)number, (unsigned long long)cursor->epoch);
+    }
+}
+
+/* ---- making one ---- */
 
 static liana_status check(const window *own, const liana_window_options *options, liana__error *error)
 {
@@ -188,10 +248,36 @@ static liana_status make_spec(liana_dataset *dataset, liana__error *error)
     return liana__spec_make(&dataset->arena, made, dataset->spec.count, &dataset->spec, error);
 }
 
+static liana_status make_datasets(liana_dataset *dataset, const liana_window_options *options, liana__error *error)
+{
+    window *own = dataset->own;
+    own->reduce = options->reduce;
+    own->user = options->user;
+    dataset->random_access = false;
+    dataset->varies = true;
+    dataset->length = dataset->length == 0 ? 0 : LIANA_UNKNOWN;
+    liana__dataset_call(dataset, options->name);
+    if (own->has_targets) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "targets and reduce exclude each other; a function that makes a dataset of a window can "
+                           "give its targets, too");
+    }
+    if (!options->components) return LIANA_OK;
+    return liana__spec_make(&dataset->arena, options->components, options->num_components, &dataset->spec, error);
+}
+
+static liana_status make_elements(liana_dataset *dataset, liana__error *error)
+{
+    LIANA_TRY(make_spec(dataset, error));
+    if (dataset->length >= 0) dataset->length = count_windows(dataset->own, dataset->length);
+    return LIANA_OK;
+}
+
 liana_dataset *liana_dataset_window(liana_dataset *input, const liana_window_options *options)
 {
     if (!LIANA__STAGE_REQUIRE(input, options)) return NULL;
-    liana_dataset *dataset = liana__dataset_stage(&liana__stage_window, input, sizeof(window));
+    const liana_stage_type *kind = options->reduce ? &liana__stage_window_datasets : &liana__stage_window;
+    liana_dataset *dataset = liana__dataset_stage(kind, input, sizeof(window));
     if (!dataset) return NULL;
     liana__error *error = &dataset->context->error;
     window *own = dataset->own;
@@ -202,8 +288,9 @@ liana_dataset *liana_dataset_window(liana_dataset *input, const liana_window_opt
                     .drops = options->drop_remainder};
     liana_status status = check(own, options, error);
     if (status == LIANA_OK) status = find_targets(dataset, options, error);
-    if (status == LIANA_OK) status = make_spec(dataset, error);
-    if (status == LIANA_OK && dataset->length >= 0) dataset->length = count_windows(own, dataset->length);
+    if (status == LIANA_OK) {
+        status = options->reduce ? make_datasets(dataset, options, error) : make_elements(dataset, error);
+    }
     return liana__dataset_finish(dataset, status);
 }
 
@@ -215,4 +302,14 @@ const liana_stage_type liana__stage_window = {
     .next = next,
     .cursor_size = sizeof(window_cursor),
     .cursor_free = free_cursor,
+};
+
+const liana_stage_type liana__stage_window_datasets = {
+    LIANA_PART(STAGE, liana_stage_type, "window_datasets",
+               "The datasets that a function makes of windows of elements."),
+    .options_size = offsetof(window, target_offset),
+    .begin = begin_datasets,
+    .next = next_of_datasets,
+    .cursor_size = sizeof(window_cursor),
+    .cursor_free = free_datasets,
 };

@@ -38,6 +38,7 @@ typedef struct liana__window_config {
 typedef struct liana__resample_config {
     const liana__value *target_dist; /* a list of numbers, or NULL: none are left out */
     const liana__value *initial_dist;
+    bool same_each_epoch;
 } liana__resample_config;
 
 typedef struct liana__source_config {
@@ -59,8 +60,9 @@ typedef struct liana__source_config {
     liana__window_config window;
     liana__shard_config shard;
     int64_t skip;
-    int64_t take;         /* 0: all */
-    const char *snapshot; /* a folder for the elements; NULL: none */
+    int64_t take;             /* 0: all */
+    const char *snapshot;     /* a folder for the elements; NULL: none */
+    int snapshot_compression; /* 0: none, 1: GZIP */
 } liana__source_config;
 
 typedef struct liana__features_config {

@@ -57,10 +57,14 @@ static const liana__fields window_fields = LIANA__FIELD_TABLE("window", liana__w
 static const liana__field resample_items[] = {
     ROW(target_dist, VALUE, .doc = "how often each class shall come: a list of shares (null: all examples stay)"),
     ROW(initial_dist, VALUE, .doc = "how often it comes in the files (null: counted as the examples are read)"),
+    ROW(same_each_epoch, BOOL, .default_text = "false",
+        .doc = "the same examples stay in each epoch (false: others; an epoch has as many as the first one)"),
 };
 static const liana__fields resample_fields =
     LIANA__FIELD_TABLE("rejection_resample", liana__resample_config, resample_items);
 #undef ROW
+
+static const char *const compressions[] = {"none", "GZIP", NULL};
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__source_config, member, kind, __VA_ARGS__)
 static const liana__field source_items[] = {
@@ -100,6 +104,8 @@ static const liana__field source_items[] = {
     ROW(take, INT, .maximum = INFINITY, .doc = "number of examples to use after `skip` (0: all)"),
     ROW(snapshot, PATH,
         .doc = "a folder in which the examples are kept as these stages make them, also for later runs (null: none)"),
+    ROW(snapshot_compression, ENUM, .default_text = "none", .names = compressions,
+        .doc = "compression of the examples of `snapshot`: none or GZIP"),
 };
 static const liana__fields source_fields = LIANA__FIELD_TABLE("source", liana__source_config, source_items);
 #undef ROW

@@ -41,6 +41,30 @@ bool liana__config_combines(const liana__source_config *source)
            source->take || source->snapshot;
 }
 
+/* Options that would change nothing. */
+static liana_status check_stages(const liana__source_config *source, const char *where, const liana__place *place,
+                                 liana__error *error)
+{
+    const liana__window_config *window = &source->window;
+    if (!window->size &&
+        (window->shift != 1 || window->stride != 1 || window->targets.count || window->target_offset)) {
+        return liana__fail_at(error, place, where,
+                              "'window' has no 'size', expected the number of examples of a window");
+    }
+    if (window->target_offset && !window->targets.count) {
+        return liana__fail_at(error, place, where,
+                              "window.target_offset is %lld, but no 'window.targets' have it; name the components",
+                              (long long)window->target_offset);
+    }
+    const liana__resample_config *resample = &source->rejection_resample;
+    if (!resample->target_dist && (resample->initial_dist || resample->same_each_epoch)) {
+        return liana__fail_at(error, place, where,
+                              "'rejection_resample' has no 'target_dist', expected a share for each class");
+    }
+    if (source->snapshot || !source->snapshot_compression) return LIANA_OK;
+    return liana__fail_at(error, place, where, "'snapshot_compression' needs 'snapshot', the folder");
+}
+
 static liana_status check_source(const liana__source_config *source, const char *where, const liana__place *place,
                                  liana__error *error)
 {
@@ -74,6 +98,7 @@ static liana_status check_source(const liana__source_config *source, const char 
             "interleave.block_length is %lld; set interleave.cycle_length too: the number of files taken in turn",
             (long long)interleave->block_length);
     }
+    LIANA_TRY(check_stages(source, where, place, error));
     const liana__shard_config *shard = &source->shard;
     if (shard->index == 0 || shard->index < shard->count) return LIANA_OK;
     return liana__fail_at(error, place, where, "shard.index is %lld, expected less than shard.count, which is %lld",

@@ -137,7 +137,8 @@ static liana_status resample(const liana__source_request *request, const liana__
     const liana_rejection_resample_options options = {.target_dist = target,
                                                       .num_classes = count,
                                                       .initial_dist = initial,
-                                                      .seed = request->seed};
+                                                      .seed = request->seed,
+                                                      .same_each_epoch = config->same_each_epoch};
     *made = liana_dataset_rejection_resample(*made, &options);
     return LIANA_OK;
 }
@@ -179,7 +180,10 @@ static liana_status add_stages(const liana__source_request *request, const liana
     if (where->skip) *dataset = liana_dataset_skip(*dataset, where->skip);
     if (where->take) *dataset = liana_dataset_take(*dataset, where->take);
     if (where->snapshot) {
-        *dataset = liana_dataset_snapshot(*dataset, &(liana_cache_options){.path = where->snapshot});
+        const liana_cache_options options = {.path = where->snapshot,
+                                             .compression = where->snapshot_compression ? LIANA_COMPRESSION_GZIP
+                                                                                        : LIANA_COMPRESSION_NONE};
+        *dataset = liana_dataset_snapshot(*dataset, &options);
     }
     return hand_on(request, *dataset, error);
 }

@@ -68,7 +68,31 @@ typedef struct opener {
     int64_t take;     /* number of records, from the first; 0: all */
     const char *part; /* the name of the data in lists of bad records */
     bool training;    /* the data to train on: their classes are those of the run */
+    bool splits;      /* a part of exactly these files is for validation */
 } opener;
+
+static liana__split_options split_options(const liana__config *config)
+{
+    return (liana__split_options){.validation = config->data.validation_split,
+                                  .seed = (uint64_t)config->job.seed,
+                                  .label_offset = config->data.label_offset,
+                                  .owns = true};
+}
+
+/* Opens files once more, whose columns have means or boundaries: those of the training part. */
+static liana_status open_again(const liana__run *run, const char *const *patterns, size_t count,
+                               liana__source_options *options, liana__source **source, liana__error *error)
+{
+    const liana__split_options split = split_options(run->config);
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__source *first = *source;
+    *source = NULL;
+    liana_status status = liana__split_find(first, &split, &arena, &options->held_out, &options->num_held_out, error);
+    if (status != LIANA_OK) liana__fail_within(error, "data.validation_split");
+    if (status == LIANA_OK) status = liana__source_open(patterns, count, options, source, error);
+    liana__source_close(first);
+    return status == LIANA_OK ? leave_out(run, source, error) : status;
+}
 
 static liana_status open_files(void *user, const liana__source_config *where, liana__source **source,
                                liana__error *error)
@@ -89,6 +113,9 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
     liana_status status = leave_out(run, source, error);
+    if (status == LIANA_OK && own->splits && liana__columns_need_rows(options.columns)) {
+        status = open_again(run, patterns, count, &options, source, error);
+    }
     if (status == LIANA_OK) status = tell_lost(run, *source, own->part, error);
     if (status == LIANA_OK && (*source)->left_out) {
         liana__run_tell(run, "%s", (*source)->left_out);
@@ -101,7 +128,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
         status = liana__config_keep_columns(run->config, (*source)->columns, &run->arena, error);
     }
     if (status == LIANA_OK) return LIANA_OK;
-    liana__source_close(*source);
+    if (*source) liana__source_close(*source);
     *source = NULL;
     return status;
 }
@@ -134,6 +161,7 @@ static liana_status open_source(liana__run *run, const liana__source_config *whe
     liana__source_config chosen = *where;
     /* Where files are shuffled as a whole, whose turn it is makes no difference. */
     if (own.training && run->config->data.shuffle && where->paths.count) chosen.interleave.cycle_length = 0;
+    own.splits = own.training && run->config->data.validation_split > 0 && !liana__config_combines(&chosen);
     if (!liana__config_combines(&chosen)) return open_files(&own, where, source, error);
     LIANA_TRY(open_combined(&own, where, source, error));
     (*source)->skip_damage = run->config->data.on_bad_record == LIANA__ON_BAD_RECORD_SKIP;
@@ -427,10 +455,7 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 static liana_status split_training(liana__run *run, liana__error *error)
 {
     const liana__config *config = run->config;
-    const liana__split_options options = {.validation = config->data.validation_split,
-                                          .seed = (uint64_t)config->job.seed,
-                                          .label_offset = config->data.label_offset,
-                                          .owns = true};
+    const liana__split_options options = split_options(config);
     if (!options.validation) return LIANA_OK;
     liana__source *training, *validation;
     if (liana__source_split(run->training.source, &options, &training, &validation, error) != LIANA_OK) {

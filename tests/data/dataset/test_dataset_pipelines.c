@@ -275,7 +275,8 @@ static node *add_replayed(pipeline *own, node *input, kind wanted)
                                                 .target_dist = wanted_parts,
                                                 .num_classes = 3,
                                                 .initial_dist = made.remainder == LIANA_REMAINDER_KEEP ? NULL : parts,
-                                                .seed = (uint64_t)made.a});
+                                                .seed = (uint64_t)made.a,
+                                                .same_each_epoch = true});
         break;
     default:
         made.batched = true;

@@ -79,6 +79,56 @@ static void test_windows(void **state)
     liana_context_destroy(context);
 }
 
+static liana_dataset *last_two(void *user, liana_dataset *elements)
+{
+    if (user) return liana_dataset_skip(elements, -1);
+    const int64_t count = liana_dataset_info(elements).num_examples;
+    return liana_dataset_repeat(liana_dataset_skip(elements, count > 2 ? count - 2 : 0), 2);
+}
+
+static liana_dataset *batch_two(void *user, liana_dataset *elements)
+{
+    (void)user;
+    return liana_dataset_batch(elements, &(liana_batch_options){.batch_size = 2});
+}
+
+static liana_dataset *nothing(void *user, liana_dataset *elements)
+{
+    (void)user;
+    return liana_dataset_take(elements, 0);
+}
+
+/* range(n).window(size, shift, stride, drop).flat_map(function). */
+static void test_windows_are_datasets(void **state)
+{
+    (void)state;
+    liana_context *context = liana__test_context();
+    const liana_component batch = {.name = "value", .dtype = LIANA_S64, .shape = {1, {LIANA_UNKNOWN_DIM}}};
+    liana_window_options options = {.size = 3, .shift = 1, .stride = 2, .reduce = last_two};
+    gives(liana_dataset_window(range(context, 7), &options), "2 4 2 4 3 5 3 5 4 6 4 6 3 5 3 5 4 6 4 6 5 5 6 6 ");
+    options.drop_remainder = true;
+    gives(liana_dataset_window(range(context, 7), &options), "2 4 2 4 3 5 3 5 4 6 4 6 ");
+    options =
+        (liana_window_options){.size = 3, .shift = 5, .reduce = batch_two, .components = &batch, .num_components = 1};
+    gives(liana_dataset_window(range(context, 9), &options), "[0 1] [2] [5 6] [7] ");
+    gives(liana_dataset_window(liana__test_replayed(range(context, 2)), &options), "[0 1] ");
+    options.reduce = nothing;
+    options.components = NULL;
+    gives(liana_dataset_window(range(context, 9), &options), "");
+    options = (liana_window_options){.size = 2, .reduce = last_two, .user = &options, .name = "ends"};
+    fails(liana_dataset_window(range(context, 5), &options), LIANA_INVALID_ARGUMENT, "",
+          "window_datasets 'ends': window 0 of epoch 0: the function 'reduce' made no dataset: skip: the number of "
+          "elements is below 0");
+    options = (liana_window_options){.size = 2, .reduce = batch_two};
+    fails(liana_dataset_window(range(context, 5), &options), LIANA_INVALID_ARGUMENT, "",
+          "component 0 is 'value' s64 [?], expected 'value' s64 []");
+    static const char *const names[] = {"value"};
+    options.targets = names;
+    options.num_targets = 1;
+    refused(liana_dataset_window(range(context, 5), &options), "targets and reduce exclude each other");
+    liana_context_destroy(context);
+}
+
 /* keras.utils.timeseries_dataset_from_array of Keras 3.15 with the same arrays. */
 static void test_timeseries(void **state)
 {
@@ -356,6 +406,25 @@ static void test_rejection_resample(void **state)
     }
     assert_string_not_equal(kept[1], kept[2]);
     for (int i = 0; i < 3; i++) free(kept[i]);
+    /* Other elements in each epoch and repetition, unless that is not wanted. */
+    for (int same = 0; same < 2; same++) {
+        const liana_rejection_resample_options options = {.class_of = tenth,
+                                                          .target_dist = target,
+                                                          .num_classes = 2,
+                                                          .initial_dist = initial,
+                                                          .same_each_epoch = same};
+        liana_dataset *made = liana_dataset_rejection_resample(range(context, 200), &options);
+        liana_dataset *twice = liana_dataset_repeat(liana_dataset_retain(made), 2);
+        const liana_iterator_options second = {.epoch = 1};
+        kept[0] = liana__test_show(context, made, NULL, LIANA_END_OF_DATA);
+        kept[1] = liana__test_show(context, made, &second, LIANA_END_OF_DATA);
+        kept[2] = liana__test_show(context, twice, NULL, LIANA_END_OF_DATA);
+        assert_int_equal(strcmp(kept[0], kept[1]) == 0, same);
+        assert_string_equal(liana__test_behind(kept[2], liana__test_count_elements(kept[0])), kept[1]);
+        for (int i = 0; i < 3; i++) free(kept[i]);
+        liana_dataset_close(made);
+        liana_dataset_close(twice);
+    }
     liana_rejection_resample_options options = {.class_of = tenth,
                                                 .user = &options,
                                                 .target_dist = (const double[]){0, 1},
@@ -503,6 +572,22 @@ static void test_snapshots(void **state)
         gives(liana_dataset_snapshot(made, &folder), i % 2 ? "0 1 2 " : "0 1 2 3 4 ");
     }
     assert_int_equal(calls, 5 + 3);
+    /* Deflated: another file, whose elements have any size. */
+    liana_cache_options deflated = folder;
+    deflated.compression = LIANA_COMPRESSION_GZIP;
+    for (int i = 0; i < 2; i++) {
+        liana_dataset *made = liana_dataset_map(range(context, 5), &counting);
+        gives(liana_dataset_snapshot(made, &deflated), "0 1 2 3 4 ");
+        const liana_bytes texts[] = {{"", 0}, {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 40}, {"\xff\"", 2}};
+        const liana_array array = {"text", LIANA_STRING, liana_shape_of(3), texts};
+        made = liana_dataset_padded_batch(liana_dataset_from_tensor_slices(context, &array, 1),
+                                          &(liana_padded_batch_options){.batch_size = 2});
+        gives(liana_dataset_snapshot(made, &deflated),
+              "[\"\" \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"] [\"\xff\"\"] ");
+    }
+    assert_int_equal(calls, 5 + 3 + 5);
+    deflated.compression = (liana_compression)9;
+    refused(liana_dataset_snapshot(range(context, 2), &deflated), "compression is 9");
     refused(liana_dataset_snapshot(range(context, 2), &(liana_cache_options){0}), "options->path");
     refused(liana_dataset_snapshot(liana_dataset_repeat(range(context, 2), -1), &folder), "put it before repeat");
     liana_context_destroy(context);
@@ -512,6 +597,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_windows_are_datasets),
         cmocka_unit_test(test_timeseries),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_states),

@@ -66,7 +66,7 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
-    uint32_t free;       /* bit d: dimension d of an input may have any size; the shape has one of them */
+    uint32_t free;       /* bit d: dimension d follows from sizes that the data give; the shape has one of them */
     /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE
      * while there is none. That node's result is what graphs get for the input. */
     bool is_text;
@@ -369,7 +369,7 @@ typedef struct liana__model_port {
     const char *name;
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* with a batch of 1 */
-    uint32_t free;     /* of an input: bit d: dimension d may have any size */
+    uint32_t free;     /* bit d: the data give the size of dimension d, or it follows from such */
     int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
     /* An input that the host makes of texts: dtype and shape are those of the result. NULL: none. */
     const struct liana__text_layer *texts;
@@ -465,9 +465,6 @@ liana_status liana__model_infer_node(liana_model *model, size_t node, liana__err
 
 /* Whether an input has sizes that the data give. */
 bool liana__model_has_free_sizes(const liana_model *model);
-
-/* Finds node.free of all nodes: the sizes of results that follow from free ones. */
-void liana__model_find_free(const liana_model *model);
 
 /* Gives the inputs with free sizes these shapes [batch, ...], and the nodes those that follow from them. Rank 0: an
  * input keeps the shape that it has. After an error the model is as before. */

@@ -74,6 +74,24 @@ static void build_attention(liana_model *m)
     liana_model_outputs(m, logits, rows, liana_layer_output(again, 1));
 }
 
+/* Layers of images. Ranges are lists of numbers. */
+static void build_images(liana_model *m)
+{
+    liana_input(m, .shape = LIANA_INTS(32, 32, 3));
+    liana_resizing(m, .height = 20, .width = 24);
+    liana_resizing(m, .height = 24, .width = 24, .interpolation = LIANA_LANCZOS3, .pad_to_aspect_ratio = true,
+                   .fill_value = 0.5, .antialias = true);
+    liana_center_crop(m, .height = 20, .width = 22);
+    liana_random_crop(m, .height = 18, .width = 18);
+    liana_random_flip(m, .mode = LIANA_FLIP_HORIZONTAL, .seed = 3);
+    liana_random_translation(m, .height_factor = LIANA_FLOATS(0.1), .width_factor = LIANA_FLOATS(-0.1, 0.2));
+    liana_random_rotation(m, .factor = LIANA_FLOATS(0.1), .fill_mode = LIANA_FILL_WRAP);
+    liana_random_zoom(m, .height_factor = LIANA_FLOATS(-0.2, 0.1), .interpolation = LIANA_NEAREST);
+    liana_random_shear(m, .x_factor = LIANA_FLOATS(0.3), .fill_mode = LIANA_FILL_CONSTANT, .fill_value = 0.25);
+    liana_random_perspective(m, .scale = 0.5);
+    liana_random_elastic_transform(m, .value_range = LIANA_FLOATS(0, 1));
+}
+
 /* Several inputs and outputs, a layer that is called twice, a model within a model. */
 static void build_calls(liana_context *context, liana_model *m)
 {
@@ -110,6 +128,9 @@ int main(int argc, char **argv)
     m = begin(context);
     build_attention(m);
     save(context, m, argv[1], "attention");
+    m = begin(context);
+    build_images(m);
+    save(context, m, argv[1], "images");
     m = begin(context);
     liana_mobilenet(m, .alpha = 0.25);
     save(context, m, argv[1], "mobilenet");

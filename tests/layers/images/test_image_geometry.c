@@ -3,6 +3,8 @@
 #include "harness/harness.h"
 
 #include "base/random.h"
+#include "base/scoped.h"
+#include "formats/json.h"
 #include "harness/one_context.h"
 #include "layers/model.h"
 
@@ -556,6 +558,65 @@ static void test_bad_options_are_named(void **state)
     assert_refused(model, "[batch, 1, 7, 3]", "2 x 2");
 }
 
+/* Options as Keras writes them (`written`), and in a form of Keras 3.15.1 with other defaults, names and ranges. */
+static const struct {
+    const char *layer, *config, *written;
+} files[] = {
+    {"Resizing", "\"height\": 3, \"width\": 4, \"interpolation\": \"lanczos3\", \"antialias\": true",
+     "\"height\": 3, \"width\": 4, \"interpolation\": \"lanczos3\", \"crop_to_aspect_ratio\": false, "
+     "\"pad_to_aspect_ratio\": false, \"fill_mode\": \"constant\", \"fill_value\": 0.0, \"antialias\": true"},
+    {"RandomRotation", "\"factor\": [-0.1, 0.1], \"bounding_box_format\": \"xyxy\"", "\"factor\": [-0.1, 0.1]"},
+    {"RandomTranslation", "\"height_factor\": 0.25, \"width_factor\": [0.5, -0.5]",
+     "\"height_factor\": 0.25, \"width_factor\": [-0.5, 0.5]"},
+    {"RandomZoom", "\"height_factor\": 0.25, \"width_factor\": null",
+     "\"height_factor\": 0.25, \"width_factor\": null"},
+    /* Keras refuses the -0.25 of its own files. */
+    {"RandomShear", "\"x_factor\": [-0.25, 0.25], \"y_factor\": [0.0, 0.5]",
+     "\"x_factor\": 0.25, \"y_factor\": [0.0, 0.5]"},
+    {"RandomPerspective", "\"factor\": [0.0, 1.0], \"seed\": 7", "\"factor\": [0.0, 1.0], \"scale\": 1.0"},
+    {"RandomElasticTransform", "\"fill_mode\": \"mirror\"",
+     "\"factor\": 1.0, \"scale\": 1.0, \"interpolation\": \"bilinear\", \"fill_mode\": \"mirror\", \"fill_value\": "
+     "0.0, "
+     "\"value_range\": [0.0, 255.0]"},
+    {"RandomFlip", "\"mode\": \"vertical\", \"data_format\": \"channels_last\"",
+     "\"mode\": \"vertical\", \"seed\": null"},
+};
+
+static void test_files_of_keras(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        LIANA__SCOPED(liana__arena) arena = {0};
+        liana__value *root;
+        liana_model *model;
+        char json[900];
+        snprintf(json, sizeof json,
+                 "{\"class_name\": \"Sequential\", \"keras_version\": \"3.15.1\", \"config\": {\"name\": \"s\", "
+                 "\"layers\": [{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6, 7, 3]}}, "
+                 "{\"class_name\": \"%s\", \"config\": {\"name\": \"x\", %s}}]}}",
+                 files[i].layer, files[i].config);
+        assert_ok(liana__json_parse(json, strlen(json), "model.json", &arena, &root, &context->error), &context->error);
+        assert_ok(liana_model_create(context, NULL, &model), &context->error);
+        if (liana__model_from_keras(model, root) != LIANA_OK) fail_msg("%s: %s", json, model->error.message);
+        assert_says(liana__json_line(liana__model_to_keras(model, LIANA__KERAS3, &arena), &arena), files[i].written);
+        liana_model_destroy(model);
+    }
+}
+
+/* Images of any size, as in Keras's `Input((None, None, 1))`, become images of one. */
+static void test_any_size(void **state)
+{
+    (void)state;
+    liana_model *model = new_model(LIANA_INTS(LIANA_ANY_SIZE, LIANA_ANY_SIZE, 1));
+    liana_random_perspective(model);
+    liana_random_rotation(model, .factor = LIANA_FLOATS(0.1));
+    liana_resizing(model, .height = 2, .width = 5);
+    liana_flatten(model);
+    liana_reshape(model, .target_shape = LIANA_INTS(10));
+    assert_ok(liana_model_set_input_shape(model, 0, liana_shape_of(1, 3, 4, 1)), &context->error);
+    check("any size", model, false, squares, 10, resized[1].plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +629,8 @@ int main(void)
         cmocka_unit_test(test_inference_changes_nothing),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_bad_options_are_named),
+        cmocka_unit_test(test_files_of_keras),
+        cmocka_unit_test(test_any_size),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

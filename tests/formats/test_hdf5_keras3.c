@@ -108,12 +108,17 @@ static void test_children_of_layers_are_in_keras_order(void **state)
     put(file, "layers/rnn/cell/cells/lstm_cell_9", "b", 1);
     put(file, "layers/rnn", "stacked", 0);
     put(file, "layers/dense", "many", 12);
+    put(file, "layers/pipeline_2/layers/conv2d", "conv", 2);
+    put(file, "layers/pipeline_2/layers/pipeline/layers/dense", "deep", 1);
+    put(file, "layers/pipeline_2/layers/random_flip/generator", "generator", 1);
+    put(file, "layers/pipeline_2", "steps", 0);
     liana__hdf5 *opened = finish(file);
     check(opened, "bi", NULL, "layers/bidirectional", VALUES(3, 4, 5, 0, 1, 2));
     check(opened, "mha", NULL, "layers/multi_head_attention", VALUES(10, 11, 6, 7, 12, 13, 8, 9));
     check(opened, "sn", NULL, "layers/spectral_normalization", VALUES(15, 16, 14));
     check(opened, "stacked", NULL, "layers/rnn", VALUES(18, 17));
     check(opened, "many", NULL, "layers/dense", VALUES(19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30));
+    check(opened, "steps", NULL, "layers/pipeline_2", VALUES(31, 32, 33));
     assert_true(liana__hdf5_get_contents(opened)->has_names);
     liana__hdf5_close(opened);
 }

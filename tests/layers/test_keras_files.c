@@ -347,9 +347,9 @@ static void test_all_unknown_layers_are_told_at_once(void **state)
                        " {\"class_name\": \"Lambda\", \"config\": {\"name\": \"code\"}}"),
                    LIANA_UNIMPLEMENTED, "3 of the layers", "'l' of the class 'TFSMLayer'",
                    "'d' of the class 'Dense2' (the nearest is", "'code' of the class 'Lambda' (code, which",
-                   "liana has InputLayer");
+                   "'liana list layers'", "register layers of your own first");
     assert_refused(ONE("{\"class_name\": \"JaxLayer\", \"config\": {\"name\": \"g\"}}"), LIANA_UNIMPLEMENTED, "'g'",
-                   "JaxLayer", "liana has InputLayer", "Concatenate");
+                   "JaxLayer", "'liana list layers'");
 }
 
 static void test_classes_of_packages(void **state)

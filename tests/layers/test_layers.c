@@ -128,6 +128,47 @@ static void add_text_layers(void)
                             "vocabulary", "output_sequence_length", NULL);
 }
 
+static void add_image_layers(void)
+{
+    liana_input(model, .shape = LIANA_INTS(12, 12, 3));
+    assert_builder_defaults(liana_resizing(model, .height = 10, .width = 9), "height", "width", NULL);
+    assert_builder_defaults(liana_center_crop(model, .height = 9, .width = 9), "height", "width", NULL);
+    assert_builder_defaults(liana_random_crop(model, .height = 8, .width = 8), "height", "width", NULL);
+    assert_builder_defaults(liana_random_flip(model), NULL);
+    assert_builder_defaults(liana_random_translation(model, .height_factor = LIANA_FLOATS(0.1),
+                                                     .width_factor = LIANA_FLOATS(0.1)),
+                            "height_factor", "width_factor", NULL);
+    assert_builder_defaults(liana_random_rotation(model, .factor = LIANA_FLOATS(0.1)), "factor", NULL);
+    assert_builder_defaults(liana_random_zoom(model, .height_factor = LIANA_FLOATS(0.1)), "height_factor", NULL);
+    assert_builder_defaults(liana_random_shear(model), NULL);
+    assert_builder_defaults(liana_random_perspective(model), NULL);
+    assert_builder_defaults(liana_random_elastic_transform(model), NULL);
+    assert_builder_defaults(liana_random_brightness(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_contrast(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_hue(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_saturation(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_sharpness(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_posterization(model, .factor = LIANA_FLOATS(5)), "factor", NULL);
+    assert_builder_defaults(liana_random_color_degeneration(model, .factor = LIANA_FLOATS(0.5)), "factor", NULL);
+    assert_builder_defaults(liana_random_invert(model), NULL);
+    assert_builder_defaults(liana_random_color_jitter(model), NULL);
+    assert_builder_defaults(liana_random_gaussian_blur(model), NULL);
+    assert_builder_defaults(liana_random_grayscale(model), NULL);
+    assert_builder_defaults(liana_random_erasing(model), NULL);
+    assert_builder_defaults(liana_solarization(model), NULL);
+    assert_builder_defaults(liana_auto_contrast(model), NULL);
+    assert_builder_defaults(liana_equalization(model), NULL);
+    assert_builder_defaults(liana_contrast_limited_adaptive_histogram_equalization(model), NULL);
+    assert_builder_defaults(liana_mix_up(model), NULL);
+    assert_builder_defaults(liana_cut_mix(model), NULL);
+    assert_builder_defaults(liana_rand_augment(model), NULL);
+    assert_builder_defaults(liana_aug_mix(model), NULL);
+    assert_builder_defaults(liana_max_num_bounding_boxes(model, .max_number = 3), "max_number", NULL);
+    const liana_held_layer scaled =
+        LIANA_HELD("Rescaling", liana_rescaling_options, LIANA_RESCALING_DEFAULTS, .scale = 3);
+    assert_builder_defaults(liana_pipeline(model, .layers = {.items = {scaled}}), "layers", NULL);
+}
+
 static void test_builders_have_the_tables_defaults(void **state)
 {
     (void)state;
@@ -236,6 +277,7 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_conv_lstm3d(model, .filters = 2, .kernel_size = {2, 2, 1}, .inputs = {volumes}),
                             "filters", "kernel_size", NULL);
     add_text_layers();
+    add_image_layers();
     size_t tried = 0;
     for (size_t i = 0; liana__layer_kind.builtin[i]; i++) {
         bool found = false;

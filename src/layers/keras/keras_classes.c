@@ -84,14 +84,8 @@ static bool is_code(const char *class_name)
     return false;
 }
 
-static void add_known(const liana_context *context, liana__text *text)
-{
-    const liana_part *part;
-    liana__text_add(text, "; liana has");
-    for (size_t i = 0; (part = liana__part_at(context, &liana__layer_kind, i)) != NULL; i++) {
-        liana__text_add(text, "%s %s", i ? "," : "", part->name);
-    }
-}
+/* They are too many for a message. */
+static const char known[] = "; 'liana list layers' shows those that liana has";
 
 static liana_status fail_text(const liana__value *value, const char *where, liana__text *text, liana__error *error)
 {
@@ -150,7 +144,7 @@ liana_status liana__keras_check_classes(const liana_context *context, const lian
     if (found.count > MOST_TOLD) liana__text_add(&found.text, " and %zu more", found.count - MOST_TOLD);
     if (found.count > 1 && !found.text.failed) {
         liana__text_add(&text, "liana does not have %zu of the layers: %s", found.count, found.text.data);
-        add_known(context, &text);
+        liana__text_add(&text, "%s", known);
         liana__text_add(&text, "; register layers of your own first, or load their plugin");
     }
     text.failed = text.failed || found.text.failed;
@@ -161,8 +155,7 @@ liana_status liana__keras_check_classes(const liana_context *context, const lian
 
 /* ---- one layer ---- */
 
-static void add_advice(const liana_context *context, const liana__value *layer, const char *class_name,
-                       const char *nearest, liana__text *text)
+static void add_advice(const liana__value *layer, const char *class_name, const char *nearest, liana__text *text)
 {
     if (strcmp(class_name, "Lambda") == 0) {
         liana__text_add(text, "a Lambda is Python code in the file, which liana never runs; in Keras, put layers in "
@@ -179,17 +172,16 @@ static void add_advice(const liana_context *context, const liana__value *layer, 
     }
     if (nearest) liana__text_add(text, "; the nearest is '%s'", nearest);
     liana__text_add(text, "; if it is one of your own, register it first, or load its plugin");
-    add_known(context, text);
+    liana__text_add(text, "%s", known);
 }
 
-liana_status liana__keras_check_class(const liana_context *context, const liana__value *layer,
-                                      const liana_layer_type *type, const char *where, const char *nearest,
-                                      liana__error *error)
+liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
+                                      const char *nearest, liana__error *error)
 {
     const liana__value *class_value = liana__value_get(layer, "class_name");
     LIANA__SCOPED(liana__text) text = {0};
     if (!type) {
-        add_advice(context, layer, class_value->string, nearest, &text);
+        add_advice(layer, class_value->string, nearest, &text);
         return fail_text(class_value, where, &text, error);
     }
     if (!liana__keras_is_of_package(layer) || liana__keras_is_own(&liana__layer_kind, type->part.name)) return LIANA_OK;

@@ -17,14 +17,13 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
                                                 const char **nearest);
 
 /* Refuses an architecture with several layers that liana does not have, those of nested models among them. One alone is
- * found when it is added. Errors: UNIMPLEMENTED with their classes and names, and the classes that are known. */
+ * found when it is added. Errors: UNIMPLEMENTED with their classes and names. */
 liana_status liana__keras_check_classes(const liana_context *context, const liana__value *root, liana__error *error)
     LIANA_MUST_USE;
 
 /* Refuses a layer whose class liana does not have (`type` NULL; `nearest` may be NULL), Python code, and a class of
  * somebody's package that has the name of a Keras class. Errors: UNIMPLEMENTED with `where`. */
-liana_status liana__keras_check_class(const liana_context *context, const liana__value *layer,
-                                      const liana_layer_type *type, const char *where, const char *nearest,
-                                      liana__error *error) LIANA_MUST_USE;
+liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
+                                      const char *nearest, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -287,7 +287,7 @@ static liana_status read_held(const liana_context *context, const liana__value *
         return refuse(name, where, key, "a layer; hold the layers of a model each by itself", error);
     }
     const liana_layer_type *type = liana__keras_find_layer(context, name->string, &nearest);
-    LIANA_TRY(liana__keras_check_class(context, layer, type, own, nearest, error));
+    LIANA_TRY(liana__keras_check_class(layer, type, own, nearest, error));
     liana__value *options, *map = liana__value_map(arena);
     LIANA_TRY(liana__keras_read_config(context, name->string, type, config, own, rank, keras3, arena, &options, error));
     static const char *const common[] = {"name", "trainable"};

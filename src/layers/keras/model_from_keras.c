@@ -155,7 +155,7 @@ static liana_status add_layer(reader *r, const liana__value *layer, const layer_
     };
     char where[160];
     snprintf(where, sizeof where, "layer '%.100s'", name ? name : class_value->string);
-    LIANA_TRY(liana__keras_check_class(r->model->context, layer, request.type, where, nearest, &r->error));
+    LIANA_TRY(liana__keras_check_class(layer, request.type, where, nearest, &r->error));
     const bool is_input = request.type == &liana__layer_input_layer || request.type->texts;
     LIANA_TRY(read_dtype(r, config, is_input, where));
     size_t source = first->inputs && first->num_inputs ? first->inputs[0] : liana__model_last_node(r->model);

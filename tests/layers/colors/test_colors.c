@@ -3,6 +3,8 @@
 
 #include "harness/one_context.h"
 
+#include "base/scoped.h"
+#include "formats/json.h"
 #include "formats/yaml.h"
 #include "layers/model.h"
 
@@ -463,6 +465,80 @@ static void test_layers_of_the_whole_batch_need_one_shard(void **state)
     }
 }
 
+/* ---- files ---- */
+
+/* Options in a file of Keras, and as they are written again. Keras 2's RandomContrast has no range of values, and one
+ * number f stands for f to f there. */
+static const struct {
+    const char *layer, *config, *written;
+} files[] = {
+    {"RandomBrightness", "\"factor\": [-0.25, 0.25], \"value_range\": [0, 1], \"bounding_box_format\": \"xyxy\"",
+     "\"factor\": [-0.25, 0.25], \"value_range\": [0, 1], \"seed\": null"},
+    {"RandomContrast", "\"factor\": 0.25, \"value_range\": [0, 255]", "\"factor\": [0, 0.25]"},
+    {"RandomContrast", "\"factor\": 0.25, \"rng_type\": \"stateful\"", "\"factor\": [0.25, 0.25]"},
+    {"RandomPosterization", "\"factor\": [2, 5]", "\"factor\": [2, 5]"},
+    {"RandomColorJitter", "\"hue_factor\": 0.5, \"contrast_factor\": null",
+     "\"brightness_factor\": null, \"contrast_factor\": null, \"saturation_factor\": null, \"hue_factor\": [0, 0.5]"},
+    {"RandomErasing", "\"fill_value\": null", "\"factor\": [0, 1], \"scale\": [0.02, 0.33], \"fill_value\": null"},
+    {"RandomGrayscale", "\"factor\": 0.25", "\"factor\": 0.25, \"data_format\""},
+    {"Solarization", "\"addition_factor\": [0.5, 0.25], \"seed\": 7",
+     "\"addition_factor\": [0.25, 0.5], \"threshold_factor\": [0, 0], \"value_range\": [0, 255], \"seed\": 7"},
+    {"ContrastLimitedAdaptiveHistogramEqualization", "\"tile_grid_size\": [2, 3]", "\"tile_grid_size\": [2, 3]"},
+    {"CutMix", "\"factor\": [0, 1.0]", "\"factor\": [0, 1], \"seed\": null"},
+    {"AugMix", "\"factor\": 0.5, \"all_ops\": false", "\"factor\": [0, 0.5]"},
+};
+
+static void test_files_of_keras(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        LIANA__SCOPED(liana__arena) arena = {0};
+        liana__value *root;
+        liana_model *model;
+        char json[900];
+        snprintf(json, sizeof json,
+                 "{\"class_name\": \"Sequential\", \"keras_version\": \"3.15.1\", \"config\": {\"name\": \"s\", "
+                 "\"layers\": [{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 6, 7, 3]}}, "
+                 "{\"class_name\": \"%s\", \"config\": {\"name\": \"x\", %s}}]}}",
+                 files[i].layer, files[i].config);
+        assert_ok(liana__json_parse(json, strlen(json), "model.json", &arena, &root, &context->error), &context->error);
+        assert_ok(liana_model_create(context, NULL, &model), &context->error);
+        if (liana__model_from_keras(model, root) != LIANA_OK) fail_msg("%s: %s", json, model->error.message);
+        assert_says(liana__json_line(liana__model_to_keras(model, LIANA__KERAS3, &arena), &arena), files[i].written);
+        liana_model_destroy(model);
+    }
+}
+
+/* A model with labels, and weights within a Pipeline, is the same after its file was read. */
+static void test_files_keep_models(void **state)
+{
+    (void)state;
+    liana_model *models[2];
+    static float x[IMAGES * PIXELS], labels[IMAGES * CLASSES], y[2][IMAGES * (3 + CLASSES)];
+    fill(x, IMAGES);
+    for (size_t i = 0; i < IMAGES * CLASSES; i++) labels[i] = (float)(i % 5);
+    liana__test_folder();
+    assert_ok(liana_model_create(context, "small", &models[0]), &context->error);
+    liana_layer image = liana_input(models[0], .shape = LIANA_INTS(HEIGHT, WIDTH, 3), .name = "x");
+    liana_layer rows = liana_input(models[0], .shape = LIANA_INTS(CLASSES), .name = "y");
+    liana_layer mixed = liana_mix_up(models[0], .inputs = {image, rows}, .seed = 5);
+    const liana_held_layer blur =
+        LIANA_HELD("Conv2D", liana_conv2d_options, LIANA_CONV2D_DEFAULTS, .filters = 2, .kernel_size = {2, 2});
+    const liana_held_layer flat = LIANA_HELD("Flatten", liana_flatten_options, LIANA_FLATTEN_DEFAULTS);
+    const liana_held_layer end = LIANA_HELD("Dense", liana_dense_options, LIANA_DENSE_DEFAULTS, .units = 3);
+    liana_layer last = liana_pipeline(models[0], .layers = {.items = {blur, flat, end}}, .input = mixed);
+    liana_model_outputs(models[0], last, liana_layer_output(mixed, 1));
+    assert_ok(liana_model_save(models[0], liana__test_path("small.keras")), &context->error);
+    assert_ok(liana_model_load(context, liana__test_path("small.keras"), &models[1]), &context->error);
+    const liana_array arrays[] = {
+        {.name = "x", .dtype = LIANA_F32, .shape = liana_shape_of(IMAGES, HEIGHT, WIDTH, 3), .data = x},
+        {.name = "y", .dtype = LIANA_F32, .shape = liana_shape_of(IMAGES, CLASSES), .data = labels}};
+    for (int i = 0; i < 2; i++) assert_ok(liana_predict_on_batch(models[i], arrays, 2, y[i]), &context->error);
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    assert_compare(fabs((double)y[0][0]), >, 0);
+    for (int i = 0; i < 2; i++) liana_model_destroy(models[i]);
+}
+
 /* ---- options that cannot be ---- */
 
 static void assert_refused(const char *text, int64_t channels, const char *const *words)
@@ -530,6 +606,8 @@ int main(void)
         cmocka_unit_test(test_shares_are_of_a_beta_distribution),
         cmocka_unit_test(test_equalization_leaves_missing_images_out),
         cmocka_unit_test(test_layers_of_the_whole_batch_need_one_shard),
+        cmocka_unit_test(test_files_of_keras),
+        cmocka_unit_test(test_files_keep_models),
         cmocka_unit_test(test_bad_options),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -298,7 +298,8 @@ static liana_status add_all(liana_context *context, liana__adaptation *found, co
     for (uint64_t position = 0; status == LIANA_OK; position++) {
         status = liana_iterator_next(iterator, &element);
         if (status != LIANA_OK) break;
-        const liana_array array = liana_element_array(element, name);
+        liana_array array = liana_element_array(element, name);
+        array.data = element->data[liana__spec_find(element->spec, name)]; /* of strings too */
         status = add_examples(found, &array, each, &context->error);
         if (status == LIANA_OK) continue;
         liana__fail_within(&context->error, "element %llu, component '%s'", (unsigned long long)position, name);

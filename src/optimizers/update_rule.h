@@ -8,8 +8,8 @@
  *
  * Without these options an update has no op more than the optimizer's.
  *
- * A LossScaleOptimizer and a MultiOptimizer are rules with other rules within. Those of one weight (liana__rule_of) have
- * slots, and take part in an update; sums and checks are those of the whole rule. */
+ * A LossScaleOptimizer and a MultiOptimizer are rules with other rules within. Those of one weight (liana__rule_of)
+ * have slots, and take part in an update; sums and checks are those of the whole rule. */
 #ifndef LIANA_OPTIMIZERS_UPDATE_RULE_H
 #define LIANA_OPTIMIZERS_UPDATE_RULE_H
 

@@ -81,8 +81,8 @@ void liana__rate_name(size_t number, char *name, size_t size);
 
 /* The graph of the chunk sums of one round, counted from 0. Inputs: the gradient sum of each trainable piece, under the
  * piece's name; the f32 scalars "count", "learning_rate", "iteration" and those of liana__rate_name; for each earlier
- * round the finished sums, "sums/0" [..]. Output "chunk_sums": f32 [chunks of the slice, sums of the round]. A slice without trainable variables
- * has no graph: NULL. Errors as liana__build_slice_update's. */
+ * round the finished sums, "sums/0" [..]. Output "chunk_sums": f32 [chunks of the slice, sums of the round]. A slice
+ * without trainable variables has no graph: NULL. Errors as liana__build_slice_update's. */
 liana_status liana__build_slice_sums(liana_context *context, const liana__update_items *items,
                                      const liana__update_slice *slice, size_t round, liana_graph **graph)
     LIANA_MUST_USE;
@@ -117,8 +117,8 @@ liana_tensor liana__second_moment_about(liana_tensor moment, liana_tensor mean, 
 /* The graph that updates a slice. Inputs: the gradient sum of each trainable piece and the statistic's sum of each
  * average, in the order of pieces, under their names; the f32 scalars "count", "learning_rate", "iteration" and those
  * of liana__rate_name; the finished sums of each round, "sums/0" [..]. Assigns the weights, slots and averages of the
- * slice. An empty slice has no graph: NULL. Errors, which the context keeps: INVALID_ARGUMENT for a piece that is no part of its variable or does
- * not fit the optimizer, with variable, optimizer and elements. */
+ * slice. An empty slice has no graph: NULL. Errors, which the context keeps: INVALID_ARGUMENT for a piece that is no
+ * part of its variable or does not fit the optimizer, with variable, optimizer and elements. */
 liana_status liana__build_slice_update(liana_context *context, const liana__update_items *items,
                                        const liana__update_slice *slice, liana_graph **graph) LIANA_MUST_USE;
 

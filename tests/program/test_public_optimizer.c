@@ -97,13 +97,19 @@ static void test_agree_with_pytorch(void **state)
                                   sgd_struct = {.optimizer = "{name: SGD, momentum: 0.1, learning_rate: 7}",
                                                 .settings = {{"momentum", 0.9},
                                                              {"nesterov", 1},
-                                                             {"learning_rate", 0.1}}};
+                                                             {"learning_rate", 0.1}}},
+                                  scaled = {.optimizer = "{name: LossScaleOptimizer, inner_optimizer: adam}"},
+                                  several = {.optimizer = "{name: MultiOptimizer, optimizer_map: {default_optimizer: "
+                                                          "SGD, optimizer_map: {'[uv]': {name: Adam, beta_1: 0.8, "
+                                                          "beta_2: 0.95, epsilon: 1.0e-3, learning_rate: 0.1}}}}"};
     for (int d = 0; d < NUM_DEVICES; d++) {
         check_torch(devices[d], NULL, "optimizer/Adam/m/v", adam);
         check_torch(devices[d], &by_text, "optimizer/Adam/v/v", adam_settings);
         check_torch(devices[d], &by_struct, "optimizer/Adam/v/v", adam_settings);
         check_torch(devices[d], &sgd_text, "optimizer/SGD/momentum/v", nesterov);
         check_torch(devices[d], &sgd_struct, "optimizer/SGD/momentum/v", nesterov);
+        check_torch(devices[d], &scaled, "optimizer/Adam/loss_scale/v", adam);
+        check_torch(devices[d], &several, "optimizer/Adam/v/v", adam_settings);
     }
 }
 
@@ -292,6 +298,43 @@ static void test_two_optimizers(void **state)
     liana_graph_destroy(graph);
 }
 
+/* A gradient that is not finite, alone or once it is scaled, changes no variable and halves the scale. */
+static void test_skipped_updates(void **state)
+{
+    (void)state;
+    static const liana_optimizer_options options = {
+        .optimizer = "{name: LossScaleOptimizer, initial_scale: 1.0e+38, dynamic_growth_steps: 2, inner_optimizer: "
+                     "{name: SGD, learning_rate: 0.5, momentum: 0.5}}"};
+    static const float gradients[] = {1, INFINITY, 1, 8, NAN, 1, 1, 1};
+    /* By hand: updates 1, 3, 6, 7 and 8 are taken; 8 times 5e37 is too large. */
+    static const float scales[] = {1e38f, 5e37f, 5e37f, 2.5e37f, 1.25e37f, 1.25e37f, 2.5e37f, 2.5e37f};
+    static const float values[] = {-0.5f, -0.5f, -1.25f, -1.25f, -1.25f, -2.125f, -3.0625f, -4.03125f};
+    for (int d = 0; d < NUM_DEVICES; d++) {
+        liana_graph *graph = new_graph();
+        liana_program *program;
+        liana_tensor v = liana_graph_variable(graph, "v", LIANA_F32, LIANA_SCALAR);
+        liana_tensor g = liana_graph_input(graph, "g", LIANA_F32, LIANA_SCALAR);
+        liana_apply_gradients(&v, &g, 1, &options);
+        assert_ok(liana_program_create(devices[d], graph, NULL, &program), &context->error);
+        liana_variables *variables = liana_program_variables(program);
+        assert_ok(liana_variables_write(variables, "v", &(float){0}, sizeof(float)), &context->error);
+        assert_ok(liana_variables_initialize(variables, NULL), &context->error);
+        for (size_t t = 0; t < sizeof gradients / sizeof *gradients; t++) {
+            float value, kept[3];
+            assert_ok(liana_run(program, .feeds = LIANA_FEEDS({"g", LIANA_F32, LIANA_SCALAR, &gradients[t]}),
+                                .assign = LIANA_NAMES("train")),
+                      &context->error);
+            assert_ok(liana_variables_read(variables, "v", &value, sizeof value), &context->error);
+            assert_ok(liana_variables_read(variables, "optimizer/SGD/loss_scale/v", kept, sizeof kept),
+                      &context->error);
+            assert_near(value, values[t], 1e-6, t);
+            assert_near(kept[0] / scales[t], 1, 1e-6, t);
+        }
+        liana_program_destroy(program);
+        liana_graph_destroy(graph);
+    }
+}
+
 /* ---- errors ---- */
 
 static void assert_refused(const liana_optimizer_options *options, liana_status status, const char *a, const char *b)
@@ -316,6 +359,44 @@ static void test_wrong_options_are_named(void **state)
     assert_refused(&(liana_optimizer_options){.optimizer = "{name: SGD, learning_rate: {name: CosineDecay}}"},
                    LIANA_INVALID_CONFIG, "schedule CosineDecay", ".rate");
     assert_refused(&(liana_optimizer_options){.learning_rate = -1}, LIANA_INVALID_CONFIG, "learning_rate", "-1");
+}
+
+static void test_mistakes_within_others_are_named(void **state)
+{
+    (void)state;
+#define SCALED(text) "{name: LossScaleOptimizer, " text "}"
+#define SEVERAL(text) "{name: MultiOptimizer, optimizer_map: {" text "}}"
+    static const char *const cases[][3] = {
+        {"LossScaleOptimizer", "inner_optimizer", "missing"},
+        {SCALED("inner_optimizer: Adm"), "optimizer.inner_optimizer", "did you mean 'Adam'"},
+        {SCALED("inner_optimizer: Adam, learning_rate: 0.1"), "no rate of its own", "each optimizer within"},
+        {SCALED("inner_optimizer: Adam, clipnorm: 0.1"), "unknown key 'clipnorm'", "inner_optimizer"},
+        {SCALED("inner_optimizer: Adam, initial_scale: 0"), "initial_scale", "0"},
+        {SCALED("inner_optimizer: Adam, dynamic_growth_steps: 0"), "dynamic_growth_steps", "1"},
+        {SCALED("inner_optimizer: {name: LossScaleOptimizer, inner_optimizer: Adam}"), "another LossScaleOptimizer",
+         "that updates"},
+        {SCALED("inner_optimizer: {name: SGD, learning_rate: {online: hypergradient}}"), "Hypergradient",
+         "LossScaleOptimizer"},
+        {"{name: MultiOptimizer, optimizer_map: Adam}", "'Adam'", "default_optimizer"},
+        {SEVERAL("optimizer_map: {v: Adam}"), "default_optimizer", "missing"},
+        {SEVERAL("default_optimizer: SGD, optimizer_map: [Adam]"), "a list", "patterns"},
+        {SEVERAL("default_optimizer: SGD, optimizer_map: {'(': Adam}"), "'('", "regular expression"},
+        {SEVERAL("default_optimizer: SGD, optimizer_map: {v: Adm}"), "optimizer_map.v", "did you mean 'Adam'"},
+        {SEVERAL("default_optimizer: SGD, optimizer_map: {w: Adam}"), "'w' matches no weight", "whole names"},
+        {SEVERAL("default_optimizer: SGD, optimizer_map: {v.*: Adam, '.': SGD}"), "both match the weight 'v'",
+         "one optimizer"},
+        {SEVERAL("default_optimizer: {name: LossScaleOptimizer, inner_optimizer: SGD}"), "LossScaleOptimizer",
+         "around"},
+        {SEVERAL("default_optimizer: {name: SGD, rate_multipliers: {v: 2}}"), "rate_multipliers", "optimizer_map"},
+        {SEVERAL("default_optimizer: {name: SGD, learning_rate: {name: CosineDecay}}"), "schedule CosineDecay",
+         ".rate"},
+    };
+#undef SCALED
+#undef SEVERAL
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_refused(&(liana_optimizer_options){.optimizer = cases[i][0]}, LIANA_INVALID_CONFIG, cases[i][1],
+                       cases[i][2]);
+    }
 }
 
 static void test_wrong_tensors_are_named(void **state)
@@ -366,7 +447,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agree_with_pytorch),      cmocka_unit_test(test_sums_over_all_variables),
         cmocka_unit_test(test_sums_over_a_variable),    cmocka_unit_test(test_a_line_is_its_closed_form),
-        cmocka_unit_test(test_two_optimizers),          cmocka_unit_test(test_wrong_options_are_named),
+        cmocka_unit_test(test_two_optimizers),          cmocka_unit_test(test_skipped_updates),
+        cmocka_unit_test(test_wrong_options_are_named), cmocka_unit_test(test_mistakes_within_others_are_named),
         cmocka_unit_test(test_wrong_tensors_are_named),
     };
     return cmocka_run_group_tests_name("public_optimizer", tests, set_up, tear_down);

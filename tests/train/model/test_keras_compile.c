@@ -461,6 +461,13 @@ static const char *const settings_of_one[] = {
     "\"sparse_categorical_crossentropy\", \"ignore_class\": 0}, \"metrics\": [{\"name\": "
     "\"sparse_categorical_crossentropy\", "
     "\"ignore_class\": 1}]}",
+    "{\"optimizer\": {\"name\": \"LossScaleOptimizer\", \"inner_optimizer\": {\"name\": \"Adam\", \"learning_rate\": "
+    "0.25}, \"initial_scale\": 1024.0, \"dynamic_growth_steps\": 5}, \"loss\": \"mse\", \"metrics\": []}",
+    "{\"optimizer\": {\"name\": \"LossScaleOptimizer\", \"inner_optimizer\": {\"name\": \"MultiOptimizer\", "
+    "\"optimizer_map\": {\"default_optimizer\": {\"name\": \"SGD\", \"momentum\": 0.5}, \"optimizer_map\": "
+    "{\".*/bias\": {\"name\": \"Adam\", \"learning_rate\": {\"name\": \"CosineDecay\", "
+    "\"initial_learning_rate\": 0.5, \"decay_steps\": 20}}, \"x/kernel\": {\"name\": \"Lion\"}}}}}, \"loss\": "
+    "\"mse\", \"metrics\": []}",
     "{\"optimizer\": {\"name\": \"Lamb\", \"global_clipnorm\": 0.25}, \"loss\": \"mse\", \"metrics\": [], "
     "\"steps_per_execution\": 3}", /* which Keras does not take from HDF5 files */
 };

@@ -79,33 +79,7 @@ liana_status liana__model_set_input_shapes(liana_model *model, const liana_shape
         return LIANA_OK;
     }
     for (size_t i = 0; i < model->num_nodes; i++) model->nodes[i].shape = before[i];
-    return liana__fail_within(error, "with inputs of the sizes of the data (no weight may depend on them)");
-}
-
-/* By comparing the shapes for these sizes with those for others. */
-void liana__model_find_free(const liana_model *model)
-{
-    enum { LARGER = 32 };
-    liana_model *own = (liana_model *)(uintptr_t)model;
-    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    liana__error error = {0};
-    LIANA__SCOPED_MEMORY liana_shape *before = malloc((model->num_nodes + 1) * sizeof *before);
-    if (!before || !liana__model_has_free_sizes(model)) return;
-    for (size_t i = 0; i < model->num_nodes; i++) before[i] = model->nodes[i].shape;
-    for (size_t i = 0; i < model->num_inputs; i++) {
-        const liana__layer_node *node = &model->nodes[model->inputs[i]];
-        shapes[i] = node->shape;
-        for (int d = 1; d < node->shape.rank; d++) shapes[i].dims[d] += is_free(node, d) ? LARGER : 0;
-    }
-    for (size_t i = 0; i < model->num_inputs; i++) own->nodes[model->inputs[i]].shape = shapes[i];
-    const bool fits = infer_all(own, &error) == LIANA_OK;
-    for (size_t i = 0; i < model->num_nodes; i++) {
-        liana__layer_node *node = &own->nodes[i];
-        for (int d = 1; d < node->shape.rank && fits; d++) {
-            if (node->shape.dims[d] != before[i].dims[d]) node->free |= (uint32_t)1 << d;
-        }
-        node->shape = before[i];
-    }
+    return liana__fail_within(error, "with inputs of the sizes of the data");
 }
 
 liana_status liana_model_set_input_shape(liana_model *model, size_t index, liana_shape shape)

@@ -158,7 +158,6 @@ void liana__model_summary(const liana_model *model, liana__text *text)
         text->failed = true;
         return;
     }
-    liana__model_find_free(model);
     size_t widths[NUM_COLUMNS] = {0};
     int num_columns = liana__model_is_sequential(model) ? 3 : 4;
     static const char *const titles[NUM_COLUMNS] = {"Layer (type)", "Output Shape", "Param #", "Connected to"};

@@ -15,7 +15,8 @@ An input is a shape, or {"shape", "high": below which its ids are, "masked": Tru
 of which each text is one}. A value that
 is a function makes the value: an object of Keras that several models must not share. Further keys of a row: "build": a
 function (layer class, arguments, inputs, call) that makes the results; "low": of the weights' values, -1 without it;
-"keep_weights": True where the weights stay as they are.
+"keep_weights": True where the weights stay as they are; "inference_gradients": True where Keras has another formula for those
+of training; "training_only": True where Keras gives another thing in inference.
 tests/train/model/test_keras_vocabulary.c runs `make`, repeats the cases in liana, and runs `check`.
 """
 import importlib
@@ -247,7 +248,7 @@ def described(values, others, scale, rounding):
     return rows
 
 
-def run_of(model, arrays, training, rng, rounding):
+def run_of(model, arrays, training, rng, rounding, with_gradients):
     outputs, _ = compute(model, arrays, training, None)
     for _ in range(5 if training else 1):
         again, _ = compute(model, arrays, training, None)
@@ -255,8 +256,9 @@ def run_of(model, arrays, training, rng, rounding):
             return None  # it draws
     cotangents = [rng.normal(0, 1, o.shape).astype("f4") if is_float(o) else np.zeros(o.shape, "f4") for o in outputs]
     near = near_inputs(arrays, rng)
-    outputs, gradients = compute(model, arrays, training, cotangents)
-    others, other_gradients = compute(model, near, training, cotangents)
+    given = cotangents if with_gradients else None
+    outputs, gradients = compute(model, arrays, training, given)
+    others, other_gradients = compute(model, near, training, given)
     scale = max([np.max(np.abs(a[np.isfinite(a)]), initial=0) for a in outputs + gradients] + [0.5])
     return {"training": training, "cotangents": [c.ravel().tolist() for c in cotangents],
             "outputs": described(outputs, others, scale, rounding),
@@ -270,12 +272,14 @@ def make_case(name, number, row, chosen, inputs, call, rng, folder):
         fill(model, rng, row)
     text = {argument: str(made(value)) for argument, value in chosen.items()}
     case = {"layer": name, "arguments": str(text), "call": str(call)}
-    write_case(model, f"{name}.{number}", inputs, case, 2e-7, rng, folder)
+    write_case(model, f"{name}.{number}", inputs, case, 2e-7, rng, folder, row)
 
 
-def write_case(model, name, inputs, case, rounding, rng, folder):
+def write_case(model, name, inputs, case, rounding, rng, folder, row=()):
     arrays = draw_inputs(inputs, rng)
-    runs = [run_of(model, arrays, training, rng, rounding) for training in (False, True)]
+    modes = [True] if "training_only" in row else [False, True]
+    runs = [run_of(model, arrays, training, rng, rounding, not training or "inference_gradients" not in row)
+            for training in modes]
     base = os.path.join(folder, name)
     model.save(base + ".keras")
     dtypes = {"O": "object", "i": "int32"}

@@ -472,5 +472,18 @@ def rows_and_columns():
     return keras.Model(given, layers.AveragePooling2D((2, 3), strides=1, padding="same")(x)), [image]
 
 
+def residuals_in_time():
+    """A model with a branch at each step, then a recurrent layer within another TimeDistributed."""
+    frames = {"shape": (3, 6, 6, 2)}
+    given, inner_in = input_of(frames), keras.Input((6, 6, 2))
+    x = layers.Conv2D(4, 3, padding="same", activation="relu")(inner_in)
+    x = layers.BatchNormalization()(x)
+    x = layers.Concatenate(axis=3)([layers.Add()([x, layers.Conv2D(4, 1)(inner_in)]), inner_in])
+    inner = keras.Model(inner_in, layers.Reshape((6, 36))(x), name="backbone")
+    x = layers.TimeDistributed(inner)(given)
+    x = layers.TimeDistributed(layers.Bidirectional(layers.GRU(2)))(x)
+    return keras.Model(given, layers.LSTM(3)(x)), [frames]
+
+
 MODELS = {name: function for name, function in list(globals().items())
           if callable(function) and getattr(function, "__module__", None) == __name__ and name != "input_of"}

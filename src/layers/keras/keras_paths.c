@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <liana/layers/recurrent.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,10 +169,33 @@ static bool is_functional(const liana_model *model, size_t scope)
     return said || !liana__scope_is_sequential(model, scope);
 }
 
-static void class_of(const liana_model *model, liana__scope_item item, char *stem, size_t size)
+/* Whether a nested model may stand for a TimeDistributed of a Sequential: it has TimeDistributed layers alone. */
+static bool is_of_steps(const liana_model *model, size_t scope)
+{
+    liana__scope_item item;
+    bool found = false;
+    if (scope == LIANA__NONE || is_functional(model, scope)) return false;
+    for (size_t next = 0; liana__scope_next(model, scope, &next, &item);) {
+        if (item.is_nested) return false;
+        const liana_layer_type *type = model->layers[item.index].type;
+        if (type != &liana__layer_time_distributed && type != &liana__layer_input_layer) return false;
+        found |= type == &liana__layer_time_distributed;
+    }
+    return found;
+}
+
+/* The class of an item; `of_steps`: of what stands for a TimeDistributed of a Sequential, and of its layers. */
+static void class_of(const liana_model *model, size_t scope, liana__scope_item item, bool of_steps, char *stem,
+                     size_t size)
 {
     const char *name = item.is_nested ? is_functional(model, item.index) ? "Functional" : "Sequential"
                                       : model->layers[item.index].type->part.name;
+    if (of_steps && item.is_nested && is_of_steps(model, item.index)) name = liana__layer_time_distributed.part.name;
+    if (of_steps && !item.is_nested && is_of_steps(model, scope)) {
+        const liana__layer *layer = &model->layers[item.index];
+        const liana_time_distributed_options *options = layer->options;
+        if (layer->type == &liana__layer_time_distributed) name = options->layer.type->part.name;
+    }
     liana__snake_case(name, stem, size);
 }
 
@@ -195,7 +220,7 @@ liana_status liana__keras_order(const liana_model *model, size_t scope, liana__a
 }
 
 /* Names the layers of a scope, below `above` ("" or "layers/functional/"). */
-static bool name_scope(const liana_model *model, size_t scope, const char *above, liana__arena *arena,
+static bool name_scope(const liana_model *model, size_t scope, const char *above, bool of_steps, liana__arena *arena,
                        const char **paths)
 {
     enum { STEM = 64 };
@@ -206,7 +231,7 @@ static bool name_scope(const liana_model *model, size_t scope, const char *above
     for (size_t i = 0; i < own.num_operations; i++) {
         liana__scope_item item = own.operations[i].item;
         size_t number = 0;
-        class_of(model, item, stems[i], STEM);
+        class_of(model, scope, item, of_steps, stems[i], STEM);
         for (size_t k = 0; k < i; k++) number += strcmp(stems[k], stems[i]) == 0;
         const char *path = number ? liana__arena_format(arena, "%slayers/%s_%zu", above, stems[i], number)
                                   : liana__arena_format(arena, "%slayers/%s", above, stems[i]);
@@ -214,14 +239,26 @@ static bool name_scope(const liana_model *model, size_t scope, const char *above
         paths[item.is_nested ? model->num_layers + item.index : item.index] = path;
         if (!item.is_nested) continue;
         const char *below = liana__arena_format(arena, "%s/", path);
-        if (!below || !name_scope(model, item.index, below, arena, paths)) return false;
+        if (!below || !name_scope(model, item.index, below, of_steps, arena, paths)) return false;
     }
     return true;
 }
 
-liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
+static liana_status name_all(const liana_model *model, bool of_steps, liana__arena *arena, const char ***paths,
+                             liana__error *error)
 {
     *paths = liana__arena_allocate(arena, (model->num_layers + model->num_nested + 1) * sizeof **paths);
-    bool named = *paths && name_scope(model, LIANA__NONE, "", arena, *paths);
+    bool named = *paths && name_scope(model, LIANA__NONE, "", of_steps, arena, *paths);
     return named ? LIANA_OK : liana__fail_memory(error, "the paths of layers");
+}
+
+liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
+{
+    return name_all(model, false, arena, paths, error);
+}
+
+liana_status liana__keras_paths_of_steps(const liana_model *model, liana__arena *arena, const char ***paths,
+                                         liana__error *error)
+{
+    return name_all(model, true, arena, paths, error);
 }

@@ -82,14 +82,24 @@ static liana_status read_held(liana_model *model, const liana__value *value, con
     return held->value ? LIANA_OK : liana__fail_memory(error, "a model");
 }
 
-/* Keras numbers the names of a list's layers: lstm_cell, lstm_cell_1. */
+static bool has_name_before(const liana_held_layers *list, size_t index, const char *name)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(list->items[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Keras numbers the names of a list's layers: lstm_cell, lstm_cell_1. Names that differ stay as they are. */
 static liana_status number_name(liana_model *model, liana_held_layers *list, size_t index, liana__error *error)
 {
-    size_t before = 0;
-    for (size_t i = 0; i < index; i++) before += list->items[i].type == list->items[index].type;
-    if (!before) return LIANA_OK;
-    list->items[index].name = liana__arena_format(&model->arena, "%s_%zu", list->items[index].name, before);
-    return list->items[index].name ? LIANA_OK : liana__fail_memory(error, "a model");
+    liana_held_layer *item = &list->items[index];
+    const char *given = item->name;
+    for (size_t number = 1; has_name_before(list, index, item->name); number++) {
+        item->name = liana__arena_format(&model->arena, "%s_%zu", given, number);
+        if (!item->name) return liana__fail_memory(error, "a model");
+    }
+    return LIANA_OK;
 }
 
 static liana_status read_list(liana_model *model, liana_held_layers *list, const char *where, int depth,

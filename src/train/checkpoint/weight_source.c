@@ -6,6 +6,7 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "formats/sniff.h"
+#include "layers/keras/keras_form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,17 +305,28 @@ static bool can_trust_names(const liana__weight_source *source, const liana_mode
     return num_found && (!num_missing || same_places);
 }
 
+/* Whether all layers with weights stand at these places of the file. */
+static bool are_placed(const liana__weight_source *source, const liana_model *model, const char *const *paths)
+{
+    for (size_t i = 0; i < model->num_layers; i++) {
+        const liana__layer *layer = &model->layers[i];
+        if (layer->num_weights && !fits(model, layer, find_path(source, paths[i]))) return false;
+    }
+    return true;
+}
+
 /* Gives layers of the file the names of the model's layers at their places, where that is right: see the header. */
 static liana_status take_places(liana__weight_source *source, const liana_model *model, size_t num_required,
                                 liana__error *error)
 {
     const bool has_names = liana__hdf5_get_contents(source->hdf5)->has_names;
-    const char **paths;
-    bool all_placed = true;
+    const char **paths, **others;
     LIANA_TRY(liana__keras_paths(model, &source->arena, &paths, error));
-    for (size_t i = 0; i < model->num_layers; i++) {
-        const liana__layer *layer = &model->layers[i];
-        all_placed = all_placed && (layer->num_weights == 0 || fits(model, layer, find_path(source, paths[i])));
+    bool all_placed = are_placed(source, model, paths);
+    if (!all_placed) {
+        LIANA_TRY(liana__keras_paths_of_steps(model, &source->arena, &others, error));
+        all_placed = are_placed(source, model, others);
+        if (all_placed) paths = others;
     }
     if (has_names && (!all_placed || can_trust_names(source, model, num_required, paths))) return LIANA_OK;
     for (size_t i = 0; i < model->num_layers; i++) {

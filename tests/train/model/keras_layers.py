@@ -115,7 +115,7 @@ M["rnn_cell"]=seq(steps,L.RNN(L.SimpleRNNCell(4),return_sequences=True))
 M["bi"]=seq(steps,L.Bidirectional(L.LSTM(4,name="own"),name="both"))
 M["bi_two"]=seq(steps,L.Bidirectional(L.GRU(4,return_sequences=True),backward_layer=L.LSTM(4,go_backwards=True,return_sequences=True),merge_mode="mul"))
 M["time"]=seq(steps,L.TimeDistributed(L.Dense(2)),L.TimeDistributed(L.BatchNormalization()))
-if not OLD: M["time_seq"]=seq((3,6,5,2),L.TimeDistributed(keras.Sequential([keras.Input((6,5,2)),L.Conv2D(3,2,activation="relu"),L.Flatten(),L.Dense(4)])),L.LSTM(3))
+M["time_seq"]=seq((3,6,5,2),L.TimeDistributed(keras.Sequential([keras.Input((6,5,2)),L.Conv2D(3,2,activation="relu"),L.Flatten(),L.Dense(4)])),L.LSTM(3))
 M["conv_lstm"]=seq((3,6,5,2),L.ConvLSTM2D(3,(2,3),padding="same",return_sequences=True),L.Flatten())
 M["emb_bi"]=seq((5,),L.Embedding(11,4,mask_zero=True),L.Bidirectional(L.LSTM(3,return_sequences=True),merge_mode="ave"),L.GRU(2),dtype="int32")
 def states():

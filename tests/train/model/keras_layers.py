@@ -194,7 +194,7 @@ else:
     for policy in "mixed_float16 float16 mixed_bfloat16 bfloat16".split():
         p=dict(dtype=policy)
         M["half_"+policy]=seq((6,5,3),L.Conv2D(4,3,activation="relu",**p),L.BatchNormalization(**p),L.Flatten(**p),L.Dense(5,activation="softmax",**p))
-        M["half_steps_"+policy]=seq((5,),L.Embedding(11,4,**p),L.LayerNormalization(**p),L.GRU(3,**p),L.Dense(2,**p),dtype="int32")
+        M["half_steps_"+policy]=seq((5,),L.Embedding(11,4,**p),L.LayerNormalization(**p),L.GRU(3,recurrent_initializer="glorot_uniform",**p),L.Dense(2,**p),dtype="int32")
     M["op_twice"]=fun(lambda x:O.add(x,x)*O.subtract(1,x)-2,(4,6))
     M["op_pre"]=fun(lambda x:keras.applications.resnet50.preprocess_input(x),(5,4,3)); M["op_pre2"]=fun(lambda x:keras.applications.mobilenet.preprocess_input(x),(5,4,3))
     M["op_mask"]=fun(lambda x:L.GlobalAveragePooling1D()(L.Embedding(11,3,mask_zero=True)(x)),(6,),dtypes=["int32"])

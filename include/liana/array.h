@@ -12,7 +12,9 @@
 extern "C" {
 #endif
 
-/* Every dtype: name, its name in printed graphs (StableHLO's where there is one), size in bytes. */
+/* Every dtype: name, its name in printed graphs (StableHLO's where there is one), size in bytes. f16 holds numbers: ops
+ * that move elements take it, those of one or two inputs and sums compute it one element after the other, and all
+ * others ask for a cast. */
 #define LIANA_DTYPE_MAP(X) \
     X(F32, "f32", 4)       \
     X(BF16, "bf16", 2)     \
@@ -22,7 +24,11 @@ extern "C" {
     X(U8, "u8", 1)         \
     X(U32, "u32", 4)       \
     X(U64, "u64", 8)       \
-    X(BOOL, "bool", 1)
+    X(BOOL, "bool", 1)     \
+    X(F16, "f16", 2)       \
+    X(S8, "s8", 1)         \
+    X(S16, "s16", 2)       \
+    X(U16, "u16", 2)
 
 typedef enum liana_dtype {
 #define LIANA_DTYPE_ENUM(name, text, size) LIANA_##name,

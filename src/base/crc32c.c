@@ -1,7 +1,7 @@
 /* Computes CRC-32C by tables or by the processor's instruction. */
 #include "base/crc32c.h"
 
-#include "base/crc32c_table.h"
+#include "base/crc32c.table.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@ static liana_status build(liana_graph *graph, liana__node *const *nodes, size_t 
     size_t num_tensors = 0;
     for (size_t i = 0; i < count; i++) {
         const liana__node *node = nodes[i];
-        if (liana__dtype_is_float(node->dtype)) {
+        if (liana__dtype_computes(node->dtype)) {
             tensors[num_tensors++] = of_variables ? liana_graph_variable(graph, node->name, node->dtype, node->shape)
                                                   : liana_graph_input(graph, node->name, node->dtype, node->shape);
         }

@@ -10,15 +10,6 @@ static float float_of_bits(uint32_t bits)
     return value;
 }
 
-float liana__half_to_float(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, mantissa = half & 1023;
-    if (exponent == 31) return float_of_bits(sign | 0x7f800000 | mantissa << 13);
-    if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
-    float value = (float)mantissa * 0x1p-24f;
-    return sign ? -value : value;
-}
-
 static float widen_one(liana__number_kind kind, size_t size, uint64_t bits)
 {
     const int shift = 64 - 8 * (int)size;

@@ -2,11 +2,10 @@
 #ifndef LIANA_FORMATS_WIDEN_H
 #define LIANA_FORMATS_WIDEN_H
 
+#include "base/half.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-/* The value of an IEEE 754 half. */
-float liana__half_to_float(uint16_t half);
 
 /* How the bits of a number are meant; with the size in bytes it is the type. */
 typedef enum liana__number_kind {

@@ -504,7 +504,7 @@ liana_status liana__infer_rank(liana__infer *infer, size_t index, int rank, cons
 
 liana_status liana__infer_float(liana__infer *infer, size_t index)
 {
-    if (liana__dtype_is_float(infer->inputs[index]->dtype)) return LIANA_OK;
+    if (liana__dtype_computes(infer->inputs[index]->dtype)) return LIANA_OK;
     return liana__infer_fail(infer, "input %zu is %s, expected f32, bf16 or f64; use liana_op_cast first", index,
                              liana_dtype_name(infer->inputs[index]->dtype));
 }

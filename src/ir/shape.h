@@ -2,6 +2,7 @@
 #ifndef LIANA_IR_SHAPE_H
 #define LIANA_IR_SHAPE_H
 
+#include "base/half.h"
 #include "base/text.h"
 
 #include <liana/graph.h>
@@ -15,12 +16,28 @@ typedef struct liana__shape_text {
 liana__shape_text liana__shape_print(const liana_shape *shape);
 liana__shape_text liana__type_print(liana_dtype dtype, const liana_shape *shape);
 
-static inline bool liana__dtype_is_float(liana_dtype dtype)
+/* The floats that layers compute with: all but f16, which is kept and cast. */
+static inline bool liana__dtype_computes(liana_dtype dtype)
 {
     return dtype == LIANA_F32 || dtype == LIANA_BF16 || dtype == LIANA_F64;
 }
 
-/* The dtype in which sums of such elements are kept: f64 for f64, else f32 (also for bf16). */
+static inline bool liana__dtype_is_float(liana_dtype dtype)
+{
+    return liana__dtype_computes(dtype) || dtype == LIANA_F16;
+}
+
+static inline bool liana__dtype_is_signed(liana_dtype dtype)
+{
+    return dtype == LIANA_S8 || dtype == LIANA_S16 || dtype == LIANA_S32 || dtype == LIANA_S64;
+}
+
+static inline bool liana__dtype_is_unsigned(liana_dtype dtype)
+{
+    return dtype == LIANA_U8 || dtype == LIANA_U16 || dtype == LIANA_U32 || dtype == LIANA_U64;
+}
+
+/* The dtype in which sums of such elements are kept: f64 for f64, else f32 (also for bf16 and f16). */
 static inline liana_dtype liana__wide_dtype(liana_dtype dtype)
 {
     return dtype == LIANA_F64 ? LIANA_F64 : LIANA_F32;
@@ -75,6 +92,10 @@ static inline double liana__load(const void *data, liana_dtype dtype, int64_t in
     case LIANA_U32: return ((const uint32_t *)data)[index];
     case LIANA_U64: return (double)((const uint64_t *)data)[index];
     case LIANA_BOOL: return ((const uint8_t *)data)[index] != 0;
+    case LIANA_F16: return liana__half_to_float(((const uint16_t *)data)[index]);
+    case LIANA_S8: return ((const int8_t *)data)[index];
+    case LIANA_S16: return ((const int16_t *)data)[index];
+    case LIANA_U16: return ((const uint16_t *)data)[index];
     case LIANA_NUM_DTYPES: break;
     }
     return 0;
@@ -101,6 +122,10 @@ static inline void liana__store(void *data, liana_dtype dtype, int64_t index, do
     case LIANA_U32: ((uint32_t *)data)[index] = (uint32_t)liana__clamp_integer(value, 0, UINT32_MAX); return;
     case LIANA_U64: ((uint64_t *)data)[index] = (uint64_t)liana__clamp_integer(value, 0, 0x1.fffffffffffffp63); return;
     case LIANA_BOOL: ((uint8_t *)data)[index] = value != 0; return;
+    case LIANA_F16: ((uint16_t *)data)[index] = liana__float_to_half((float)value); return;
+    case LIANA_S8: ((int8_t *)data)[index] = (int8_t)liana__clamp_integer(value, INT8_MIN, INT8_MAX); return;
+    case LIANA_S16: ((int16_t *)data)[index] = (int16_t)liana__clamp_integer(value, INT16_MIN, INT16_MAX); return;
+    case LIANA_U16: ((uint16_t *)data)[index] = (uint16_t)liana__clamp_integer(value, 0, UINT16_MAX); return;
     case LIANA_NUM_DTYPES: return;
     }
 }

@@ -176,7 +176,7 @@ liana_tensor liana__layer_invoke(const liana_layer_type *type, liana_layer_call 
         if (argument && !given[i].id) continue;
         if (argument && liana__argument_is_mask(argument)) {
             converted[i] = mask_of(call->here, given[i]);
-        } else if (!type->takes_integers && !liana__dtype_is_float(liana_tensor_dtype(given[i]))) {
+        } else if (!type->takes_integers && !liana__dtype_computes(liana_tensor_dtype(given[i]))) {
             converted[i] = liana_op_cast_at(call->here, given[i], call->dtype);
         }
     }

@@ -30,7 +30,7 @@ static int kind_of(liana_dtype dtype)
 {
     if (liana__dtype_is_float(dtype)) return LIANA__FLOATS;
     if (dtype == LIANA_BOOL) return LIANA__BOOLS;
-    return dtype == LIANA_S32 || dtype == LIANA_S64 ? LIANA__SIGNED : LIANA__UNSIGNED;
+    return liana__dtype_is_signed(dtype) ? LIANA__SIGNED : LIANA__UNSIGNED;
 }
 
 liana_status liana__infer_accepts(liana__infer *infer, int kinds)

@@ -19,6 +19,10 @@ liana__safetensors_dtype liana__file_dtype(liana_dtype dtype)
     case LIANA_U32: return LIANA__SAFETENSORS_U32;
     case LIANA_U64: return LIANA__SAFETENSORS_U64;
     case LIANA_BOOL: return LIANA__SAFETENSORS_BOOL;
+    case LIANA_F16: return LIANA__SAFETENSORS_F16;
+    case LIANA_S8: return LIANA__SAFETENSORS_I8;
+    case LIANA_S16: return LIANA__SAFETENSORS_I16;
+    case LIANA_U16: return LIANA__SAFETENSORS_U16;
     case LIANA_NUM_DTYPES: break;
     }
     return LIANA__SAFETENSORS_NUM_DTYPES;

@@ -3,6 +3,8 @@
 
 #include "stablehlo/lowering_internal.h"
 
+#include <math.h>
+
 liana__hlo liana__hlo_input(const liana__lowering *l, const liana__node *node, uint32_t index)
 {
     return l->values[node->inputs[index]->id];
@@ -66,10 +68,15 @@ liana__hlo liana__hlo_fill(liana__lowering *l, liana_dtype dtype, liana_shape sh
 
 liana__hlo liana__hlo_fill_integer(liana__lowering *l, liana_dtype dtype, liana_shape shape, uint64_t value)
 {
-    uint32_t half = (uint32_t)value;
-    uint8_t byte = (uint8_t)value;
-    const size_t size = liana_dtype_size(dtype);
-    return fill_bits(l, dtype, shape, size == 8 ? (const void *)&value : size == 4 ? (const void *)&half : &byte);
+    const uint32_t word = (uint32_t)value;
+    const uint16_t half = (uint16_t)value;
+    const uint8_t byte = (uint8_t)value;
+    switch (liana_dtype_size(dtype)) {
+    case 8: return fill_bits(l, dtype, shape, &value);
+    case 4: return fill_bits(l, dtype, shape, &word);
+    case 2: return fill_bits(l, dtype, shape, &half);
+    default: return fill_bits(l, dtype, shape, &byte);
+    }
 }
 
 /* ---- broadcasting ---- */
@@ -164,7 +171,7 @@ liana__hlo liana__hlo_convert(liana__lowering *l, liana__hlo x, liana_dtype dtyp
 
 liana__hlo liana__hlo_widen(liana__lowering *l, liana__hlo x)
 {
-    return x.dtype == LIANA_BF16 ? liana__hlo_convert(l, x, LIANA_F32) : x;
+    return x.dtype == LIANA_BF16 || x.dtype == LIANA_F16 ? liana__hlo_convert(l, x, LIANA_F32) : x;
 }
 
 liana__hlo liana__hlo_coarse(liana__lowering *l, liana__hlo x)
@@ -185,7 +192,8 @@ liana__hlo liana__hlo_narrow_integer(liana__lowering *l, liana__hlo x, liana_dty
 {
     if (liana_dtype_size(dtype) == 8) return x;
     /* Of u64 only the upper bound can be exceeded. */
-    double low = dtype == LIANA_S32 && x.dtype == LIANA_S64 ? INT32_MIN : 0;
-    double high = dtype == LIANA_S32 ? INT32_MAX : dtype == LIANA_U32 ? (double)UINT32_MAX : UINT8_MAX;
+    const bool is_signed = liana__dtype_is_signed(dtype);
+    const double limit = ldexp(1, 8 * (int)liana_dtype_size(dtype) - is_signed);
+    const double low = is_signed && x.dtype == LIANA_S64 ? -limit : 0, high = limit - 1;
     return liana__hlo_convert(l, liana__hlo_clamp(l, x, low, high), dtype);
 }

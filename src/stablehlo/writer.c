@@ -9,7 +9,8 @@
 
 static const char *const dtype_names[] = {
     [LIANA_F32] = "f32", [LIANA_BF16] = "bf16", [LIANA_F64] = "f64",  [LIANA_S32] = "i32", [LIANA_S64] = "i64",
-    [LIANA_U8] = "ui8",  [LIANA_U32] = "ui32",  [LIANA_U64] = "ui64", [LIANA_BOOL] = "i1",
+    [LIANA_U8] = "ui8",  [LIANA_U32] = "ui32",  [LIANA_U64] = "ui64", [LIANA_BOOL] = "i1", [LIANA_F16] = "f16",
+    [LIANA_S8] = "i8",   [LIANA_S16] = "i16",   [LIANA_U16] = "ui16",
 };
 
 static char *add_word(char *at, const char *word)

@@ -47,7 +47,7 @@ static double tolerance_of(const liana__samples *op, const liana__sample *sample
     if (op == &liana__samples_batch_norm_training && strcmp(sample->name, "far") == 0) tolerance = 2e-3;
     if (!liana__dtype_is_float(dtype)) return 0;
     if (dtype == LIANA_F64) return tolerance * 0x1p-24;
-    return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
+    return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : dtype == LIANA_F16 ? tolerance + 0x1p-10 : tolerance;
 }
 
 static void compare(const liana__samples *op, const liana__sample *sample, const liana__node *node,

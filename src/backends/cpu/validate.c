@@ -64,7 +64,7 @@ static liana_status compare(const liana__cpu_step *step, const void *const *sour
             right = flushed(right, node->dtype);
         }
         bool both_nan = got != got && right != right;
-        double rounding = node->dtype == LIANA_BF16 ? BF16_STEP * fabs(right) : 0;
+        double rounding = node->dtype == LIANA_BF16 || node->dtype == LIANA_F16 ? BF16_STEP * fabs(right) : 0;
         if (both_nan || got == right || fabs(got - right) <= allowed + rounding) continue;
         return liana__fail(error, LIANA_INTERNAL,
                            "LIANA_VALIDATE: node %u %s (made at %s:%d), kernel %s: element %lld of %s is %.9g, the "

@@ -17,6 +17,8 @@ static const struct {
     {LIANA_F32, LIANA__PJRT_F32}, {LIANA_BF16, LIANA__PJRT_BF16}, {LIANA_F64, LIANA__PJRT_F64},
     {LIANA_S32, LIANA__PJRT_S32}, {LIANA_S64, LIANA__PJRT_S64},   {LIANA_U8, LIANA__PJRT_U8},
     {LIANA_U32, LIANA__PJRT_U32}, {LIANA_U64, LIANA__PJRT_U64},   {LIANA_BOOL, LIANA__PJRT_PRED},
+    {LIANA_F16, LIANA__PJRT_F16}, {LIANA_S8, LIANA__PJRT_S8},     {LIANA_S16, LIANA__PJRT_S16},
+    {LIANA_U16, LIANA__PJRT_U16},
 };
 
 static liana_status find_type(liana_dtype dtype, int32_t *type, liana__error *error)

@@ -190,11 +190,15 @@ typedef struct liana__pjrt_compile_args {
 /* Types of elements. */
 enum liana__pjrt_type {
     LIANA__PJRT_PRED = 1,
+    LIANA__PJRT_S8 = 2,
+    LIANA__PJRT_S16 = 3,
     LIANA__PJRT_S32 = 4,
     LIANA__PJRT_S64 = 5,
     LIANA__PJRT_U8 = 6,
+    LIANA__PJRT_U16 = 7,
     LIANA__PJRT_U32 = 8,
     LIANA__PJRT_U64 = 9,
+    LIANA__PJRT_F16 = 10,
     LIANA__PJRT_F32 = 11,
     LIANA__PJRT_F64 = 12,
     LIANA__PJRT_BF16 = 13,

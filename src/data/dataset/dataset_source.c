@@ -57,14 +57,17 @@ static int64_t integer_at(int dtype, const void *data)
     case LIANA_BOOL: return *(const uint8_t *)data != 0;
     case LIANA_S32: return *(const int32_t *)data;
     case LIANA_U32: return *(const uint32_t *)data;
+    case LIANA_S8: return *(const int8_t *)data;
+    case LIANA_S16: return *(const int16_t *)data;
+    case LIANA_U16: return *(const uint16_t *)data;
     default: return *(const int64_t *)data;
     }
 }
 
 static bool is_integer(int dtype)
 {
-    return dtype == LIANA_U8 || dtype == LIANA_BOOL || dtype == LIANA_S32 || dtype == LIANA_U32 || dtype == LIANA_S64 ||
-           dtype == LIANA_U64;
+    return dtype >= 0 && dtype < LIANA_NUM_DTYPES && dtype != LIANA_F32 && dtype != LIANA_BF16 && dtype != LIANA_F64 &&
+           dtype != LIANA_F16;
 }
 
 static liana_status check_label(const liana__spec *spec, int *label, liana__error *error)

@@ -10,7 +10,17 @@
 
 bool liana__dtype_has_texts(int dtype)
 {
-    return dtype == LIANA_STRING || dtype == LIANA_S32 || dtype == LIANA_S64 || dtype == LIANA_U8 || dtype == LIANA_U32;
+    switch (dtype) {
+    case LIANA_STRING:
+    case LIANA_S8:
+    case LIANA_S16:
+    case LIANA_S32:
+    case LIANA_S64:
+    case LIANA_U8:
+    case LIANA_U16:
+    case LIANA_U32: return true;
+    default: return false;
+    }
 }
 
 static int64_t whole_number(int dtype, const void *values, int64_t i)
@@ -19,6 +29,9 @@ static int64_t whole_number(int dtype, const void *values, int64_t i)
     case LIANA_S32: return ((const int32_t *)values)[i];
     case LIANA_S64: return ((const int64_t *)values)[i];
     case LIANA_U8: return ((const uint8_t *)values)[i];
+    case LIANA_S8: return ((const int8_t *)values)[i];
+    case LIANA_S16: return ((const int16_t *)values)[i];
+    case LIANA_U16: return ((const uint16_t *)values)[i];
     default: return ((const uint32_t *)values)[i];
     }
 }

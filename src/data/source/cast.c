@@ -2,6 +2,7 @@
 #include "data/source/cast.h"
 
 #include "base/format.h"
+#include "base/half.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,6 +51,10 @@ static number load(liana_dtype dtype, const void *values, int64_t i)
     case LIANA_S64: return whole(((const int64_t *)values)[i]);
     case LIANA_U8: return whole(((const uint8_t *)values)[i]);
     case LIANA_U32: return whole(((const uint32_t *)values)[i]);
+    case LIANA_S8: return whole(((const int8_t *)values)[i]);
+    case LIANA_S16: return whole(((const int16_t *)values)[i]);
+    case LIANA_U16: return whole(((const uint16_t *)values)[i]);
+    case LIANA_F16: return real((double)liana__half_to_float(((const uint16_t *)values)[i]));
     case LIANA_U64: {
         uint64_t value = ((const uint64_t *)values)[i];
         return (number){.above = value > INT64_MAX, .whole = (int64_t)value};
@@ -77,6 +82,9 @@ static bool store_whole(const number *value, liana_dtype dtype, void *dst, int64
     case LIANA_S64: least = INT64_MIN, most = INT64_MAX; break;
     case LIANA_U8: most = UINT8_MAX; break;
     case LIANA_U32: most = UINT32_MAX; break;
+    case LIANA_S8: least = INT8_MIN, most = INT8_MAX; break;
+    case LIANA_S16: least = INT16_MIN, most = INT16_MAX; break;
+    case LIANA_U16: most = UINT16_MAX; break;
     case LIANA_U64: most = INT64_MAX; break;
     default: most = 1; break;
     }
@@ -84,6 +92,9 @@ static bool store_whole(const number *value, liana_dtype dtype, void *dst, int64
     switch (dtype) {
     case LIANA_S32: ((int32_t *)dst)[i] = (int32_t)from; break;
     case LIANA_U32: ((uint32_t *)dst)[i] = (uint32_t)from; break;
+    case LIANA_S8: ((int8_t *)dst)[i] = (int8_t)from; break;
+    case LIANA_S16: ((int16_t *)dst)[i] = (int16_t)from; break;
+    case LIANA_U16: ((uint16_t *)dst)[i] = (uint16_t)from; break;
     case LIANA_S64:
     case LIANA_U64: ((int64_t *)dst)[i] = from; break;
     default: ((uint8_t *)dst)[i] = (uint8_t)from; break;
@@ -104,6 +115,7 @@ static double rounded(double value, liana_dtype dtype)
 {
     if (dtype == LIANA_F64) return value;
     float narrow = (float)value;
+    if (dtype == LIANA_F16) return (double)liana__half_to_float(liana__float_to_half(narrow));
     return dtype == LIANA_F32 ? (double)narrow : (double)float_of((uint32_t)round_bf16(narrow) << 16);
 }
 
@@ -125,6 +137,7 @@ static bool store_real(const number *value, liana_dtype dtype, void *dst, int64_
     switch (dtype) {
     case LIANA_F32: ((float *)dst)[i] = (float)from; break;
     case LIANA_BF16: ((uint16_t *)dst)[i] = round_bf16((float)from); break;
+    case LIANA_F16: ((uint16_t *)dst)[i] = liana__float_to_half((float)from); break;
     default: ((double *)dst)[i] = from; break;
     }
     return true;
@@ -136,7 +149,7 @@ int64_t liana__cast_values(liana_dtype from, const void *src, liana_dtype to, vo
         if (count) memcpy(dst, src, (size_t)count * liana_dtype_size(to));
         return -1;
     }
-    bool to_real = to == LIANA_F32 || to == LIANA_BF16 || to == LIANA_F64;
+    bool to_real = to == LIANA_F32 || to == LIANA_BF16 || to == LIANA_F64 || to == LIANA_F16;
     for (int64_t i = 0; i < count; i++) {
         number value = load(from, src, i);
         bool fits = to_real ? store_real(&value, to, dst, i) : make_whole(&value) && store_whole(&value, to, dst, i);

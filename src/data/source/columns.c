@@ -21,9 +21,11 @@
 
 /* ---- the description of a column ---- */
 
-static const char *const dtype_names[] = {"auto", "f32", "f64", "s32", "s64", "u8", "u32", "bool", "string", NULL};
+static const char *const dtype_names[] = {"auto", "f32",    "f64", "s32", "s64", "u8",  "u32",
+                                          "bool", "string", "f16", "s8",  "s16", "u16", NULL};
 static const int dtypes[] = {
-    LIANA__DTYPE_DETECTED, LIANA_F32, LIANA_F64, LIANA_S32, LIANA_S64, LIANA_U8, LIANA_U32, LIANA_BOOL, LIANA_STRING};
+    LIANA__DTYPE_DETECTED, LIANA_F32, LIANA_F64, LIANA_S32, LIANA_S64, LIANA_U8, LIANA_U32, LIANA_BOOL,
+    LIANA_STRING,          LIANA_F16, LIANA_S8,  LIANA_S16, LIANA_U16};
 
 enum { MAX_VALUES = 1 << 24 };
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /* TensorFlow's names in the order of liana_dtype. */
-static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int32",  "int64", "uint8",
-                                          "uint32",  "uint64",   "bool",    "string", NULL};
+static const char *const dtype_names[] = {"float32", "bfloat16", "float64", "int32",  "int64",
+                                          "uint8",   "uint32",   "uint64",  "bool",   "float16",
+                                          "int8",    "int16",    "uint16",  "string", NULL};
 _Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_STRING + 2, "each dtype has a name");
 _Static_assert(sizeof(liana_dtype) == sizeof(int), "tables of fields keep an enum as an int");
 

@@ -59,7 +59,7 @@ static bool check_shape(building *own, size_t index, const liana_tensor *inputs)
     return false;
 }
 
-/* Finds the weights' dtype as well: that of the first float input. */
+/* Finds the weights' dtype as well: that of the first float input. Those of f16 are cast to it. */
 static bool check_inputs(building *own, const liana_tensor *inputs)
 {
     bool has_float = false;
@@ -70,7 +70,7 @@ static bool check_inputs(building *own, const liana_tensor *inputs)
             fail_input(own, i, LIANA_INVALID_ARGUMENT, "no tensor of this graph", "one");
             return false;
         }
-        if (!dtype_fits(port.dtype, found) || (has_float && liana__dtype_is_float(found) && found != own->dtype)) {
+        if (!dtype_fits(port.dtype, found) || (has_float && liana__dtype_computes(found) && found != own->dtype)) {
             fail_input(own, i, LIANA_INVALID_ARGUMENT, liana_dtype_name(found),
                        port.dtype != LIANA_F32        ? liana_dtype_name(port.dtype)
                        : liana__dtype_is_float(found) ? "the dtype of the inputs before it"
@@ -78,8 +78,8 @@ static bool check_inputs(building *own, const liana_tensor *inputs)
             return false;
         }
         if (!check_shape(own, i, inputs)) return false;
-        if (!has_float && liana__dtype_is_float(found)) own->dtype = found;
-        has_float = has_float || liana__dtype_is_float(found);
+        if (!has_float && liana__dtype_computes(found)) own->dtype = found;
+        has_float = has_float || liana__dtype_computes(found);
     }
     return true;
 }
@@ -265,8 +265,11 @@ static void build(building *own, const liana_tensor *inputs)
         liana_tensor none = {0};
         const liana__layer_node *node = &model->nodes[model->inputs[i]];
         const size_t place = node->is_text ? node->reader : model->inputs[i];
+        const bool is_half = liana_tensor_dtype(inputs[i]) == LIANA_F16;
         own->nodes[place] =
-            (liana__model_result){.value = inputs[i], .mask = own->mode->masks ? own->mode->masks[i] : none};
+            (liana__model_result){.value =
+                                      is_half ? liana_op_cast_at(own->mode->here, inputs[i], own->dtype) : inputs[i],
+                                  .mask = own->mode->masks ? own->mode->masks[i] : none};
     }
     for (size_t i = 0; i < model->num_nodes; i++) call_node(own, i);
     liana__model_result *outputs = liana__arena_allocate(&own->graph->arena, results->num_outputs * sizeof *outputs);
@@ -336,7 +339,7 @@ liana__model_results liana__model_call_layer(const liana_model *model, size_t in
         given[i] = inputs[i];
         if (mode->masks) masks[i] = mode->masks[i];
         liana_dtype dtype = inputs[i].id ? liana_tensor_dtype(inputs[i]) : LIANA_S32;
-        if (liana__dtype_is_float(dtype)) own.dtype = dtype;
+        if (liana__dtype_computes(dtype)) own.dtype = dtype;
     }
     const liana__layer *layer = &model->layers[node->layer];
     for (size_t i = 0; i < layer->num_weights; i++) {

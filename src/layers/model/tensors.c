@@ -74,8 +74,8 @@ static liana_graph *graph_of(const liana_tensor *inputs, size_t num_inputs)
 /* The common checks of both calls. */
 static bool check_mode(liana_location here, liana_graph *graph, const liana__model_mode *mode, size_t num_inputs)
 {
-    if (!liana__dtype_is_float(mode->dtype)) {
-        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "the mode's dtype is %s, expected a float dtype",
+    if (!liana__dtype_computes(mode->dtype)) {
+        liana__graph_fail(graph, here, LIANA_INVALID_ARGUMENT, "the mode's dtype is %s, expected f32, bf16 or f64",
                           liana_dtype_name(mode->dtype));
         return false;
     }

@@ -246,7 +246,8 @@ liana_tensor liana__operation_build_median(liana__operation_call *call)
     return quantile_of(call, 0.5);
 }
 
-static liana_tensor share_of(liana__operation_call *call, double whole)
+/* Keras rounds the share to float32, which decides whether a place is at an element or behind it. */
+static liana_tensor share_of(liana__operation_call *call, float whole)
 {
     double share;
     const liana__value *given = liana__value_get(call->arguments, "q");
@@ -254,11 +255,19 @@ static liana_tensor share_of(liana__operation_call *call, double whole)
         return liana__operation_fail(call, "q: expected one number that is constant");
     }
     if (!liana__operation_number(call, "q", 0, &share)) return nothing(call);
-    return quantile_of(call, share / whole);
+    return quantile_of(call, (double)((float)share / whole));
 }
 
+/* In a graph Keras 3 takes the linear one whatever method is named. */
 liana_tensor liana__operation_build_quantile(liana__operation_call *call)
 {
+    const char *method = liana__operation_word(call, "method");
+    if (method && strcmp(method, "linear") != 0) {
+        return liana__operation_fail(call,
+                                     "method: found '%.40s', expected linear, which Keras's graphs take in any "
+                                     "case; percentile takes other methods",
+                                     method);
+    }
     return share_of(call, 1);
 }
 

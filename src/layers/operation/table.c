@@ -51,6 +51,33 @@ static liana_tensor build_clip(liana__operation_call *call)
     return liana_op_clip_at(call->here, call->operands[0], low, high);
 }
 
+/* A narrower dtype that rounds the values, or clamps them to its range; `dtype` if there is none. */
+static liana_dtype narrow_dtype(const char *name, liana_dtype dtype)
+{
+    static const struct {
+        const char *name;
+        liana_dtype dtype;
+    } narrow[] = {{"float16", LIANA_F16}, {"bfloat16", LIANA_BF16}, {"int8", LIANA_S8},
+                  {"uint8", LIANA_U8},    {"int16", LIANA_S16},     {"uint16", LIANA_U16}};
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        if (strcmp(narrow[i].name, name) == 0) return narrow[i].dtype;
+    }
+    return dtype;
+}
+
+/* The lowest bits of whole numbers, as TensorFlow casts to integers of fewer. */
+static liana_tensor wrapped(liana_location here, liana_tensor x, liana_dtype narrow)
+{
+    const bool is_signed = narrow == LIANA_S8 || narrow == LIANA_S16;
+    const double count = liana_dtype_size(narrow) == 1 ? 256 : 65536, offset = is_signed ? count / 2 : 0;
+    liana_graph *graph = x.graph;
+    liana_tensor by = liana_graph_scalar_at(here, graph, LIANA_S32, offset);
+    liana_tensor moved = liana_op_add_at(here, x, by);
+    moved = liana_op_mod_at(here, moved, liana_graph_scalar_at(here, graph, LIANA_S32, count));
+    return liana_op_subtract_at(here, moved, by);
+}
+
+/* cast, and saturate_cast, which gives the nearest of the range. */
 static liana_tensor build_cast(liana__operation_call *call)
 {
     const char *name = liana__operation_word(call, "dtype");
@@ -61,8 +88,12 @@ static liana_tensor build_cast(liana__operation_call *call)
         return liana__operation_fail(call, "found the dtype '%.40s', expected a float, an integer or bool", name);
     }
     const liana_dtype dtype = is_float ? call->layer->dtype : is_integer ? LIANA_S32 : LIANA_BOOL;
-    const bool is_same = liana_tensor_dtype(call->operands[0]) == dtype;
-    return is_same ? call->operands[0] : liana_op_cast_at(call->here, call->operands[0], dtype);
+    const liana_dtype narrow = narrow_dtype(name, dtype);
+    liana_tensor x = call->operands[0];
+    const bool wraps = !is_float && narrow != dtype && strcmp(call->row->name, "cast") == 0;
+    if (wraps) x = wrapped(call->here, liana_op_cast_at(call->here, x, LIANA_S32), narrow);
+    if (narrow == LIANA_F16 && strcmp(call->row->name, "cast") != 0) x = liana_op_clip_at(call->here, x, -65504, 65504);
+    return liana_op_cast_at(call->here, liana_op_cast_at(call->here, x, narrow), dtype);
 }
 
 static liana_tensor build_where(liana__operation_call *call)
@@ -253,6 +284,7 @@ const liana__operation_row liana__operations[] = {
     {"stop_gradient", "StopGradient", "core", "variable", "", .of_one = liana_op_stop_gradient_at,
      .takes_integers = true},
     {"cast", "Cast", "core", "x", "dtype", .build = build_cast, .takes_integers = true},
+    {"saturate_cast", "SaturateCast", "core", "x", "dtype", .build = build_cast, .takes_integers = true},
     TWO(add, "Add", liana_op_add_at),
     TWO(subtract, "Subtract", liana_op_subtract_at),
     TWO(multiply, "Multiply", liana_op_multiply_at),

@@ -154,16 +154,11 @@ static void gelu_gradient_gradient(liana__gradient *g)
 
 /* ---- ops that are not one op of StableHLO ---- */
 
-static bool is_signed(liana_dtype dtype)
-{
-    return dtype == LIANA_S32 || dtype == LIANA_S64;
-}
-
 /* Integers as in the reference: those of 64 bits wrap, others are clamped to their range. */
 static liana__hlo lower_arithmetic(liana__lowering *l, const char *op, liana__hlo a, liana__hlo b)
 {
     if (liana__dtype_is_float(a.dtype)) return liana__hlo_binary(l, op, a, b);
-    bool may_be_negative = is_signed(a.dtype) || strcmp(op, "subtract") == 0;
+    bool may_be_negative = liana__dtype_is_signed(a.dtype) || strcmp(op, "subtract") == 0;
     liana__hlo x = liana__hlo_widen_integer(l, a, may_be_negative), y = liana__hlo_widen_integer(l, b, may_be_negative);
     return liana__hlo_narrow_integer(l, liana__hlo_binary(l, op, x, y), a.dtype);
 }
@@ -176,13 +171,14 @@ static liana__hlo lower_divide(liana__lowering *l, liana__hlo a, liana__hlo b)
     liana__hlo x = liana__hlo_widen_integer(l, a, true), y = liana__hlo_widen_integer(l, b, true);
     bool is_small = liana_dtype_size(a.dtype) < 8;
     liana__hlo is_zero = liana__hlo_compare_with(l, "EQ", y, 0), open = is_zero, is_minus_one = is_zero;
-    if (is_signed(x.dtype)) {
+    if (liana__dtype_is_signed(x.dtype)) {
         is_minus_one = liana__hlo_compare_with(l, "EQ", y, -1);
         open = liana__hlo_binary(l, "or", is_zero, is_minus_one);
     }
     liana__hlo one = liana__hlo_fill(l, y.dtype, LIANA_SCALAR, 1);
     liana__hlo quotient = liana__hlo_binary(l, "divide", x, liana__hlo_select(l, open, one, y));
-    if (is_signed(x.dtype)) quotient = liana__hlo_select(l, is_minus_one, liana__hlo_unary(l, "negate", x), quotient);
+    if (liana__dtype_is_signed(x.dtype))
+        quotient = liana__hlo_select(l, is_minus_one, liana__hlo_unary(l, "negate", x), quotient);
     liana__hlo side = is_small ? liana__hlo_clamp(l, x, -1, 1) : x;
     liana__hlo by_zero = liana__hlo_binary_with(l, "multiply", side, is_small ? 0x1p32 : 0);
     return liana__hlo_narrow_integer(l, liana__hlo_select(l, is_zero, by_zero, quotient), a.dtype);

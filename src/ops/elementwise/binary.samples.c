@@ -13,6 +13,17 @@
             }                                     \
         }                                         \
     }
+/* Of float16. */
+#define HALVES(low, high)                                   \
+    {                                                       \
+        "halves",                                           \
+        {                                                   \
+            {"a", LIANA__DIMS(5, 7), low, high, LIANA_F16}, \
+            {                                               \
+                "b", LIANA__DIMS(7), low, high, LIANA_F16   \
+            }                                               \
+        }                                                   \
+    }
 #define BINARY_SAMPLES(op, low, high)                                                          \
     static const liana__plain_row op##_rows[] = {                                              \
         PAIR("same shape", LIANA__DIMS(7, 19), LIANA__DIMS(7, 19), low, high),                 \
@@ -20,7 +31,8 @@
         PAIR("scalar first", LIANA__NO_DIMS, LIANA__DIMS(5, 7), low, high),                    \
         PAIR("outer", LIANA__DIMS(5, 1), LIANA__DIMS(1, 18), low, high),                       \
         PAIR("channel of image", LIANA__DIMS(2, 3, 2, 9), LIANA__DIMS(2, 1, 1, 9), low, high), \
-        PAIR("few channels", LIANA__DIMS(5, 53, 3), LIANA__DIMS(3), low, high)};               \
+        PAIR("few channels", LIANA__DIMS(5, 53, 3), LIANA__DIMS(3), low, high),                \
+        HALVES(low, high)};                                                                    \
     LIANA__SAMPLE_ROWS(op, op##_rows, liana__sample_plain);
 
 BINARY_SAMPLES(add, -2, 2)

@@ -34,12 +34,7 @@ static void cast_gradient(liana__gradient *g)
 
 static int bits_of(liana_dtype dtype)
 {
-    return 8 * (int)liana_dtype_size(dtype) - (dtype == LIANA_S32 || dtype == LIANA_S64);
-}
-
-static bool is_signed(liana_dtype dtype)
-{
-    return dtype == LIANA_S32 || dtype == LIANA_S64;
+    return 8 * (int)liana_dtype_size(dtype) - liana__dtype_is_signed(dtype);
 }
 
 /* The greatest value that liana__store gives. */
@@ -55,7 +50,7 @@ static liana__hlo float_to_integer(liana__lowering *l, liana__hlo x, liana_dtype
     liana__hlo wide = liana__hlo_widen(l, x), zero = liana__hlo_fill(l, wide.dtype, LIANA_SCALAR, 0);
     double limit = ldexp(1, bits_of(to));
     liana__hlo number = liana__hlo_select(l, liana__hlo_compare(l, "NE", wide, wide), zero, wide);
-    liana__hlo low = liana__hlo_fill(l, wide.dtype, LIANA_SCALAR, is_signed(to) ? -limit : 0);
+    liana__hlo low = liana__hlo_fill(l, wide.dtype, LIANA_SCALAR, liana__dtype_is_signed(to) ? -limit : 0);
     liana__hlo raised = liana__hlo_binary(l, "maximum", number, low);
     liana__hlo is_above = liana__hlo_compare_with(l, "GE", raised, limit);
     liana__hlo inside = liana__hlo_convert(l, liana__hlo_select(l, is_above, zero, raised), to);
@@ -67,8 +62,9 @@ static liana__hlo integer_to_integer(liana__lowering *l, liana__hlo x, liana_dty
 {
     liana_dtype from = x.dtype;
     bool keeps_bits = liana_dtype_size(from) == 8 && liana_dtype_size(to) == 8;
-    if (is_signed(from) && !is_signed(to) && !keeps_bits) x = liana__hlo_binary_with(l, "maximum", x, 0);
-    if (is_signed(from) && is_signed(to) && bits_of(to) < bits_of(from)) {
+    if (liana__dtype_is_signed(from) && !liana__dtype_is_signed(to) && !keeps_bits)
+        x = liana__hlo_binary_with(l, "maximum", x, 0);
+    if (liana__dtype_is_signed(from) && liana__dtype_is_signed(to) && bits_of(to) < bits_of(from)) {
         x = liana__hlo_binary_with(l, "maximum", x, -ldexp(1, bits_of(to)));
     }
     if (bits_of(to) < bits_of(from) && !keeps_bits) {
@@ -84,8 +80,8 @@ static liana__hlo convert(liana__lowering *l, liana__hlo x, liana_dtype to)
     if (x.dtype == LIANA_BOOL || to == LIANA_BOOL) return liana__hlo_convert(l, x, to);
     if (from_float && !to_float) return float_to_integer(l, x, to);
     if (!from_float && !to_float) return integer_to_integer(l, x, to);
-    /* Everything becomes bf16 by way of f32, as in liana__store. */
-    if (to == LIANA_BF16) x = liana__hlo_convert(l, x, LIANA_F32);
+    /* Everything becomes bf16 or f16 by way of f32, as in liana__store. */
+    if (to == LIANA_BF16 || to == LIANA_F16) x = liana__hlo_convert(l, x, LIANA_F32);
     return liana__hlo_convert(l, x, to);
 }
 

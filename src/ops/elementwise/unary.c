@@ -70,17 +70,16 @@ UNARY_GRADIENTS(UNARY_GRADIENT)
 
 /* ---- ops that are not one op of StableHLO ---- */
 
-/* The least integer has no positive counterpart: of 32 bits it becomes the greatest. */
+/* The least integer has no positive counterpart: of less than 64 bits it becomes the greatest. */
 static liana__hlo lower_signed(liana__lowering *l, const char *op, liana__hlo x)
 {
-    if (x.dtype != LIANA_S32) return liana__hlo_unary(l, op, x);
-    return liana__hlo_narrow_integer(l, liana__hlo_unary(l, op, liana__hlo_widen_integer(l, x, true)), LIANA_S32);
+    if (!liana__dtype_is_signed(x.dtype) || x.dtype == LIANA_S64) return liana__hlo_unary(l, op, x);
+    return liana__hlo_narrow_integer(l, liana__hlo_unary(l, op, liana__hlo_widen_integer(l, x, true)), x.dtype);
 }
 
 static liana__hlo lower_abs(liana__lowering *l, liana__hlo x)
 {
-    bool is_unsigned = x.dtype == LIANA_U8 || x.dtype == LIANA_U32 || x.dtype == LIANA_U64;
-    return is_unsigned ? x : lower_signed(l, "abs", x);
+    return liana__dtype_is_unsigned(x.dtype) ? x : lower_signed(l, "abs", x);
 }
 
 static liana__hlo lower_negate(liana__lowering *l, liana__hlo x)
@@ -101,7 +100,7 @@ static liana__hlo lower_relu6(liana__lowering *l, liana__hlo x)
 static liana__hlo lower_square(liana__lowering *l, liana__hlo x)
 {
     if (liana__dtype_is_float(x.dtype)) return liana__hlo_binary(l, "multiply", x, x);
-    liana__hlo wide = liana__hlo_widen_integer(l, x, x.dtype == LIANA_S32);
+    liana__hlo wide = liana__hlo_widen_integer(l, x, liana__dtype_is_signed(x.dtype));
     return liana__hlo_narrow_integer(l, liana__hlo_binary(l, "multiply", wide, wide), x.dtype);
 }
 

@@ -2,8 +2,10 @@
 #include "ops/samples.h"
 
 /* Away from kinks and poles, where a finite difference means nothing; 7 x 19 does not divide a vector. */
-#define UNARY_SAMPLES_OF(op, low, high, dtype)                                                                 \
-    static const liana__plain_row op##_rows[] = {{"odd size", {{"x", LIANA__DIMS(7, 19), low, high, dtype}}}}; \
+#define UNARY_SAMPLES_OF(op, low, high, dtype)                                                        \
+    static const liana__plain_row op##_rows[] = {                                                     \
+        {"odd size", {{"x", LIANA__DIMS(7, 19), low, high, dtype}}},                                  \
+        {"halves", {{"x", LIANA__DIMS(29), low, high, (dtype) == LIANA_F32 ? LIANA_F16 : (dtype)}}}}; \
     LIANA__SAMPLE_ROWS(op, op##_rows, liana__sample_plain);
 #define UNARY_SAMPLES(op, low, high) UNARY_SAMPLES_OF(op, low, high, LIANA_F32)
 

@@ -24,8 +24,8 @@ static liana_status infer_noise(liana__infer *infer)
     if (positions->dtype != LIANA_U64) {
         return liana__infer_fail(infer, "the positions are %s, expected u64", liana_dtype_name(positions->dtype));
     }
-    if ((unsigned)options->dtype >= LIANA_NUM_DTYPES || !liana__dtype_is_float((liana_dtype)options->dtype)) {
-        return liana__infer_fail(infer, "the numbers are of a dtype that is no float");
+    if ((unsigned)options->dtype >= LIANA_NUM_DTYPES || !liana__dtype_computes((liana_dtype)options->dtype)) {
+        return liana__infer_fail(infer, "the numbers are of a dtype other than f32, bf16 and f64");
     }
     if (options->shape.count < 0 || options->shape.count >= LIANA_MAX_RANK) {
         return liana__infer_fail(infer, "an example has %lld axes, expected at most %d",

@@ -12,6 +12,8 @@ static const problem problems[] = {
     {"long", {"x", LIANA__DIMS(3, 2, 67), -1, 1, LIANA_F32}, 2},
     {"middle", {"x", LIANA__DIMS(3, 5, 4), -1, 1, LIANA_F32}, -2},
     {"bytes", {"x", LIANA__DIMS(11), 0, 255, LIANA_U8}, 0},
+    {"halves", {"x", LIANA__DIMS(3, 21), -9, 9, LIANA_F16}, 1},
+    {"16 bits", {"x", LIANA__DIMS(11, 3), -300, 300, LIANA_S16}, 0},
 };
 
 static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)

@@ -17,6 +17,8 @@ static const problem problems[] = {
     {"few", {"x", LIANA__DIMS(4, 51), -1, 1, LIANA_F32}, -1, true, 5},
     {"few_in_the_middle", {"x", LIANA__DIMS(2, 40, 3), -1, 1, LIANA_F32}, 1, false, 33},
     {"bytes", {"x", LIANA__DIMS(11), 0, 255, LIANA_U8}, 0, false, 0},
+    {"halves", {"x", LIANA__DIMS(3, 21), -9, 9, LIANA_F16}, 1, true, 0},
+    {"signed bytes", {"x", LIANA__DIMS(11), -128, 127, LIANA_S8}, 0, false, 0},
 };
 
 static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)

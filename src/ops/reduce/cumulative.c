@@ -142,9 +142,9 @@ static liana__hlo shift(liana__lowering *l, liana__hlo x, const cumulative_attri
 static liana_status lower_cumulative(liana__lowering *l, const liana__node *node)
 {
     const cumulative_attributes *options = node->attributes;
-    const bool narrow = node->dtype == LIANA_U8;
+    const bool narrow = !liana__dtype_is_float(node->dtype) && liana_dtype_size(node->dtype) < 4;
     liana__hlo x = liana__hlo_widen(l, liana__hlo_input(l, node, 0));
-    if (narrow) x = liana__hlo_widen_integer(l, x, false);
+    if (narrow) x = liana__hlo_widen_integer(l, x, liana__dtype_is_signed(node->dtype));
     const double neutral = is_product(node);
     if (options->exclusive) x = shift(l, x, options, 1, neutral);
     for (int64_t distance = 1; distance < node->shape.dims[options->axis]; distance *= 2) {

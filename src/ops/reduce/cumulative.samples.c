@@ -17,6 +17,9 @@ static const problem problems[] = {
     {"long", {"x", LIANA__DIMS(2, 300), 0.99, 1.01, LIANA_F32}, -1, false, false},
     {"one", {"x", LIANA__DIMS(4, 1), 0.5, 1.5, LIANA_F32}, -1, false, true},
     {"ids", {"x", LIANA__DIMS(3, 6), -2, 3, LIANA_S32}, 1, false, false},
+    {"halves", {"x", LIANA__DIMS(3, 6), 0.5, 1.5, LIANA_F16}, 1, false, false},
+    {"16 bits", {"x", LIANA__DIMS(3, 6), -4, 4, LIANA_S16}, 1, false, false},
+    {"signed bytes", {"x", LIANA__DIMS(3, 6), -2, 3, LIANA_S8}, 0, true, false},
 };
 
 static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)

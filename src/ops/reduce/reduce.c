@@ -141,7 +141,7 @@ static liana_status lower_reduce(liana__lowering *l, const liana__node *node)
     liana__hlo x = liana__hlo_input(l, node, 0);
     bool is_float = liana__dtype_is_float(x.dtype), adds = fold == LIANA__HLO_ADD || fold == LIANA__HLO_MULTIPLY;
     if (is_float && adds) x = liana__hlo_widen(l, x);
-    if (!is_float && adds) x = liana__hlo_widen_integer(l, x, node->dtype == LIANA_S32);
+    if (!is_float && adds) x = liana__hlo_widen_integer(l, x, liana__dtype_is_signed(node->dtype));
     liana__hlo total = liana__hlo_reduce(l, fold, x, options->axes.values, (int)options->axes.count);
     if (node->op == &liana__op_reduce_mean) {
         total = liana__hlo_binary_with(l, "divide", total, (double)reduced_count(node));

@@ -31,7 +31,24 @@ static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op
     liana_tensor x = liana__sample_input(graph, "x", narrow, p->shape, is_product ? 0.9 : -2, is_product ? 1.1 : 2);
     return liana__build1(LIANA_HERE, op, x, &(liana__reduce_attributes){p->axes, p->keep_dims, wide});
 }
-LIANA__SAMPLE_ROWS(reduce_sum, problems, build);
+
+/* Narrow numbers, whose sum is rounded or clamped once. */
+static liana_tensor build_halves(liana_graph *graph, liana_dtype dtype)
+{
+    (void)dtype;
+    return liana_op_reduce_sum(liana__sample_input(graph, "x", LIANA_F16, liana_shape_of(5, 19), -2, 2), LIANA_AXES(1),
+                               false);
+}
+
+static liana_tensor build_bytes(liana_graph *graph, liana_dtype dtype)
+{
+    (void)dtype;
+    return liana_op_reduce_sum(liana__sample_input(graph, "x", LIANA_S8, liana_shape_of(5, 19), -128, 127),
+                               LIANA_AXES(1), true);
+}
+
+static const liana__built_sample narrow[] = {{"halves", build_halves, 0}, {"signed bytes", build_bytes, 0}};
+LIANA__SAMPLE_ROWS_AND(reduce_sum, problems, LIANA__COUNT(problems), build, narrow);
 LIANA__SAMPLE_ROWS(reduce_mean, problems, build);
 LIANA__SAMPLE_ROWS(reduce_max, problems, build);
 LIANA__SAMPLE_ROWS(reduce_min, problems, build);

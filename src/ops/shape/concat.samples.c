@@ -16,6 +16,8 @@ static const problem problems[] = {
     {"first", {{"a", LIANA__DIMS(3, 5), -1, 1, LIANA_F32}, {"b", LIANA__DIMS(2, 5), -1, 1, LIANA_F32}}, 0},
     {"one", {{"a", LIANA__DIMS(4), -1, 1, LIANA_F32}}, 0},
     {"u64", {{"a", LIANA__DIMS(3, 2), 0, 1e15, LIANA_U64}, {"b", LIANA__DIMS(3, 3), 0, 1e15, LIANA_U64}}, 1},
+    {"halves", {{"a", LIANA__DIMS(3, 2), -9, 9, LIANA_F16}, {"b", LIANA__DIMS(3, 3), -9, 9, LIANA_F16}}, 1},
+    {"16 bits", {{"a", LIANA__DIMS(3, 2), -9, 9, LIANA_S16}, {"b", LIANA__DIMS(1, 2), -9, 9, LIANA_S16}}, 0},
     {"planes",
      {{"a", LIANA__DIMS(2, 5, 7, 1), 0, 255, LIANA_F32},
       {"b", LIANA__DIMS(2, 5, 7, 1), 0, 255, LIANA_F32},

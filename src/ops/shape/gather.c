@@ -75,7 +75,11 @@ static void gather_gradient(liana__gradient *g)
 {
     int64_t axis = ((const gather_attributes *)g->node->attributes)->axis;
     int64_t size = liana__input_shape(g->node, 0)->dims[axis];
-    g->input_gradients[0] = liana__op_scatter_add_at(LIANA_HERE, g->output_gradient, g->inputs[1], axis, size);
+    /* scatter_add computes, and f16 only holds numbers: the sums are rounded once. */
+    const liana_dtype dtype = g->node->dtype;
+    liana_tensor updates = liana_op_cast(g->output_gradient, dtype == LIANA_F16 ? LIANA_F32 : dtype);
+    liana_tensor sums = liana__op_scatter_add_at(LIANA_HERE, updates, g->inputs[1], axis, size);
+    g->input_gradients[0] = liana_op_cast(sums, dtype);
 }
 
 static void scatter_gradient(liana__gradient *g)

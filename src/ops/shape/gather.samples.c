@@ -14,6 +14,8 @@ static const problem gathers[] = {
     {"middle", {"x", LIANA__DIMS(3, 4, 2), -1, 1, LIANA_F32}, {"indices", LIANA__DIMS(2, 3), -2, 5, LIANA_S32}, -2, 0},
     {"last", {"x", LIANA__DIMS(2, 3, 6), -1, 1, LIANA_F32}, {"indices", LIANA__DIMS(5), 0, 5, LIANA_S32}, 2, 0},
     {"scalar_index", {"x", LIANA__DIMS(4, 3), -1, 1, LIANA_F32}, {"index", LIANA__NO_DIMS, 0, 3, LIANA_S32}, 0, 0},
+    {"halves", {"x", LIANA__DIMS(6, 3), -9, 9, LIANA_F16}, {"indices", LIANA__DIMS(4), 0, 5, LIANA_S32}, 0, 0},
+    {"signed bytes", {"x", LIANA__DIMS(6, 3), -9, 9, LIANA_S8}, {"indices", LIANA__DIMS(4), 0, 5, LIANA_S32}, 0, 0},
     {"s64", {"x", LIANA__DIMS(6), -1e15, 1e15, LIANA_S64}, {"indices", LIANA__DIMS(4), 0, 5, LIANA_S32}, 0, 0},
 };
 static const problem scatters[] = {

@@ -22,6 +22,10 @@ static int64_t countable(liana_dtype dtype)
     switch (dtype) {
     case LIANA_BF16: return (int64_t)1 << 8;
     case LIANA_U8: return (int64_t)1 << 8;
+    case LIANA_F16: return (int64_t)1 << 11;
+    case LIANA_S8: return (int64_t)1 << 7;
+    case LIANA_S16: return (int64_t)1 << 15;
+    case LIANA_U16: return (int64_t)1 << 16;
     case LIANA_F32: return (int64_t)1 << 24;
     case LIANA_S32: return (int64_t)1 << 31;
     case LIANA_U32: return (int64_t)1 << 32;

@@ -13,6 +13,7 @@ static const problem problems[] = {
     /* Some indices are out of range. */
     {"outside", {"indices", LIANA__DIMS(3, 4, 2), -3, 8, LIANA_S32}, 5, LIANA_BOOL},
     {"scalar", {"index", LIANA__NO_DIMS, 0, 2, LIANA_S32}, 3, LIANA_BF16},
+    {"halves", {"index", LIANA__DIMS(5), 0, 2, LIANA_S32}, 3, LIANA_F16},
 };
 
 static liana_tensor build(liana_graph *graph, liana_dtype dtype, const liana__op *op, const void *row)

@@ -17,6 +17,8 @@ static const slice_problem slices[] = {
     {"rank1", {"x", LIANA__DIMS(11), -1, 1, LIANA_F32}, {1}, {10}, {4}},
     {"rank5", {"x", LIANA__DIMS(2, 3, 4, 2, 3), -1, 1, LIANA_F32}, {1, 0, 1, 0, 0}, {2, 3, 4, 2, 2}, {1, 2, 1, 1, 1}},
     {"bytes", {"x", LIANA__DIMS(5, 13), 0, 255, LIANA_U8}, {0, 3}, {5, 12}, {2, 1}},
+    {"halves", {"x", LIANA__DIMS(5, 13), -9, 9, LIANA_F16}, {0, 3}, {5, 12}, {2, 1}},
+    {"16 bits", {"x", LIANA__DIMS(5, 13), -9, 9, LIANA_S16}, {0, 3}, {5, 12}, {2, 3}},
     {"s64", {"x", LIANA__DIMS(6, 5), -1e15, 1e15, LIANA_S64}, {1, 1}, {6, 4}, {2, 2}},
 };
 
@@ -41,6 +43,8 @@ static const pad_problem pads[] = {
     {"nothing", {"x", LIANA__DIMS(3), -1, 1, LIANA_F32}, {0}, {0}, {0}, 7},
     {"interior", {"x", LIANA__DIMS(3, 2, 4), -1, 1, LIANA_F32}, {1, 0, 2}, {0, 3, 1}, {2, 0, 1}, 0.5},
     {"rank5", {"x", LIANA__DIMS(2, 1, 3, 2, 2), -1, 1, LIANA_F32}, {1, 0, 0, 1, 0}, {0, 2, 1, 0, 1}, {0}, 1},
+    {"halves", {"x", LIANA__DIMS(3, 4), -1, 1, LIANA_F16}, {2, 0}, {1, 3}, {1, 0}, -2.5},
+    {"signed bytes", {"x", LIANA__DIMS(5, 3), -128, 127, LIANA_S8}, {1, 1}, {0, 2}, {0}, -7},
     {"s32", {"x", LIANA__DIMS(5, 3), -1000, 1000, LIANA_S32}, {1, 1}, {0, 2}, {0}, -7},
     /* More cells than a register has, and a last one that fills none. */
     {"wide", {"x", LIANA__DIMS(2, 3, 7, 9), -1, 1, LIANA_F32}, {0, 2, 1, 3}, {0, 1, 2, 5}, {0}, -1.5},

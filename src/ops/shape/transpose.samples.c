@@ -13,6 +13,9 @@ static const problem problems[] = {
     {"rows", {"x", LIANA__DIMS(3, 4, 5), -1, 1, LIANA_F32}, {1, 0, 2}},
     {"rank5", {"x", LIANA__DIMS(2, 3, 1, 4, 5), -1, 1, LIANA_F32}, {4, 2, 0, 3, 1}},
     {"vector", {"x", LIANA__DIMS(6), -1, 1, LIANA_F32}, {0}},
+    {"halves", {"x", LIANA__DIMS(37, 70), -1, 1, LIANA_F16}, {1, 0}},
+    {"signed bytes", {"x", LIANA__DIMS(5, 7, 3), -128, 127, LIANA_S8}, {2, 0, 1}},
+    {"16 unsigned bits", {"x", LIANA__DIMS(5, 7, 3), 0, 65535, LIANA_U16}, {2, 0, 1}},
     {"bools", {"x", LIANA__DIMS(35, 3, 33), 0, 1, LIANA_BOOL}, {2, 1, 0}},
 };
 

@@ -63,7 +63,7 @@ static const char *takes_dtype(const reducing *own, int dtype)
     if (is_mean(own->reduction)) {
         return dtype == LIANA_F32 || dtype == LIANA_F64 ? NULL : "means are of f32 or f64; cast it in the program";
     }
-    if (dtype == LIANA_BF16 || dtype == LIANA_U8 || dtype == LIANA_BOOL) {
+    if (dtype == LIANA_BOOL || liana_dtype_size((liana_dtype)dtype) < 4) {
         return "sums are of f32, f64, s32, s64, u32 or u64; cast it in the program";
     }
     return NULL;

@@ -46,7 +46,7 @@ static void describe_image(const liana_estimator_input *given, liana__fn_compone
 static void describe_values(liana__fn_component *made)
 {
     const liana_component *data = &made->data;
-    bool is_float = data->dtype == LIANA_F32 || data->dtype == LIANA_F64 || data->dtype == LIANA_BF16;
+    bool is_float = data->dtype != LIANA_STRING && liana__dtype_is_float((liana_dtype)data->dtype);
     made->dtype = is_float ? LIANA_F32 : LIANA_S32;
     made->shape = (liana_shape){data->shape.rank + 1, {1}};
     if (data->dtype == LIANA_STRING) made->refusal = "holds strings, which stay on the host; give its values numbers";

@@ -128,7 +128,7 @@ static liana_status read_loss_weights(const reading *own)
 /* Whether the data have a class for each element, and not the values themselves. */
 static bool data_are_classes(const liana__objective_output *output, const liana_component *data)
 {
-    bool whole_numbers = data->dtype != LIANA_F32 && data->dtype != LIANA_F64 && data->dtype != LIANA_BF16;
+    bool whole_numbers = data->dtype == LIANA_STRING || !liana__dtype_is_float((liana_dtype)data->dtype);
     return whole_numbers && data->shape.rank < output->shape.rank - 1;
 }
 

@@ -1,4 +1,4 @@
-/* crc32c_table.h - the constants of crc32c.c. crc32c_table[k][b] is the contribution of byte b if k more bytes follow
+/* crc32c.table.h - the constants of crc32c.c. crc32c_table[k][b] is the contribution of byte b if k more bytes follow
  * it in its group of eight: the exclusive or of the contributions of the bits of b, which are the constants here. Row 0
  * is the ordinary table of the reversed polynomial 0x82F63B78. Row k is row k - 1 advanced by one zero byte. */
 #ifndef LIANA_BASE_CRC32C_TABLE_H

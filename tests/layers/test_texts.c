@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/text_hash.h"
+#include "formats/yaml.h"
 #include "layers/model.h"
 #include "layers/preprocessing/texts.h"
 
@@ -194,6 +195,33 @@ static void test_what_does_not_fit_is_refused(void **state)
     refused(model, "which another layer reads: give the model one more input of it");
 }
 
+/* A list of one text is no file, and a text is no list: Keras would read a file of that name. */
+static void test_a_vocabulary_is_a_list(void **state)
+{
+    (void)state;
+    static const char *const layers[] = {"StringLookup: {vocabulary: words.txt}",
+                                         "TextVectorization: {vocabulary: words.txt, output_sequence_length: 2}"};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        char yaml[200];
+        liana__arena arena = {0};
+        liana__value *list;
+        liana_model *model;
+        snprintf(yaml, sizeof yaml, "- InputLayer: {shape: [1], dtype: string}\n- %s\n", layers[i]);
+        assert_ok(liana__yaml_parse(yaml, strlen(yaml), "own.yaml", &arena, &list, &context->error), &context->error);
+        assert_ok(liana_model_create(context, "own", &model), &context->error);
+        assert_int_equal(liana__model_from_layers(model, list, "layers", NULL), LIANA_INVALID_CONFIG);
+        assert_says(model->error.message, "own.yaml:2");
+        assert_says(model->error.message, "vocabulary: found the text 'words.txt', expected a list");
+        liana_model_destroy(model);
+        liana__arena_free(&arena);
+    }
+    static const char *const one[] = {"words.txt"};
+    liana_model *model = begin(1);
+    liana_string_lookup(model, .vocabulary = {1, one});
+    assert_ok(liana_model_status(model), &context->error);
+    liana_model_destroy(model);
+}
+
 static void test_a_text_without_a_number_is_named(void **state)
 {
     (void)state;
@@ -220,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_words_have_the_numbers_of_keras),
         cmocka_unit_test(test_models_predict_from_texts_and_from_whole_numbers),
         cmocka_unit_test(test_what_does_not_fit_is_refused),
+        cmocka_unit_test(test_a_vocabulary_is_a_list),
         cmocka_unit_test(test_a_text_without_a_number_is_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -254,6 +254,14 @@ static liana_status read_column(const liana__value *value, const char *name, con
     column->name = name;
     column->stacked = from && from->kind == LIANA__VALUE_LIST;
     column->dtype = dtypes[column->dtype];
+    const liana__value *vocabulary = liana__value_get(map, "vocabulary");
+    if (vocabulary && vocabulary->kind == LIANA__VALUE_STRING) {
+        return liana__fail_at(
+            error, &vocabulary->place, key,
+            "vocabulary: found the text '%.100s', expected a list such as [red, green]; the file of a "
+            "vocabulary is read in a configuration",
+            vocabulary->string);
+    }
     column->category = column->category || column->vocabulary.count;
     LIANA_TRY(check_vocabulary(column, &value->place, key, error));
     LIANA_TRY(liana__column_set_vocabulary(column, &column->vocabulary, arena, error));

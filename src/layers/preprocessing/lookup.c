@@ -7,6 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A text in place of a list is not a vocabulary of one text: Keras would read a file. */
+liana_status liana__lookup_check(liana_check *check)
+{
+    const liana__value *vocabulary = liana__value_get(check->map, "vocabulary");
+    if (!vocabulary || vocabulary->kind != LIANA__VALUE_STRING) return LIANA_OK;
+    return liana_option_refuse(
+        check, "vocabulary",
+        "found the text '%.100s', expected a list such as [red, green]; the file of a vocabulary "
+        "is read in a configuration",
+        vocabulary->string);
+}
+
 /* How many numbers come before those of the vocabulary. */
 static int64_t first_of_vocabulary(const liana__lookup_options *options)
 {

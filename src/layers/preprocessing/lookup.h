@@ -43,6 +43,9 @@ typedef struct liana__lookup {
 liana_status liana__lookup_make(const liana__lookup_options *options, liana__arena *arena, liana__lookup *lookup,
                                 liana__error *error) LIANA_MUST_USE;
 
+/* Errors: INVALID_ARGUMENT for a vocabulary that is no list. */
+liana_status liana__lookup_check(liana_check *check) LIANA_MUST_USE;
+
 /* Errors: INVALID_DATA for a text that has no number. */
 liana_status liana__lookup_find(const liana__lookup *lookup, liana_bytes text, int64_t *number, liana__error *error)
     LIANA_MUST_USE;

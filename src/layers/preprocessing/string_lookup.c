@@ -71,7 +71,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana_layer_type liana__layer_string_lookup = {
     LIANA_PART(LAYER, liana_layer_type, "StringLookup", "the number of each text by a vocabulary",
-               LIANA_PART_OPTIONS(liana_string_lookup_options, rows)),
+               LIANA_PART_OPTIONS(liana_string_lookup_options, rows), .check = liana__lookup_check),
     LIANA__INPUTS(1, 1),
     .to_adapt = to_adapt,
     .texts = &text_layer,

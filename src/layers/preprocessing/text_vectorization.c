@@ -322,7 +322,7 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
 
 const liana_layer_type liana__layer_text_vectorization = {
     LIANA_PART(LAYER, liana_layer_type, "TextVectorization", "the numbers of a text's tokens by a vocabulary",
-               LIANA_PART_OPTIONS(liana_text_vectorization_options, rows)),
+               LIANA_PART_OPTIONS(liana_text_vectorization_options, rows), .check = liana__lookup_check),
     LIANA__INPUTS(1, 1),
     .to_adapt = to_adapt,
     .texts = &text_layer,

@@ -130,7 +130,7 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
         LIANA_TRY(apply_edits(made, &root, arena, error));
         LIANA_TRY(liana__config_spell_out(root, arena, error));
         LIANA_TRY(liana__config_check_homes(root, error));
-        LIANA_TRY(liana__config_read_class_names(root, arena, error));
+        LIANA_TRY(liana__config_read_lists(root, arena, error));
     }
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
     config->context = made->context;

@@ -1,11 +1,8 @@
-/* The tree of a configuration: spells short forms of options out, reads lists of class names, finds where keys
- * stand. */
+/* The tree of a configuration: spells short forms of options out, finds where keys stand. */
 #include "train/config/config_internal.h"
 
 #include "base/plugin.h"
-#include "base/utf8.h"
 #include "formats/yaml.h"
-#include "remote/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,76 +88,6 @@ liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, li
     for (size_t i = 0; i < 3; i++) LIANA_TRY(spell_out_source(data, sources[i], arena, error));
     spell_out_cache(data, arena);
     return spell_out_optimizer(root, arena, error);
-}
-
-static bool is_utf8(const char *line, size_t length)
-{
-    uint32_t code;
-    for (size_t i = 0; i < length;) {
-        size_t size = liana__utf8_character(line + i, length - i, &code);
-        if (size == 0 || code == 0) return false;
-        i += size;
-    }
-    return true;
-}
-
-/* One name per line; spaces around it and empty lines at the end do not count. */
-static liana_status split_names(const char *path, char *text, size_t size, liana__arena *arena, liana__value *names,
-                                liana__error *error)
-{
-    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3; /* a byte order mark */
-    while (size && strchr(" \t\r\n", text[size - 1])) size--;
-    size_t line = 1;
-    for (const char *at = text, *end = text + size; at < end; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        size_t length = (size_t)(stop - at);
-        while (length && strchr(" \t\r", at[length - 1])) length--;
-        const char *start = at;
-        while (length && (*start == ' ' || *start == '\t')) start++, length--;
-        if (length == 0 || !is_utf8(start, length)) {
-            return liana__fail(error, LIANA_INVALID_CONFIG, "%s:%zu: found %s, expected the name of class %zu", path,
-                               line, length ? "bytes that are not UTF-8" : "an empty line", line - 1);
-        }
-        const char *name = liana__arena_format(arena, "%.*s", (int)length, start);
-        liana__value_add(arena, names, name ? liana__value_string(arena, name) : NULL);
-        at = stop + 1;
-    }
-    if (arena->failed) return liana__fail_memory(error, "the names of the classes");
-    if (names->count) return LIANA_OK;
-    return liana__fail(error, LIANA_INVALID_CONFIG, "%s: found no line, expected the name of a class in each", path);
-}
-
-liana_status liana__config_read_class_names(liana__value *root, liana__arena *arena, liana__error *error)
-{
-    liana__value *data = get(root, "data"), *value = get(data, "class_names");
-    if (!value || value->kind != LIANA__VALUE_STRING) return LIANA_OK;
-    const char *folder = value->place.line > 0 ? liana__path_folder(arena, value->place.file) : NULL;
-    const char *path =
-        folder && strcmp(folder, ".") != 0 ? liana__path_join(arena, folder, value->string) : value->string;
-    const char *shown = path ? liana__path_shown(arena, path) : NULL;
-    liana__value *names = liana__value_list(arena);
-    if (!names || !shown) return liana__fail_memory(error, "the names of the classes");
-    char *text;
-    size_t size;
-    const liana__value *cache = get(data, "remote_cache");
-    liana__remote_options options = {
-        .cache_folder = cache && cache->kind == LIANA__VALUE_STRING ? cache->string : NULL,
-    };
-    liana_status status = liana__remote_read(path, &options, LIANA__YAML_MAX_SIZE, &text, &size, error);
-    if (status == LIANA_OK) {
-        status = split_names(shown, text, size, arena, names, error);
-        free(text);
-    }
-    if (status != LIANA_OK) {
-        char reason[sizeof error->message];
-        strcpy(reason, error ? error->message : "");
-        return liana__fail_at(error, &value->place, NULL, "data.class_names: %s", reason);
-    }
-    names->place = value->place;
-    for (size_t i = 0; i < names->count; i++) names->items[i]->place = value->place;
-    data->items[liana__config_find_key(data, "class_names", strlen("class_names"))] = names;
-    return LIANA_OK;
 }
 
 /* ---- where keys stand ---- */

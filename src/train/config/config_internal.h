@@ -17,8 +17,9 @@ liana_status liana__config_apply(liana__value **root, const liana__config_change
  * {name: Adam}`. Done before and after overrides, so that these may change a part of a short form. */
 liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* config_forms.c: replaces `class_names: FILE` by the list of names in it. */
-liana_status liana__config_read_class_names(liana__value *root, liana__arena *arena, liana__error *error)
+/* config_lists.c: replaces `class_names: FILE`, and `vocabulary: FILE` of layers and columns, by the list in the
+ * file. */
+liana_status liana__config_read_lists(liana__value *root, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 
 /* config_check.c: refuses keys in the wrong section, and names the right one. */

@@ -416,6 +416,40 @@ static void test_bad_files_of_class_names(void **state)
     assert_fails(load(fixed, text, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error, "names.txt: found no line");
 }
 
+/* A vocabulary is a list, or a file with one text in each line, beside the configuration, as in Keras. */
+static void test_files_of_vocabularies(void **state)
+{
+    fixture *fixed = *state;
+    static const char layers[] = "model:\n  layers:\n"
+                                 "    - InputLayer: {shape: [1], dtype: string}\n"
+                                 "    - TextVectorization: {vocabulary: words.txt, output_sequence_length: 4}\n"
+                                 "    - TimeDistributed: {layer: {IntegerLookup: {vocabulary: numbers.txt}}}\n"
+                                 "data: {columns: {a: {from: x, vocabulary: words.txt}}}\n";
+    liana__test_write("examples/words.txt", "red\n deep blue \r\n", 17);
+    liana__test_write("examples/numbers.txt", "12\n-3\n", 6);
+    assert_ok(load(fixed, layers, 0, NULL), &fixed->error);
+    const liana__value *list = fixed->config.model.layers;
+    const liana__value *words = liana__value_get(list->items[1]->items[0], "vocabulary");
+    assert_int_equal(words->count, 2);
+    assert_string_equal(words->items[0]->string, "red");
+    assert_string_equal(words->items[1]->string, "deep blue");
+    const liana__value *held = liana__value_get(list->items[2]->items[0], "layer");
+    const liana__value *numbers = liana__value_get(held->items[0], "vocabulary");
+    assert_int_equal(numbers->count, 2);
+    assert_int_equal(numbers->items[0]->kind, LIANA__VALUE_INT);
+    assert_int_equal(numbers->items[1]->integer, -3);
+    assert_int_equal(fixed->config.data.components.items[0].vocabulary.count, 2);
+    assert_string_equal(fixed->config.data.components.items[0].vocabulary.items[1], "deep blue");
+    liana__test_write("examples/words.txt", "red\n\nblue\n", 10);
+    assert_fails(load(fixed, layers, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error,
+                 "vocabulary: ", "words.txt:2: found an empty line, expected a text of the vocabulary 1");
+    liana__test_write("examples/words.txt", "red\nblue\n", 9);
+    liana__test_write("examples/numbers.txt", "", 0);
+    assert_fails(load(fixed, layers, 0, NULL), LIANA_INVALID_CONFIG, &fixed->error, "numbers.txt: found no line");
+    assert_fails(load(fixed, MODEL "data: {columns: {a: {from: x, vocabulary: none.txt}}}\n", 0, NULL),
+                 LIANA_INVALID_CONFIG, &fixed->error, "c.yaml:2:", "vocabulary: cannot open", "none.txt");
+}
+
 static void test_a_missing_file(void **state)
 {
     fixture *fixed = *state;
@@ -534,6 +568,7 @@ int main(void)
         FIXED(test_learning_rates_that_are_some),
         FIXED(test_mistakes_on_the_command_line),
         FIXED(test_bad_files_of_class_names),
+        FIXED(test_files_of_vocabularies),
         FIXED(test_a_missing_file),
         FIXED(test_written_configurations_load_to_the_same),
         FIXED(test_places_of_keys),

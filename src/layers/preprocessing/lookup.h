@@ -6,6 +6,8 @@
 #include "base/value.h"
 #include "layers/preprocessing/texts.h"
 
+#include <liana/parts.h>
+
 /* The options that they have, with Keras's names. */
 typedef struct liana__lookup_options {
     int64_t max_tokens;      /* 0: any number */

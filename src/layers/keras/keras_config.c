@@ -67,6 +67,7 @@ static const char *const neutral[] = {
     "has_input_vocabulary",
     "oov_method",
     "bounding_box_format",
+    "rng_type",
     NULL,
 };
 

@@ -4,6 +4,7 @@
 
 #include <liana/layers/activation.h>
 #include <liana/layers/attention.h>
+#include <liana/layers/colors.h>
 #include <liana/layers/convolution.h>
 #include <liana/layers/core.h>
 #include <liana/layers/image_geometry.h>

@@ -332,6 +332,8 @@ const liana_held_layer *liana__held_next(const liana_layer_type *type, const voi
                                          const liana_option **option);
 /* Whether a layer, and those that it holds, compute each example by itself or each shard: see liana_layer_type. */
 bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *options);
+/* What a layer, or one that it holds, computes of the whole batch in training; NULL: nothing. */
+const char *liana__layer_whole_batch(const liana_layer_type *type, const void *options, bool trainable);
 /* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
 liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
 /* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */

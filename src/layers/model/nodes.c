@@ -366,8 +366,8 @@ static liana_status build_texts(liana_model *model, const liana__layer *layer, l
     return LIANA_OK;
 }
 
-/* Tries the call with larger free sizes, which stand in the nodes of its inputs meanwhile. No weight may depend on them.
- * The sizes of results that change with them are free, too. A layer may refuse those of the trial. */
+/* Tries the call with larger free sizes, which stand in the nodes of its inputs meanwhile. No weight may depend on
+ * them. The sizes of results that change with them are free, too. A layer may refuse those of the trial. */
 static liana_status try_larger(liana_model *model, const liana__layer *layer, liana__layer_node *node,
                                const liana_shape *larger, liana__error *error)
 {

@@ -125,10 +125,10 @@ static liana_tensor move_pixel(builder c, liana_tensor x, int64_t length, liana_
 
 /* ---- pixels ---- */
 
-liana_tensor liana__read_pixels(const liana_layer_call *call, liana_tensor images, liana_tensor rows,
-                                liana_tensor columns)
+/* s32: the numbers of pixels among those of the batch. */
+static liana_tensor number_pixels(builder c, liana_tensor images, liana_tensor rows, liana_tensor columns)
 {
-    const liana_location here = call->here;
+    const liana_location here = c->here;
     const liana_shape shape = liana_tensor_shape(images);
     const int64_t batch = shape.dims[0], height = shape.dims[1], width = shape.dims[2];
     if (batch * height > INT32_MAX / width) {
@@ -137,15 +137,27 @@ liana_tensor liana__read_pixels(const liana_layer_call *call, liana_tensor image
                                  "smaller",
                                  (long long)batch, (long long)height, (long long)width);
     }
-    rows = liana_op_cast_at(here, rows, LIANA_S32);
-    columns = liana_op_cast_at(here, columns, LIANA_S32);
     liana_tensor at = liana_op_iota_at(here, images.graph, LIANA_S32, liana_shape_of(batch, 1, 1, 1), 0);
-    at = add(call, times(call, at, (double)height), rows);
-    at = add(call, times(call, at, (double)width), columns);
+    at = add(c, times(c, at, (double)height), liana_op_cast_at(here, rows, LIANA_S32));
+    return add(c, times(c, at, (double)width), liana_op_cast_at(here, columns, LIANA_S32));
+}
+
+/* [the axes of `at`, channels]. */
+static liana_tensor gather_pixels(builder c, liana_tensor images, liana_tensor at)
+{
+    const liana_shape shape = liana_tensor_shape(images);
+    const int64_t count = shape.dims[0] * shape.dims[1] * shape.dims[2];
+    liana_tensor pixels = liana_op_reshape_at(c->here, images, liana_shape_of(count, shape.dims[3]));
+    return liana_op_gather_at(c->here, pixels, at, 0);
+}
+
+liana_tensor liana__read_pixels(const liana_layer_call *call, liana_tensor images, liana_tensor rows,
+                                liana_tensor columns)
+{
+    liana_tensor at = number_pixels(call, images, rows, columns);
     liana_shape places = liana_tensor_shape(at);
     places.rank = 3;
-    liana_tensor pixels = liana_op_reshape_at(here, images, liana_shape_of(batch * height * width, shape.dims[3]));
-    return liana_op_gather_at(here, pixels, liana_op_reshape_at(here, at, places), 0);
+    return gather_pixels(call, images, liana_op_reshape_at(call->here, at, places));
 }
 
 /* The number of a pixel, and whether it is one of the image (id 0: it is). */
@@ -189,30 +201,41 @@ static pair make_pair(builder c, liana_tensor place, int64_t size, liana_fill_mo
     return (pair){make_tap(c, low, size, mode), make_tap(c, high, size, mode), share};
 }
 
-/* (1 - share) a + share b. */
-static liana_tensor mix(builder c, liana_tensor a, liana_tensor b, liana_tensor share)
+/* Tensors of shapes that broadcast to [batch, height, width, 1], side by side: [batch, height, width, 4, 1]. */
+static liana_tensor side_by_side(builder c, liana_shape shape, const liana_tensor four[4])
 {
-    liana_tensor rest = subtract(c, number(c, share, 1), share);
-    const liana_dtype dtype = liana_tensor_dtype(a);
-    a = multiply(c, liana_op_cast_at(c->here, rest, dtype), a);
-    b = multiply(c, liana_op_cast_at(c->here, share, dtype), b);
-    liana_tensor sum = add(c, a, b);
-    liana__keep_wide(a);
-    liana__keep_wide(b);
-    liana__keep_wide(sum);
-    return sum;
+    liana_tensor wide[4];
+    for (int i = 0; i < 4; i++) wide[i] = liana_op_broadcast_to_at(c->here, four[i], shape);
+    liana_tensor joined = liana_op_concat_at(c->here, wide, 4, 3);
+    return liana_op_reshape_at(c->here, joined, liana_shape_of(shape.dims[0], shape.dims[1], shape.dims[2], 4, 1));
 }
 
+/* The four pixels are gathered at once: where four gathers read the result of another layer of this kind, XLA would
+ * compile that four times. */
 static liana_tensor read_pairs(builder c, liana_tensor images, const pair *rows, const pair *columns,
                                const liana__sampling *sampling)
 {
-    liana_tensor line[2];
-    for (int i = 0; i < 2; i++) {
-        const tap row = i ? rows->second : rows->first;
-        line[i] = mix(c, read_tap(c, images, row, columns->first, sampling),
-                      read_tap(c, images, row, columns->second, sampling), columns->share);
+    const liana_location here = c->here;
+    const liana_dtype dtype = liana_tensor_dtype(images);
+    liana_tensor at[4], weights[4], are_inside[4];
+    for (int i = 0; i < 4; i++) {
+        const tap row = i / 2 ? rows->second : rows->first, column = i % 2 ? columns->second : columns->first;
+        liana_tensor down = i / 2 ? rows->share : subtract(c, number(c, rows->share, 1), rows->share);
+        liana_tensor right = i % 2 ? columns->share : subtract(c, number(c, columns->share, 1), columns->share);
+        at[i] = number_pixels(c, images, row.at, column.at);
+        weights[i] = multiply(c, down, right);
+        if (row.is_inside.id) are_inside[i] = liana_op_logical_and_at(here, row.is_inside, column.is_inside);
     }
-    return mix(c, line[0], line[1], rows->share);
+    const liana_shape shape = liana_tensor_shape(at[0]);
+    const liana_shape places = liana_shape_of(shape.dims[0], shape.dims[1], shape.dims[2], 4);
+    liana_tensor numbers = liana_op_reshape_at(here, side_by_side(c, shape, at), places);
+    liana_tensor values = gather_pixels(c, images, numbers);
+    if (rows->first.is_inside.id) {
+        values = choose(c, side_by_side(c, shape, are_inside), values, number(c, values, sampling->fill_value));
+    }
+    values = multiply(c, values, liana_op_cast_at(here, side_by_side(c, shape, weights), dtype));
+    liana__keep_wide(values);
+    return liana_op_reduce_sum_at(here, values, LIANA_AXES(3), false);
 }
 
 liana_tensor liana__map_coordinates(const liana_layer_call *call, liana_tensor images, liana_tensor rows,

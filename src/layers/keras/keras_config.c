@@ -68,6 +68,7 @@ static const char *const neutral[] = {
     "rng_type",
     "oov_method",
     "bounding_box_format",
+    "rng_type",
     NULL,
 };
 

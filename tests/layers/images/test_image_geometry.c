@@ -568,7 +568,7 @@ static const struct {
     {"RandomRotation", "\"factor\": [-0.1, 0.1], \"bounding_box_format\": \"xyxy\"", "\"factor\": [-0.1, 0.1]"},
     {"RandomTranslation", "\"height_factor\": 0.25, \"width_factor\": [0.5, -0.5]",
      "\"height_factor\": 0.25, \"width_factor\": [-0.5, 0.5]"},
-    {"RandomZoom", "\"height_factor\": 0.25, \"width_factor\": null",
+    {"RandomZoom", "\"height_factor\": 0.25, \"width_factor\": null, \"rng_type\": \"stateful\"",
      "\"height_factor\": 0.25, \"width_factor\": null"},
     /* Keras refuses the -0.25 of its own files. */
     {"RandomShear", "\"x_factor\": [-0.25, 0.25], \"y_factor\": [0.0, 0.5]",

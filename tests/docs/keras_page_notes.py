@@ -17,6 +17,7 @@ DIFFERS = {
         "RandomPerspective": INVERSE,
         "RandomElasticTransform": "each image has a size of distances of its own, in Keras the batch has one; `fill_mode` may be "
                                   "`mirror`, which Keras refuses in training",
+        "Equalization": "stands in any model; Keras 3.15 can call it only within another layer, such as Pipeline",
         "RandomGaussianBlur": "each image has a deviation of its own, in Keras the batch has one",
         "CutMix": "each image draws its own `factor`, in Keras the batch has one",
         "RandAugment": CHOSEN, "AugMix": CHOSEN,

@@ -92,6 +92,29 @@ static void build_images(liana_model *m)
     liana_random_elastic_transform(m, .value_range = LIANA_FLOATS(0, 1));
 }
 
+/* Layers that change colours, and mix images and labels. */
+static void build_colors(liana_model *m)
+{
+    liana_layer image = liana_input(m, .shape = LIANA_INTS(16, 16, 3)), labels = liana_input(m, .shape = LIANA_INTS(4));
+    liana_layer mixed = liana_mix_up(m, .inputs = {image, labels});
+    liana_cut_mix(m, .inputs = {mixed}, .factor = LIANA_FLOATS(0.2, 0.7));
+    liana_random_brightness(m, .factor = LIANA_FLOATS(0.2), .value_range = LIANA_FLOATS(0, 1), .seed = 3);
+    liana_random_contrast(m, .factor = LIANA_FLOATS(0.2));
+    liana_random_invert(m);
+    liana_random_color_jitter(m, .hue_factor = LIANA_FLOATS(0.1));
+    liana_random_gaussian_blur(m, .kernel_size = {5, 3});
+    liana_random_grayscale(m);
+    liana_random_erasing(m, .fill_value = LIANA_FLOATS(1, 2, 3));
+    liana_solarization(m, .threshold_factor = LIANA_FLOATS(0.5));
+    liana_auto_contrast(m);
+    liana_equalization(m, .bins = 64);
+    liana_contrast_limited_adaptive_histogram_equalization(m, .tile_grid_size = {2, 4});
+    liana_rand_augment(m, .num_ops = 1);
+    liana_aug_mix(m, .all_ops = false);
+    liana_layer last = liana_max_num_bounding_boxes(m, .max_number = 3);
+    liana_model_outputs(m, last, liana_layer_output(mixed, 1));
+}
+
 /* Several inputs and outputs, a layer that is called twice, a model within a model. */
 static void build_calls(liana_context *context, liana_model *m)
 {
@@ -131,6 +154,9 @@ int main(int argc, char **argv)
     m = begin(context);
     build_images(m);
     save(context, m, argv[1], "images");
+    m = begin(context);
+    build_colors(m);
+    save(context, m, argv[1], "colors");
     m = begin(context);
     liana_mobilenet(m, .alpha = 0.25);
     save(context, m, argv[1], "mobilenet");

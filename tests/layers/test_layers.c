@@ -59,7 +59,7 @@ static void assert_defaults(liana_layer layer, const char *const *given)
     if (added->type->part.check) {
         /* Completes what depends on other options, as adding a layer does. */
         liana_check check = {.options = defaults, .where = added->type->part.name, .error = &error};
-        bool complete = true;
+        bool complete = !given[0];
         for (size_t i = 0; i < fields->count; i++) complete = complete && !fields->items[i].required;
         if (complete) assert_ok(added->type->part.check(&check), &error);
     }
@@ -123,6 +123,16 @@ static void add_text_layers(void)
     assert_builder_defaults(liana_string_lookup(model, .vocabulary = {2, words}, .input = texts[0]), "vocabulary",
                             NULL);
     assert_builder_defaults(liana_hashing(model, .num_bins = 3, .input = texts[1]), "num_bins", NULL);
+    liana_layer numbers[3];
+    for (int i = 0; i < 3; i++) numbers[i] = liana_input(model, .shape = LIANA_INTS(1), .dtype = LIANA_S32);
+    assert_builder_defaults(liana_integer_lookup(model, .input = numbers[0]), NULL);
+    assert_builder_defaults(liana_hashed_crossing(model, .inputs = {numbers[1], numbers[2]}, .num_bins = 3), "num_bins",
+                            NULL);
+    liana_layer wave = liana_input(model, .shape = LIANA_INTS(2100));
+    assert_builder_defaults(liana_mel_spectrogram(model, .input = wave), NULL);
+    assert_builder_defaults(liana_discretization(model, .num_bins = 3, .input = wave), "num_bins", NULL);
+    wave = liana_input(model, .shape = LIANA_INTS(300, 1));
+    assert_builder_defaults(liana_stft_spectrogram(model, .input = wave), NULL);
     assert_builder_defaults(liana_text_vectorization(model, .vocabulary = {2, words}, .output_sequence_length = 4,
                                                      .input = texts[2]),
                             "vocabulary", "output_sequence_length", NULL);

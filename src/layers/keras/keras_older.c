@@ -6,10 +6,8 @@
 #include <string.h>
 
 static const liana_layer_type *const newer[] = {
-    &liana__layer_group_query_attention,
-    &liana__layer_reversible_embedding,
-    &liana__layer_random_shear,
-    &liana__layer_random_perspective,
+    &liana__layer_group_query_attention,    &liana__layer_reversible_embedding, &liana__layer_stft_spectrogram,
+    &liana__layer_mel_spectrogram,          &liana__layer_random_shear,         &liana__layer_random_perspective,
     &liana__layer_random_elastic_transform,
     &liana__layer_random_hue,
     &liana__layer_random_saturation,
@@ -40,6 +38,7 @@ static const struct {
     {&liana__layer_multi_head_attention, "use_gate"},
     {&liana__layer_multi_head_attention, "sliding_window"},
     {&liana__layer_zero_padding1d, "data_format"},
+    {&liana__layer_integer_lookup, "oov_method"},
     {&liana__layer_resizing, "pad_to_aspect_ratio"},
     {&liana__layer_resizing, "antialias"},
     {&liana__layer_resizing, "fill_mode"},
@@ -72,6 +71,14 @@ bool liana__keras_is_newer_option(const liana_layer_type *type, const char *opti
     return false;
 }
 
+/* Whether a word is not the default. */
+static bool is_other_word(const liana_layer_type *type, const liana__value *value, const char *option)
+{
+    const liana_option *row = liana__fields_find(&type->part.options, option);
+    return value->kind == LIANA__VALUE_STRING && row && row->default_text &&
+           strcmp(row->default_text, value->string) != 0;
+}
+
 const char *liana__keras_find_newer_option(const liana_layer_type *type, const void *options)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
@@ -81,7 +88,8 @@ const char *liana__keras_find_newer_option(const liana_layer_type *type, const v
         if (!map) map = liana__fields_write(&type->part.options, &arena, options);
         const liana__value *value = liana__value_get(map, newer_options[i].option);
         const bool is_set = value && ((value->kind == LIANA__VALUE_BOOL && value->boolean) ||
-                                      (value->kind == LIANA__VALUE_INT && value->integer));
+                                      (value->kind == LIANA__VALUE_INT && value->integer) ||
+                                      is_other_word(type, value, newer_options[i].option));
         if (is_set) return newer_options[i].option;
     }
     return NULL;

@@ -5,6 +5,7 @@
 #include "train/model/model_adapt.h"
 #include "train/run/run_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,23 @@ static size_t node_before(const liana_model *model, size_t layer)
     return model->nodes[node].inputs[0];
 }
 
+/* The column of the file that a channel of a component is; NULL: the channel is no column. */
+static const char *column_of(const liana__run *run, const char *component, int64_t channel, int64_t channels)
+{
+    const liana__column *column = liana__columns_get(&run->config->data.components, component);
+    if (!column || (int64_t)column->from.count != channels) return NULL;
+    return column->from.items[channel];
+}
+
+/* The column of the first value of an example that is not finite; NULL: it is no column. */
+static const char *bad_column(const liana__run *run, const liana_component *component, const void *values)
+{
+    const int64_t size = liana_shape_size(&component->shape);
+    int64_t i = 0;
+    while (i < size && isfinite(liana__load(values, (liana_dtype)component->dtype, i))) i++;
+    return i < size ? column_of(run, component->name, i, size) : NULL;
+}
+
 static liana_status read_moments(const liana__run *run, size_t place, liana__moments *moments, liana__error *error)
 {
     const liana__source *source = run->training.source;
@@ -253,7 +271,10 @@ static liana_status read_moments(const liana__run *run, size_t place, liana__mom
         if (status == LIANA_OK) status = liana__source_read(source, i, scratch, &record, error);
         if (status != LIANA_OK) break;
         status = liana__moments_add(moments, (liana_dtype)component->dtype, record.values[place], size, error);
-        if (status != LIANA_OK) status = liana__source_fail_within(source, i, &record, error);
+        if (status == LIANA_OK) continue;
+        const char *column = bad_column(run, component, record.values[place]);
+        if (column) liana__fail_within(error, "column '%.100s'", column);
+        status = liana__source_fail_within(source, i, &record, error);
     }
     if (scratch) liana__source_scratch_destroy(source, scratch);
     return status;
@@ -284,14 +305,6 @@ static liana_status find_moments(liana__run *run, size_t index, liana__moments *
     }
     *from = model->layers[model->nodes[node].layer].name;
     return find_moments_through(run, node, moments, error);
-}
-
-/* The column of the file that a channel of a component is; NULL: the channel is no column. */
-static const char *column_of(const liana__run *run, const char *component, int64_t channel, int64_t channels)
-{
-    const liana__column *column = liana__columns_get(&run->config->data.components, component);
-    if (!column || (int64_t)column->from.count != channels) return NULL;
-    return column->from.items[channel];
 }
 
 /* Names the channels that are the same in all examples: any other value is divided by next to nothing. */

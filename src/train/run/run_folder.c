@@ -195,6 +195,7 @@ liana_status liana__run_check_folder(liana__run *run, const liana__run_options *
     bool has_columns = run->config->data.components.count > 0;
     const liana__columns *columns = has_columns ? &run->config->data.components : &old.data.components;
     if (columns->count) LIANA_TRY(liana__config_keep_columns(run->config, columns, &run->arena, error));
+    LIANA_TRY(liana__run_take_found_options(run, old.model.layers, error));
     run->length_before = (liana__training_length){old.job.epochs, old.job.steps, old.job.max_minutes, 0};
     LIANA__SCOPED(liana__arena) arena = {0};
     return check_same_config(run, options, &old, path, &arena, error);

@@ -209,24 +209,28 @@ static liana__text_inputs texts_of(const liana_model *model, const liana__layer_
     return made;
 }
 
+/* The options of an entry, which becomes a map if it is a word. NULL: out of memory. */
+static liana__value *options_of(liana__run *run, liana__value *value)
+{
+    const entry item = entry_of(run, value);
+    if (item.options) return item.options;
+    liana__value *options = liana__value_map(&run->arena), *map = liana__value_map(&run->arena);
+    if (!options || !map) return NULL;
+    options->place = map->place = value->place;
+    liana__value_append(&run->arena, map, item.type->part.name, &value->place, options);
+    *value = *map;
+    return options;
+}
+
 /* Puts what was found into the layer's entry. */
 static liana_status keep(const plan *own, size_t layer, const liana__value *found, liana__error *error)
 {
-    liana__arena *arena = &own->run->arena;
-    liana__value *value = own->layers[layer];
-    entry item = entry_of(own->run, value);
-    if (!item.options) {
-        item.options = liana__value_map(arena);
-        liana__value *map = liana__value_map(arena);
-        if (!item.options || !map) return liana__fail_memory(error, "the layers");
-        item.options->place = map->place = value->place;
-        liana__value_append(arena, map, item.type->part.name, &value->place, item.options);
-        *value = *map;
-    }
+    liana__value *options = options_of(own->run, own->layers[layer]);
+    if (!options) return liana__fail_memory(error, "the layers");
     for (size_t i = 0; i < found->count; i++) {
-        liana__value_set(arena, item.options, found->keys[i], found->items[i]);
+        liana__value_set(&own->run->arena, options, found->keys[i], found->items[i]);
     }
-    return arena->failed ? liana__fail_memory(error, "the layers") : LIANA_OK;
+    return own->run->arena.failed ? liana__fail_memory(error, "the layers") : LIANA_OK;
 }
 
 static liana_status find_options(const plan *own, size_t layer, liana__error *error)
@@ -313,4 +317,45 @@ liana_status liana__run_find_options(liana__run *run, const liana__run_options *
     const liana_status status = find_all(&own, error);
     liana_model_destroy(own.model);
     return status;
+}
+
+/* ---- a run that goes on ---- */
+
+/* Sizes of lookup layers, where both trees have the same form. */
+static void take_sizes(liana__value *value, const liana__value *kept)
+{
+    const bool is_size = value->kind == LIANA__VALUE_MAP && value->count == 1 &&
+                         strcmp(value->keys[0], "vocabulary") == 0 && kept->kind == LIANA__VALUE_INT;
+    if (is_size) {
+        const liana__place place = value->place;
+        *value = *kept;
+        value->place = place;
+        return;
+    }
+    if (value->kind != kept->kind || (value->kind != LIANA__VALUE_MAP && value->kind != LIANA__VALUE_LIST)) return;
+    for (size_t i = 0; i < value->count; i++) {
+        const liana__value *other = value->kind == LIANA__VALUE_MAP ? liana__value_get(kept, value->keys[i])
+                                    : i < kept->count               ? kept->items[i]
+                                                                    : NULL;
+        if (other) take_sizes(value->items[i], other);
+    }
+}
+
+liana_status liana__run_take_found_options(liana__run *run, const liana__value *kept, liana__error *error)
+{
+    static const char *const keys[] = {"vocabulary", "idf_weights", "bin_boundaries"};
+    liana__value *layers = (liana__value *)(uintptr_t)run->config->model.layers;
+    if (!layers || !kept || layers->kind != LIANA__VALUE_LIST || kept->kind != LIANA__VALUE_LIST) return LIANA_OK;
+    for (size_t i = 0; i < layers->count && i < kept->count; i++) {
+        const entry own = entry_of(run, layers->items[i]), other = entry_of(run, kept->items[i]);
+        if (!own.type || own.type != other.type || !own.type->to_adapt || is_given(&own) || !other.options) continue;
+        liana__value *options = options_of(run, layers->items[i]);
+        for (size_t k = 0; options && k < sizeof keys / sizeof *keys; k++) {
+            const liana__value *found = liana__value_get(other.options, keys[k]);
+            if (found) liana__value_set(&run->arena, options, keys[k], liana__value_copy(&run->arena, found));
+        }
+        if (!options || run->arena.failed) return liana__fail_memory(error, "the layers");
+    }
+    take_sizes(layers, kept);
+    return LIANA_OK;
 }

@@ -106,6 +106,9 @@ char *liana__run_checkpoints(liana__run *run, const char *folder);
  * configuration, before the model is built. Errors: INVALID_CONFIG, INVALID_DATA with the layer. */
 liana_status liana__run_find_options(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
+/* The same from those that a run of these layers has found. */
+liana_status liana__run_take_found_options(liana__run *run, const liana__value *kept, liana__error *error)
+    LIANA_MUST_USE;
 /* Gives Normalizations the mean and variance of the training data, unless weights are loaded. */
 liana_status liana__run_adapt(liana__run *run, const liana__run_options *options, liana__error *error);
 /* run_match.c: finds which components of the data are which inputs and targets. */

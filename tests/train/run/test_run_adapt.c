@@ -129,6 +129,56 @@ static void test_what_is_not_adapted_is_said(void **state)
     assert_code(got, 0);
 }
 
+/* Vocabularies and boundaries are found before the model is built; the run keeps them, and goes on with them. */
+static void test_options_are_found_in_the_training_data(void **state)
+{
+    (void)state;
+    char table[4096] = "words,age,y\n";
+    static const char *const words[] = {"a b", "b c", "b", "d a"};
+    for (int i = 0; i < 40; i++) {
+        snprintf(table + strlen(table), sizeof table - strlen(table), "%s,%d,%d\n", words[i % 4], i, i % 2);
+    }
+    static const char config[] =
+        "data: {train: t.csv, columns: {words: {from: words, dtype: string}, age: age, y: y}, targets: y}\n"
+        "model:\n"
+        "  layers:\n"
+        "    - InputLayer: {name: words, shape: [1], dtype: string}\n"
+        "    - TextVectorization: {name: tokens, max_tokens: 5, output_sequence_length: 2}\n"
+        "    - Embedding: {name: table, input_dim: {vocabulary: tokens}, output_dim: 2}\n"
+        "    - Flatten: {name: rows}\n"
+        "    - InputLayer: {name: age, shape: [1]}\n"
+        "    - Discretization: {name: bins, num_bins: 4, output_mode: one_hot}\n"
+        "    - Concatenate: {inputs: [rows, bins]}\n"
+        "    - Dense: {units: 1}\n"
+        "train: {epochs: 1, loss: mse}\n"
+        "output: run\n";
+    liana__test_folder();
+    liana__test_write("t.csv", table, strlen(table));
+    const char *path = liana__test_write("config.yaml", config, strlen(config));
+    liana__test_result got = liana__test_command("train", path);
+    assert_says(got.out, "layer 'tokens' (TextVectorization): 3 texts of its vocabulary were found in 'words' of 40 "
+                         "training examples");
+    assert_says(got.out, "layer 'bins' (Discretization): 3 boundaries of bins were found in 'age'");
+    assert_code(got, 0);
+    got = liana__test_command("train", path, "train.epochs=2", "--resume");
+    assert_says(got.out, "epoch 2/2");
+    assert_code(got, 0);
+    liana_context *context;
+    liana_model *model;
+    assert_int_equal(liana_context_create(NULL, &context), LIANA_OK);
+    assert_int_equal(liana_model_load(context, liana__test_path("run"), &model), LIANA_OK);
+    /* The mask, unknown words, and the three most frequent ones: b 30, a 20, and of those with 10 the greater, d. */
+    liana_array array;
+    assert_int_equal(liana_model_get_weights(model, "table/embeddings", &array), LIANA_OK);
+    assert_int_equal(array.shape.dims[0], 5);
+    liana_model_destroy(model);
+    liana_context_destroy(context);
+    assert_refused(liana__test_command("train", path, "--out", liana__test_path("other"),
+                                       "model.layers=[InputLayer: {name: age, shape: [1]}, Rescaling: {scale: 2.0}, "
+                                       "Discretization: {num_bins: 3, output_mode: one_hot}, Dense: {units: 1}]"),
+                   2, "Discretization: it reads no input of the model", "bin_boundaries");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_it_adapts_behind_other_layers),
         cmocka_unit_test(test_names_and_shapes_that_do_not_fit),
         cmocka_unit_test(test_what_is_not_adapted_is_said),
+        cmocka_unit_test(test_options_are_found_in_the_training_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,10 @@ typedef struct liana__loss_choice {
     bool from_logits; /* the model gives logits, of which the loss's activation makes predictions */
 } liana__loss_choice;
 
+/* The elements as they are added up. With the reduction sum a value of several elements together counts once, as in
+ * Keras; else nothing changes. */
+liana_tensor liana__loss_summed(const liana__loss_choice *choice, const liana_loss_call *call, liana_tensor each);
+
 /* Whether elements are left out of the mean. */
 bool liana__leaves_out(const liana__loss_choice *choice);
 

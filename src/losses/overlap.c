@@ -126,6 +126,31 @@ static liana_tensor tversky(const liana_loss_call *call)
     return spread(one_minus(liana_op_divide(found.both, whole)), call->output);
 }
 
+/* The elements of a mean stand for as many values as there are without the axes. */
+liana_tensor liana__loss_summed(const liana__loss_choice *choice, const liana_loss_call *call, liana_tensor each)
+{
+    const bool is_overlap = choice->loss == &liana__loss_dice || choice->loss == &liana__loss_tversky;
+    const liana_shape shape = liana_tensor_shape(call->output);
+    if (!is_overlap || choice->reduction != LIANA__REDUCE_SUM || shape.rank == 0) return each;
+    const liana_axes axes = axes_of(call->options, shape.rank);
+    bool is_reduced[LIANA_MAX_RANK] = {false};
+    for (int axis = 0; axes.count < 0 && axis < shape.rank; axis++) is_reduced[axis] = true;
+    for (int64_t i = 0; i < axes.count; i++) {
+        const int64_t axis = axes.values[i];
+        if (axis >= 0 && axis < shape.rank) is_reduced[axis] = true;
+    }
+    double share = 1;
+    for (int axis = 1; axis < shape.rank; axis++) {
+        if (!is_reduced[axis]) share *= (double)shape.dims[axis];
+        if (axis < shape.rank - 1) share /= (double)shape.dims[axis];
+    }
+    if (!is_reduced[0]) return scaled(each, share);
+    if (!call->present.id) return scaled(each, share / (double)shape.dims[0]);
+    liana_tensor count =
+        liana_op_cast(liana_op_reduce_sum(call->present, LIANA_ALL_AXES, false), liana_tensor_dtype(each));
+    return liana_op_divide(scaled(each, share), count);
+}
+
 const liana_loss_type liana__loss_dice = {
     LIANA_PART(LOSS, liana_loss_type, "dice", "1 - twice the overlap of output and target, over the sum of both.",
                .aliases = {"Dice"}, LIANA_PART_OPTIONS(overlap_options, dice_fields), .check = check),

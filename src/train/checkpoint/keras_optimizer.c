@@ -229,6 +229,7 @@ static liana_status make_order(const liana__optimizer_state *state, liana__keras
         rule = (liana__update_rule){.optimizer = scale->inner->optimizer,
                                     .options = scale->inner->options,
                                     .loss_scale = scale};
+        begin_group(own, 0, "inner_optimizer", rule.optimizer);
     }
     const liana__multi_options *multi = liana__as_multi(rule.optimizer, rule.options);
     if (multi) {

@@ -117,6 +117,7 @@ static liana_tensor loss_elements(const liana__objective_output *output, const l
                                     .target = {output->target, target},
                                     .present = call->present};
     liana_tensor each = liana__loss_elements(output->choice.loss, &wanted);
+    each = liana__loss_summed(&output->choice, &wanted, each);
     if (!call->class_weights[index].id) return each;
     liana_tensor weights = class_weights_of(output, call, index, target);
     if (liana_tensor_dtype(weights) != liana_tensor_dtype(each)) {

@@ -194,7 +194,7 @@ def end():
         if not error <= most:
             bad += 1
             print(f"{name}: the weights differ by {error:.2g}, expected at most {most:.2g}: "
-                  f"{keras.saving.serialize_keras_object(make()[1])}")
+                  f"{[keras.saving.serialize_keras_object(part) for part in make()[1:]]}")
     print(f"{count} cases, {bad} differ")
     if bad:
         raise SystemExit(1)

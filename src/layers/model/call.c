@@ -130,7 +130,7 @@ static void keep_updates(building *own, const liana__layer *layer, const liana_l
     }
 }
 
-/* The next call of the layer begins with the states that this one leaves. */
+/* The next call of the layer begins with the states that this one leaves. As in Keras, gradients end there. */
 static void keep_states(building *own, const liana__layer *layer, const liana_layer_call *call)
 {
     liana__model_results *results = &own->results;
@@ -143,7 +143,7 @@ static void keep_states(building *own, const liana__layer *layer, const liana_la
                                                         .about = LIANA__NO_WEIGHT,
                                                         .is_state = true};
         results->num_updates += place == results->num_updates;
-        own->weights[weight] = call->states[i].value;
+        own->weights[weight] = liana_op_stop_gradient_at(call->here, call->states[i].value);
     }
 }
 

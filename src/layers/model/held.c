@@ -405,7 +405,7 @@ void liana__held_keep_states(liana_layer_call *call, const liana_held_layer *hel
     }
 }
 
-/* The weights of a held layer, with the states that its call before this one left. */
+/* The weights of a held layer, with the states that its call before this one left: as in Keras, gradients end there. */
 static const liana_tensor *weights_now(const liana_layer_call *call, const liana_held_layer *held,
                                        liana_tensor weights[LIANA_MAX_LAYER_WEIGHTS])
 {
@@ -415,7 +415,7 @@ static const liana_tensor *weights_now(const liana_layer_call *call, const liana
     for (size_t i = 0; i < held->num_weights; i++) weights[i] = call->weights[held->first_weight + i];
     for (size_t i = 0; i < call->num_states; i++) {
         const size_t weight = call->states[i].weight - held->first_weight; /* wraps round if it is another layer's */
-        if (weight < held->num_weights) weights[weight] = call->states[i].value;
+        if (weight < held->num_weights) weights[weight] = liana_op_stop_gradient_at(call->here, call->states[i].value);
     }
     return weights;
 }

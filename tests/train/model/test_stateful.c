@@ -4,6 +4,7 @@
  * sin(0.7 i + 0.3), and target i is cos(0.5 i). Keras had Input(batch_shape=(2, 3, 2)), and reset_state() of each layer
  * where the tests here reset. */
 #include "harness/harness.h"
+#include "harness/pjrt_plugin.h"
 
 #include "layers/model.h"
 
@@ -15,6 +16,9 @@
 #include <string.h>
 
 enum { EXAMPLES = 6, STEPS = 3, FEATURES = 2, BATCH = 2 };
+
+/* On which models compute; NULL: the CPU. */
+static const char *device;
 
 typedef struct fixture {
     liana_context *context;
@@ -90,7 +94,7 @@ static void expect_near(const float *found, const float *expected, size_t count)
     for (size_t i = 0; i < count; i++) assert_near(found[i], expected[i], 2e-6);
 }
 
-static void expect_predictions(const fixture *own, liana_model *model, const char *device, const float *expected)
+static void expect_predictions(const fixture *own, liana_model *model, const float *expected)
 {
     float found[EXAMPLES];
     done(own, liana_predict(model, own->data, &(liana_predict_options){.device = device}, found));
@@ -106,10 +110,10 @@ static void test_batches_go_on_with_the_states_of_the_batch_before(void **state)
 {
     const fixture *own = *state;
     liana_model *model = make_model(own);
-    expect_predictions(own, model, NULL, first);
-    expect_predictions(own, model, NULL, second);
+    expect_predictions(own, model, first);
+    expect_predictions(own, model, second);
     done(own, liana_model_reset_states(model));
-    expect_predictions(own, model, NULL, first);
+    expect_predictions(own, model, first);
     liana_model_destroy(model);
 }
 
@@ -147,6 +151,7 @@ static bool note_epoch(void *user, const liana_epoch *epoch)
 static liana_fit_options fit_options(const fixture *own, losses *found)
 {
     return (liana_fit_options){.training = own->data,
+                               .device = device,
                                .epochs = 2,
                                .optimizer = "{name: SGD, learning_rate: 0.1}",
                                .loss = "mean_squared_error",
@@ -166,9 +171,9 @@ static void test_a_fit_trains_as_keras_does(void **state)
     done(own, liana_fit(model, &options));
     assert_near(found.training[0], 1.5410971641540527, 5e-6);
     assert_near(found.training[1], 0.8466882705688477, 5e-6);
-    done(own, liana_evaluate(model, own->data, NULL, &results));
+    done(own, liana_evaluate(model, own->data, &(liana_evaluate_options){.device = device}, &results));
     assert_near(results.loss, 0.531079113483429, 5e-6);
-    expect_predictions(own, model, NULL, after);
+    expect_predictions(own, model, after);
     liana_model_destroy(model);
 }
 
@@ -205,8 +210,19 @@ static void test_reset_states_begins_each_epoch_with_zeros(void **state)
     done(own, liana_fit(model, &options));
     assert_near(found.training[0], 1.5410971641540527, 5e-6);
     assert_near(found.training[1], 0.6771350502967834, 5e-6);
-    expect_predictions(own, model, NULL, after);
+    expect_predictions(own, model, after);
     liana_model_destroy(model);
+}
+
+static void test_a_plugin_keeps_states_too(void **state)
+{
+    if (!liana__test_plugin_is_there()) skip();
+    device = "pjrt:cpu";
+    test_batches_go_on_with_the_states_of_the_batch_before(state);
+    test_a_fit_trains_as_keras_does(state);
+    test_validations_keep_states_as_keras_does(state);
+    test_reset_states_begins_each_epoch_with_zeros(state);
+    device = NULL;
 }
 
 /* ---- each layer ---- */
@@ -304,14 +320,14 @@ static void test_files_have_the_batch_size_and_no_states(void **state)
     liana__test_folder();
     liana_model *model = make_model(own);
     assert_int_equal(liana_model_info(model).num_parameters, 117);
-    expect_predictions(own, model, NULL, first);
+    expect_predictions(own, model, first);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         liana_model *read = NULL;
         done(own, liana_model_save(model, liana__test_path(names[i])));
         done(own, liana_model_load(own->context, liana__test_path(names[i]), &read));
         assert_int_equal(liana__model_batch_size(read), BATCH);
-        expect_predictions(own, read, NULL, first);
-        expect_predictions(own, read, NULL, second);
+        expect_predictions(own, read, first);
+        expect_predictions(own, read, second);
         liana_model_destroy(read);
     }
     liana_model_destroy(model);
@@ -399,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_a_fit_trains_as_keras_does),
         cmocka_unit_test(test_validations_keep_states_as_keras_does),
         cmocka_unit_test(test_reset_states_begins_each_epoch_with_zeros),
+        cmocka_unit_test(test_a_plugin_keeps_states_too),
         cmocka_unit_test(test_each_layer_keeps_its_states),
         cmocka_unit_test(test_files_have_the_batch_size_and_no_states),
         cmocka_unit_test(test_a_resumed_fit_goes_on_with_its_states),

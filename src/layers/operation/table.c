@@ -65,7 +65,7 @@ static liana_dtype narrow_dtype(const char *name, liana_dtype dtype)
     return dtype;
 }
 
-/* The lowest bits of whole numbers, as TensorFlow casts to integers of fewer. */
+/* The lowest bits of whole numbers, as Keras casts to integers of fewer. Floats become the nearest of the range. */
 static liana_tensor wrapped(liana_location here, liana_tensor x, liana_dtype narrow)
 {
     const bool is_signed = narrow == LIANA_S8 || narrow == LIANA_S16;
@@ -91,7 +91,7 @@ static liana_tensor build_cast(liana__operation_call *call)
     const liana_dtype narrow = narrow_dtype(name, dtype);
     liana_tensor x = call->operands[0];
     const bool wraps = !is_float && narrow != dtype && strcmp(call->row->name, "cast") == 0;
-    if (wraps) x = wrapped(call->here, liana_op_cast_at(call->here, x, LIANA_S32), narrow);
+    if (wraps && liana_tensor_dtype(x) == LIANA_S32) x = wrapped(call->here, x, narrow);
     if (narrow == LIANA_F16 && strcmp(call->row->name, "cast") != 0) x = liana_op_clip_at(call->here, x, -65504, 65504);
     return liana_op_cast_at(call->here, liana_op_cast_at(call->here, x, narrow), dtype);
 }

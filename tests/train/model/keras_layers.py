@@ -191,7 +191,8 @@ else:
     M["op_multi_hot"]=fun(lambda x:O.multi_hot(O.cast(O.clip(O.abs(x),0,4),"int32"),6),(7,)); M["op_pool"]=fun(lambda x:O.concatenate([O.max_pool(x,2),O.average_pool(x,(2,3),strides=2,padding="same")[:,:3,:2]],axis=1),(6,5,3))
     for options in ({},{"is_causal":True},{"scale":.3}): M["op_attend"+str(len(M))]=fun(lambda q,k,v,options=options:O.dot_product_attention(q,k,v,**options),(5,4,3),(5,2,3),(5,2,3))
     for dtype in "float16 bfloat16 int8 uint8 int16 uint16".split(): M["op_to_"+dtype]=fun(lambda x,dtype=dtype:O.cast(O.cast(x*O.where(O.greater(x,0),90,1) if dtype[0]!="u" else O.abs(x)*90,dtype),"float32"),(4,6)); M["op_fit_"+dtype]=fun(lambda x,dtype=dtype:O.cast(O.saturate_cast(x*40000,dtype),"float32"),(4,6))
-    for policy in "mixed_float16 float16 mixed_bfloat16 bfloat16".split():
+    for dtype in "int8 uint8 int16 uint16".split(): M["op_wrap_"+dtype]=fun(lambda x,dtype=dtype:O.cast(O.cast(O.cast(x*9000,"int32"),dtype),"float32"),(4,6))
+    for policy in "mixed_float16 float16 mixed_bfloat16".split():  # Keras reads no bfloat16 of its own .h5
         p=dict(dtype=policy)
         M["half_"+policy]=seq((6,5,3),L.Conv2D(4,3,activation="relu",**p),L.BatchNormalization(**p),L.Flatten(**p),L.Dense(5,activation="softmax",**p))
         M["half_steps_"+policy]=seq((5,),L.Embedding(11,4,**p),L.LayerNormalization(**p),L.GRU(3,recurrent_initializer="glorot_uniform",**p),L.Dense(2,**p),dtype="int32")

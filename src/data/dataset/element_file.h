@@ -1,9 +1,9 @@
 /* element_file.h - a file of elements, with direct access to any of them.
  *
- * The file has the packed elements (data/dataset/packed_element.h), or the size and the zlib stream of each; a table with the place and CRC-32C of each, and a
- * footer that describes them. It is written once, under another name, and appears when it is complete. The kernel
- * copies elements from a mapping. So a file that somebody cuts is an error, not a signal. Numbers are in the machine's
- * byte order, which the footer records. */
+ * The file has the packed elements (data/dataset/packed_element.h), or the size and the zlib stream of each; a table
+ * with the place and CRC-32C of each, and a footer that describes them. It is written once, under another name, and
+ * appears when it is complete. The kernel copies elements from a mapping. So a file that somebody cuts is an error, not
+ * a signal. Numbers are in the machine's byte order, which the footer records. */
 #ifndef LIANA_DATA_ELEMENT_FILE_H
 #define LIANA_DATA_ELEMENT_FILE_H
 

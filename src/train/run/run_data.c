@@ -157,7 +157,11 @@ static liana_status open_combined(opener *own, const liana__source_config *where
 static liana_status open_source(liana__run *run, const liana__source_config *where, label_use use, int64_t take,
                                 liana__source **source, liana__error *error)
 {
-    opener own = {run, use, take, part_name(run, where), where == &run->config->data.train};
+    opener own = {.run = run,
+                  .use = use,
+                  .take = take,
+                  .part = part_name(run, where),
+                  .training = where == &run->config->data.train};
     liana__source_config chosen = *where;
     /* Where files are shuffled as a whole, whose turn it is makes no difference. */
     if (own.training && run->config->data.shuffle && where->paths.count) chosen.interleave.cycle_length = 0;

@@ -11,8 +11,9 @@
 #   THREADS=                   threads of all (default: the cores of this process)
 #   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
 #                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
-#                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast; default:
-#                              all but flowers-cached
+#                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast,
+#                              layers-LAYER avx2-LAYER (LAYER: lstm, gru, transformer, conv1d, conv3d, decoder,
+#                              layer_norm_mlp); default: all but flowers-cached
 #   PYTHON=/usr/bin/python3    the Python that has PyTorch 1.13
 #   LIANA_PEERS=~/.cache/liana-peers    where scripts/install-peers.sh put today's peers
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
@@ -22,7 +23,8 @@
 # JAX compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
 #
 # train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
-# 16, with Adam. -converged is such a step late in training (bench_step.c). The others train from files: flowers-jpeg
+# 16, with Adam. layers and avx2 are such steps of networks that have one family of layers each, in float32 alone; for
+# avx2 liana and its peers are told to use no instructions beyond AVX2. -converged is such a step late in training (bench_step.c). The others train from files: flowers-jpeg
 # decodes in every epoch, flowers-cached keeps decoded images in memory (liana's second epoch; the peers decode before
 # the first step). start-NAME is a whole process that trains one step, from its start to its end.
 #
@@ -44,17 +46,21 @@ data=${LIANA_TEST_DATA:-$here/../../shared/data}
 out=$build/bench
 export LIANA_THREADS="$threads"
 
+layers="lstm gru transformer conv1d conv3d decoder layer_norm_mlp"
 nets="MobileNetV2 ResNet50 EfficientNetB0 DenseNet121"
 known=
 for mode in train infer32 infer1; do
     for net in $nets; do known="$known $mode-$net"; done
+done
+for mode in layers avx2; do
+    for layer in $layers; do known="$known $mode-$layer"; done
 done
 known="$known flowers-step flowers-jpeg flowers-cached mnist-step mnist-converged mnist-files mlp-step start-mnist"
 known="$known start-flowers start-mnist-fast"
 
 workloads=
 set -f
-for pattern in ${WORKLOADS:-train-* infer* flowers-step flowers-jpeg m* start-*}; do
+for pattern in ${WORKLOADS:-train-* infer* layers-* avx2-* flowers-step flowers-jpeg m* start-*}; do
     found=
     for workload in $known; do
         # shellcheck disable=SC2254
@@ -171,6 +177,16 @@ run_workload() {
     infer* | *-jpeg | *-cached | *-files) [ "$((round % 2))" -eq 1 ] || return 0 ;;
     esac
     case $1 in
+    layers-*)
+        own float32 - "$build/bench_step" "$net" --steps "$steps" --warmup 2 --seconds "$seconds"
+        peers_layers "$net"
+        ;;
+    avx2-*)
+        cap="$avx2_cap"
+        LIANA_MAX_ISA=avx2 own float32 - "$build/bench_step" "$net" --steps "$steps" --warmup 2 --seconds "$seconds"
+        peers_layers "$net"
+        cap=
+        ;;
     train-*)
         own_steps "$net"
         # Once: it takes long, and steps are all alike.

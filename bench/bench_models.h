@@ -1,4 +1,5 @@
-/* bench_models.h - the networks that bench_step measures: those of the examples, and every architecture of the zoo. */
+/* bench_models.h - the networks that bench_step measures: those of the examples, one for each family of layers, and
+ * every architecture of the zoo. */
 #ifndef LIANA_BENCH_MODELS_H
 #define LIANA_BENCH_MODELS_H
 
@@ -19,8 +20,8 @@ typedef struct bench_model {
     void (*build)(liana_model *model); /* NULL: the architecture of that name, with its own classifier */
 } bench_model;
 
-/* "flowers", "mnist", "mlp", or an architecture such as "ResNet50" at 192 x 192 with 104 classes. Errors: NOT_FOUND
- * with the names that there are. */
+/* "flowers", "mnist", "mlp", one of the layers ("lstm", "conv3d"), or an architecture such as "ResNet50" at 192 x 192
+ * with 104 classes. Errors: NOT_FOUND with the names that there are. */
 liana_status bench_model_find(const char *name, bench_model *found, liana__error *error) LIANA_MUST_USE;
 
 /* Adds the network's layers to an empty model. */

@@ -12,6 +12,11 @@ peers_dir=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 # Whether the processor has instructions for bf16.
 bf16=${BENCH_BF16:-$(grep -Eqw 'avx512_bf16|amx_bf16|bf16' /proc/cpuinfo && echo yes || echo no)}
 available=
+# What tells a peer to use no instructions beyond AVX2: oneDNN, MKL, PyTorch's own kernels and XLA's compiler. cap is that,
+# or nothing.
+avx2_cap="ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 ATEN_CPU_CAPABILITY=avx2"
+avx2_cap="$avx2_cap XLA_FLAGS=--xla_cpu_max_isa=AVX2"
+cap=
 
 # describe_peer NAME: sets program, python and script
 describe_peer() {
@@ -63,6 +68,8 @@ likely() {
     "tensorflow fp32 "*" train-"* | "tensorflow fp32 "*" infer"* | "tensorflow bf16 graph infer"*) return 1 ;;
     # XLA calls no oneDNN.
     "tensorflow "*" jit train-"* | "tensorflow "*" jit infer"* | "tensorflow "*" jit flowers"*) return 1 ;;
+    # Loops that are unrolled are slower, and take minutes to compile.
+    "jax fp32 unrolled "* | "tensorflow "*" unrolled "*) return 1 ;;
     "jax bf16"*" train-"* | "jax bf16"*" infer"* | "jax bf16"*" flowers"*) return 1 ;;
     esac
 }
@@ -77,6 +84,8 @@ peer() {
     if [ "$round" -gt 1 ] &&
         ! "$build/bench_report" best "$records" "$workload" "$program" | grep -qxF "$variant"; then return; fi
     set -- "$python" "$here/$script" "$@" --threads "$threads"
+    # shellcheck disable=SC2086 # words are meant
+    set -- $cap "$@"
     # malloc keeps its pages: all of today's, and Debian's where it is tuned.
     case "$peer_name $variant" in
     "pytorch1 tuned"* | pytorch2* | jax* | tensorflow*)
@@ -163,6 +172,25 @@ peers_steps() {
     new_pytorch "$@"
     jax "$@"
     tensorflow "$@"
+}
+
+# peers_layers LAYER: the networks of one family of layers in float32, of today's peers.
+peers_layers() {
+    choose_steps
+    [ "$count" -gt 1 ] || least=$(half "$seconds")
+    for layout in channels_last contiguous; do
+        case "$1 $layout" in conv* | "decoder "* | *" channels_last") ;; *) continue ;; esac
+        peer pytorch2 "fp32 $layout eager" "$1" --layout "$layout" --steps "$count" --warmup 2 --seconds "$least"
+        peer pytorch2 "fp32 $layout compile" "$1" --layout "$layout" --compile --steps "$count" --warmup 2 \
+            --seconds "$least"
+    done
+    peer jax "fp32" "$1" --steps "$count" --warmup 2 --seconds "$least"
+    peer tensorflow "fp32 graph" "$1" --steps "$count" --warmup 2 --seconds "$least"
+    peer tensorflow "fp32 jit" "$1" --jit --steps "$count" --warmup 2 --seconds "$least"
+    case $1 in lstm | gru) ;; *) return 0 ;; esac
+    peer jax "fp32 unrolled" "$1" --unroll 10 --steps "$count" --warmup 2 --seconds "$least"
+    peer tensorflow "fp32 graph unrolled" "$1" --unroll --steps "$count" --warmup 2 --seconds "$least"
+    peer tensorflow "fp32 jit unrolled" "$1" --jit --unroll --steps "$count" --warmup 2 --seconds "$least"
 }
 
 # peers_flowers: PyTorch in both paddings, since TensorFlow's costs it a copy.

@@ -105,6 +105,28 @@ static void add_row(liana__text *text, const bench_panel *panel, const bench_row
     }
 }
 
+/* The geometric mean of a variant's ratios to the best of today's peers, and the least of them. */
+static void add_mean(liana__text *text, const bench_panel *panel, const char *variant)
+{
+    double sum = 0, least = INFINITY;
+    int count = 0;
+    for (size_t k = 0; k < panel->count; k++) {
+        const bench_row *row = &panel->rows[k];
+        for (size_t i = 0; i < row->count; i++) {
+            const bench_series *own = &row->series[i];
+            if (!bench_is_liana(own) || strcmp(own->variant, variant) != 0) continue;
+            const double ratio = bench_ratio(panel->unit, own, row->today);
+            if (!isfinite(ratio)) continue;
+            sum += log(ratio);
+            least = fmin(least, ratio);
+            count++;
+        }
+    }
+    if (count < 2) return;
+    liana__text_add(text, "%-26s %-14s last ratio of %d: %.2fx, least %.2fx\n", "geometric mean", variant, count,
+                    exp(sum / count), least);
+}
+
 static void add_panel(liana__text *text, const bench_panel *panel)
 {
     char title[128];
@@ -116,6 +138,9 @@ static void add_panel(liana__text *text, const bench_panel *panel)
     }
     liana__text_add(text, " %7s\n", "ratio");
     for (size_t k = 0; k < panel->count; k++) add_row(text, panel, &panel->rows[k]);
+    for (size_t i = 0; panel->count > 0 && i < panel->rows[0].count; i++) {
+        if (bench_is_liana(&panel->rows[0].series[i])) add_mean(text, panel, panel->rows[0].series[i].variant);
+    }
 }
 
 /* The program's version as the first of its series says it; NULL where it was not measured. */

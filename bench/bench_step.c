@@ -5,7 +5,8 @@
  *                    [--image-size N] [--classes N] [--steps N] [--warmup N] [--seconds S] [--memory MIB]
  *                    [--device NAME [--against FILE]]
  *
- * MODEL is flowers, mnist, mlp or an architecture of the zoo. At least --steps are measured (3), and more until
+ * MODEL is flowers, mnist, mlp, lstm, gru, transformer, conv1d, conv3d, decoder, layer_norm_mlp or an architecture of
+ * the zoo. At least --steps are measured (3), and more until
  * --seconds (2) have passed. --converged measures training as it is after many epochs: the batch is learned first, and
  * the optimizer's slots hold denormal numbers, which the report counts. --memory limits training, as train.memory.
  * --against runs a program of StableHLO (jax_peer.py --export) on the same device in turn with the steps: the report

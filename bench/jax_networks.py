@@ -32,12 +32,14 @@ class Scope:
     `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step.
     """
 
-    def __init__(self, weights=None, moving=None, key=None, train=False, dtype=jnp.float32, taps=False):
+    def __init__(self, weights=None, moving=None, key=None, train=False, dtype=jnp.float32, taps=False,
+                 unroll=1):
         self.creates = weights is None
         self.weights = [] if self.creates else weights
         self.moving = [] if self.creates else moving
         self.moved, self.asked = [], 0
         self.key, self.train, self.dtype, self.taps = key, train, dtype, taps
+        self.unroll = unroll
         self.generator = numpy.random.default_rng(1)
 
     def random(self):
@@ -103,6 +105,58 @@ class Scope:
             self.moved.append((mean, variance))
         factor = gamma * lax.rsqrt(variance + 1e-3)
         return (x * factor + (beta - mean * factor)).astype(self.dtype)
+
+    def layer_norm(self, x):
+        """In float32, over the last axis."""
+        gamma, beta = self.weight(x.shape[-1:], ones), self.weight(x.shape[-1:], zeros)
+        wide = x.astype(jnp.float32)
+        centred = wide - jnp.mean(wide, -1, keepdims=True)
+        scale = lax.rsqrt(jnp.mean(jnp.square(centred), -1, keepdims=True) + 1e-5)
+        return (centred * scale * gamma + beta).astype(x.dtype)
+
+    def lstm(self, x, units):
+        """The last output of [N, steps, features]. The products of all inputs are one, before the loop."""
+        x = self.dense(x, 4 * units)
+        kernel = self.kernel((units, 4 * units))
+
+        def step(state, now):
+            h, c = state
+            i, f, g, o = jnp.split(now + h @ kernel, 4, -1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+        zero = jnp.zeros((x.shape[0], units), x.dtype)
+        return lax.scan(step, (zero, zero), x.swapaxes(0, 1), unroll=self.unroll)[0][0]
+
+    def gru(self, x, units):
+        """The same; the reset gate works on the product."""
+        x = self.dense(x, 3 * units)
+        kernel, bias = self.kernel((units, 3 * units)), self.weight((3 * units,), zeros).astype(x.dtype)
+
+        def step(h, now):
+            inner = h @ kernel + bias
+            z = jax.nn.sigmoid(now[:, :units] + inner[:, :units])
+            r = jax.nn.sigmoid(now[:, units:2 * units] + inner[:, units:2 * units])
+            n = jnp.tanh(now[:, 2 * units:] + r * inner[:, 2 * units:])
+            return z * h + (1 - z) * n, None
+
+        zero = jnp.zeros((x.shape[0], units), x.dtype)
+        return lax.scan(step, zero, x.swapaxes(0, 1), unroll=self.unroll)[0]
+
+    def convolve_same(self, x, filters, size):
+        """A window of `size` cells along each axis of sequences or volumes, and a bias."""
+        axes = x.ndim - 2
+        kernel = self.kernel((size,) * axes + (x.shape[-1], filters))
+        letters = "DHW"[3 - axes:]
+        y = lax.conv_general_dilated(x, kernel, (1,) * axes, "SAME",
+                                     dimension_numbers=("N" + letters + "C", letters + "IO", "N" + letters + "C"))
+        return y + self.weight((filters,), zeros).astype(self.dtype)
+
+    def convolve_up(self, x, filters):
+        """A transposed convolution: 4 x 4, stride 2."""
+        kernel = self.kernel((4, 4, x.shape[-1], filters))
+        y = lax.conv_transpose(x, kernel, (2, 2), "SAME", dimension_numbers=DIMENSIONS)
+        return y + self.weight((filters,), zeros).astype(self.dtype)
 
     def dropout(self, x, rate, shape=None):
         """With `shape` broader than single elements: whole images are left out (stochastic depth)."""
@@ -237,8 +291,67 @@ def mlp(scope, x, classes):
     return scope.dense(jax.nn.relu(scope.dense(x.reshape(x.shape[0], -1), 512)), classes)
 
 
+# ---- one family of layers each ----
+
+def lstm(scope, x, classes):
+    return scope.dense(scope.lstm(x[:, :, 0], 128), classes)
+
+
+def gru(scope, x, classes):
+    return scope.dense(scope.gru(x[:, :, 0], 128), classes)
+
+
+def attention(scope, x, heads):
+    batch, steps, features = x.shape
+    query, key, value = (scope.dense(x, features).reshape(batch, steps, heads, -1) for _ in range(3))
+    return scope.dense(jax.nn.dot_product_attention(query, key, value).reshape(x.shape), features)
+
+
+def transformer(scope, x, classes):
+    x = x[:, :, 0]
+    x = scope.layer_norm(x + attention(scope, x, 8))
+    x = scope.layer_norm(x + scope.dense(jax.nn.relu(scope.dense(x, 1024)), 256))
+    return scope.dense(jnp.mean(x, 1), classes)
+
+
+def pooled(x):
+    """Maxima of 2 cells along each axis but those of examples and channels."""
+    window = (1,) + (2,) * (x.ndim - 2) + (1,)
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")
+
+
+def convolutions(scope, x, classes, filters, size):
+    for i in range(3):
+        x = pooled(jax.nn.relu(scope.convolve_same(x, filters << i, size)))
+    return scope.dense(jnp.mean(x, tuple(range(1, x.ndim - 1))), classes)
+
+
+def conv1d(scope, x, classes):
+    return convolutions(scope, x[:, :, 0], classes, 64, 5)
+
+
+def conv3d(scope, x, classes):
+    return convolutions(scope, x.reshape(-1, 16, 32, 32, 3), classes, 32, 3)
+
+
+def decoder(scope, x, classes):
+    x = jax.nn.relu(scope.dense(x.reshape(-1, 128), 4096)).reshape(-1, 4, 4, 256)
+    for i in range(3):
+        x = jax.nn.relu(scope.convolve_up(x, 128 >> i))
+    return scope.dense(jnp.mean(jnp.tanh(scope.convolve_up(x, 3)), (1, 2)), classes)
+
+
+def layer_norm_mlp(scope, x, classes):
+    x = x.reshape(x.shape[0], -1)
+    for _ in range(3):
+        x = jax.nn.relu(scope.layer_norm(scope.dense(x, 512)))
+    return scope.dense(x, classes)
+
+
 NETWORKS = {"flowers": flowers, "mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2,
-            "ResNet50": resnet50, "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121}
+            "ResNet50": resnet50, "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "lstm": lstm, "gru": gru,
+            "transformer": transformer, "conv1d": conv1d, "conv3d": conv3d, "decoder": decoder,
+            "layer_norm_mlp": layer_norm_mlp}
 
 
 def create(name, shape, classes):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What JAX makes of the networks that liana is measured on: images per second, for bench.sh.
 
-    jax_peer.py MODEL [--infer] [--precision float32|bfloat16] [--depthwise groups|taps] [--export FILE]
+    jax_peer.py MODEL [--infer] [--precision float32|bfloat16] [--depthwise groups|taps] [--unroll N]
+                [--export FILE]
 
 jax_networks.py has the networks; the step is one jitted function of uint8 images (their scaling, the network, its
 gradients, Adam), whose buffers are given on from step to step. Under bfloat16 weights, their gradients' sums and batch
@@ -23,7 +24,7 @@ import jax_networks
 
 def forward(options, task, weights, moving, images, key, train):
     dtype = jnp.dtype(options.precision)
-    scope = jax_networks.Scope(weights, moving, key, train, dtype, options.depthwise == "taps")
+    scope = jax_networks.Scope(weights, moving, key, train, dtype, options.depthwise == "taps", options.unroll)
     x = (images.astype(jnp.float32) * task.scale + task.offset).astype(dtype)
     outputs = jax_networks.NETWORKS[options.model](scope, x, task.classes)
     return outputs.astype(jnp.float32), scope.moved
@@ -76,7 +77,7 @@ def inference_step(options, task, weights, moving):
 def batches_for(options, task):
     random = numpy.random.default_rng(1)
     if options.input == "synthetic":
-        shape = (task.batch, task.size, task.size, task.channels)
+        shape = (task.batch, *task.shape)
         batch = (jnp.asarray(random.integers(0, 256, shape, numpy.uint8)),
                  jnp.asarray(random.integers(0, task.classes, task.batch, numpy.int32)))
         while True:
@@ -95,21 +96,21 @@ def main():
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--depthwise", choices=("groups", "taps"), default="groups",
                         help="depthwise convolutions: XLA's in groups, or a product for each tap")
+    parser.add_argument("--unroll", type=int, default=1, help="steps of a recurrent layer that are one step of the loop")
     parser.add_argument("--export", metavar="FILE", help="write the update as StableHLO, and measure nothing")
     options = parser.parse_args()
     if options.input != "synthetic" and options.model not in ("mnist", "mlp"):
         parser.error("--input is for mnist and mlp; JAX has no reader of its own for TFRecords")
     peer_common.limit_threads(options.threads)
     task = peer_common.Task(options)
-    shape = (task.size, task.size, task.channels)
-    weights, moving = jax.device_put(jax_networks.create(options.model, shape, task.classes))
+    weights, moving = jax.device_put(jax_networks.create(options.model, task.shape, task.classes))
     make = inference_step if options.infer else training_step
     run = make(options, task, weights, moving)
     if options.export:
         with open(options.export, "w") as file:
             file.write(run.export(*next(batches_for(options, task))))
         return None
-    setting = f"jit {options.precision} {options.depthwise}"
+    setting = f"jit {options.precision} {options.depthwise} unroll {options.unroll}"
     measured = peer_common.time_steps(options, batches_for(options, task), run)
     peer_common.report("JAX", jax.__version__, setting, options, task.batch, measured)
 

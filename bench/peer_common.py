@@ -14,6 +14,9 @@ import sys
 import time
 
 ZOO = ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121")
+# Height, width and channels of what comes as an image, of the networks that have one family of layers each.
+LAYERS = {"lstm": (100, 1, 128), "gru": (100, 1, 128), "transformer": (128, 1, 256), "conv1d": (1024, 1, 16),
+          "conv3d": (16, 1024, 3), "decoder": (1, 1, 128), "layer_norm_mlp": (1, 1, 784)}
 STARTED = time.perf_counter()
 
 
@@ -26,7 +29,7 @@ def missing(script, what, remedy):
 def parser(description):
     """The options that every peer has. Its own are added by the script."""
     options = argparse.ArgumentParser(description=description)
-    options.add_argument("model", choices=("flowers", "mnist", "mlp", *ZOO))
+    options.add_argument("model", choices=("flowers", "mnist", "mlp", *LAYERS, *ZOO))
     options.add_argument("--input", default="synthetic", help="'synthetic', a pattern of TFRecords, MNIST's folder")
     options.add_argument("--infer", action="store_true", help="inference instead of training")
     options.add_argument("--batch", type=int, help="images of a batch (default: the network's own)")
@@ -40,20 +43,21 @@ def parser(description):
 
 
 class Task:
-    """What is trained: shapes, batch size and learning rate as liana's bench_step has them; `scale` and `offset` make
-    numbers of pixels."""
+    """What is trained: `shape` (height, width, channels), classes, batch size and learning rate as liana's bench_step has
+    them; `scale` and `offset` make numbers of pixels."""
 
     def __init__(self, options):
         self.scale, self.offset = 1 / 127.5, -1
+        self.batch, self.rate, self.classes = 32, 1e-3, 10
         if options.model == "flowers":
-            self.size, self.channels, self.classes, self.batch, self.rate = 192, 3, 5, 64, 3e-4
+            self.shape, self.classes, self.batch, self.rate = (192, 192, 3), 5, 64, 3e-4
         elif options.model in ("mnist", "mlp"):
-            self.size, self.channels, self.classes, self.rate = 28, 1, 10, 1e-3
-            self.batch = 128 if options.model == "mnist" else 1024
+            self.shape, self.batch = (28, 28, 1), 128 if options.model == "mnist" else 1024
             self.scale, self.offset = 1 / 255, 0
+        elif options.model in LAYERS:
+            self.shape = LAYERS[options.model]
         else:
-            self.size, self.channels, self.classes = options.image_size, 3, options.classes
-            self.batch, self.rate = 32, 1e-3
+            self.shape, self.classes = (options.image_size, options.image_size, 3), options.classes
         self.batch = options.batch or self.batch
 
 

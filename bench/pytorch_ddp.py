@@ -27,7 +27,8 @@ import pytorch_peer
 def batches_for(options, task, size):
     if options.input != "synthetic":
         return pytorch_peer.batches_of(pytorch_peer.Flowers(options.input, True), size, 0)
-    shape = (task.channels, task.size, task.size)
+    height, width, channels = task.shape
+    shape = (channels, height, width)
     return pytorch_peer.synthetic_batches(size, shape, task.classes, options.layout, False)
 
 

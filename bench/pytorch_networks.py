@@ -237,11 +237,142 @@ def mlp(classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(inplace=True), nn.Linear(512, classes))
 
 
-def build(name, classes, padding):
+# ---- one family of layers each ----
+
+class Sequences(nn.Module):
+    """Images [N, features, steps, 1] as [N, steps, features]: a view of channels_last."""
+
+    def forward(self, x):
+        return x.squeeze(3).transpose(1, 2)
+
+
+class Recurrent(nn.Module):
+    """The last output of a recurrent layer."""
+
+    def __init__(self, kind, features, units):
+        super().__init__()
+        self.layer = kind(features, units, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(x)[0][:, -1]
+
+
+class Attention(nn.Module):
+    """nn.MultiheadAttention of one input, as short as it is done by hand."""
+
+    def __init__(self, features, heads):
+        super().__init__()
+        self.heads = heads
+        self.within, self.out = nn.Linear(features, 3 * features), nn.Linear(features, features)
+
+    def forward(self, x):
+        batch, steps, features = x.shape
+        split = self.within(x).view(batch, steps, 3, self.heads, features // self.heads)
+        query, key, value = split.permute(2, 0, 3, 1, 4).unbind(0)
+        seen = F.scaled_dot_product_attention(query, key, value)
+        return self.out(seen.transpose(1, 2).reshape(batch, steps, features))
+
+
+class Encoder(nn.Module):
+    def __init__(self, features, heads, wide):
+        super().__init__()
+        self.attention = Attention(features, heads)
+        self.dense = nn.Sequential(nn.Linear(features, wide), nn.ReLU(inplace=True), nn.Linear(wide, features))
+        self.norm1, self.norm2 = nn.LayerNorm(features), nn.LayerNorm(features)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.dense(x))
+
+
+class Mean(nn.Module):
+    """Over all axes of cells; of sequences [N, steps, features] over the steps."""
+
+    def __init__(self, axes):
+        super().__init__()
+        self.axes = axes
+
+    def forward(self, x):
+        return x.mean(self.axes)
+
+
+class Volumes(nn.Module):
+    """Images [N, 3, 16, 32 * 32] as [N, 3, 16, 32, 32] in the layout of volumes."""
+
+    def __init__(self, layout):
+        super().__init__()
+        self.format = torch.channels_last_3d if layout == "channels_last" else torch.contiguous_format
+
+    def forward(self, x):
+        return x.unflatten(3, (32, 32)).contiguous(memory_format=self.format)
+
+
+def lstm(classes):
+    return nn.Sequential(Sequences(), Recurrent(nn.LSTM, 128, 128), nn.Linear(128, classes))
+
+
+def gru(classes):
+    return nn.Sequential(Sequences(), Recurrent(nn.GRU, 128, 128), nn.Linear(128, classes))
+
+
+def transformer(classes):
+    return nn.Sequential(Sequences(), Encoder(256, 8, 1024), Mean(1), nn.Linear(256, classes))
+
+
+def conv1d(classes, layout):
+    """Where channels come last images of one column, since PyTorch has that layout for images and volumes only."""
+    layers, channels = [] if layout == "channels_last" else [nn.Flatten(2)], 16
+    for filters in (64, 128, 256):
+        if layout == "channels_last":
+            layers += [nn.Conv2d(channels, filters, (5, 1), padding=(2, 0)), nn.ReLU(inplace=True),
+                       nn.MaxPool2d((2, 1))]
+        else:
+            layers += [nn.Conv1d(channels, filters, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool1d(2)]
+        channels = filters
+    axes = (2, 3) if layout == "channels_last" else 2
+    return nn.Sequential(*layers, Mean(axes), nn.Linear(channels, classes))
+
+
+def conv3d(classes, layout):
+    layers, channels = [Volumes(layout)], 3
+    for filters in (32, 64, 128):
+        layers += [nn.Conv3d(channels, filters, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool3d(2)]
+        channels = filters
+    model = nn.Sequential(*layers, Mean((2, 3, 4)), nn.Linear(channels, classes))
+    return model.to(memory_format=torch.channels_last_3d) if layout == "channels_last" else model
+
+
+def decoder(classes, layout):
+    order = torch.channels_last if layout == "channels_last" else torch.contiguous_format
+
+    class Images(nn.Module):
+        def forward(self, x):
+            return x.view(-1, 4, 4, 256).permute(0, 3, 1, 2).contiguous(memory_format=order)
+
+    layers, channels = [nn.Flatten(), nn.Linear(128, 4096), nn.ReLU(inplace=True), Images()], 256
+    for filters in (128, 64, 32):
+        layers += [nn.ConvTranspose2d(channels, filters, 4, 2, 1), nn.ReLU(inplace=True)]
+        channels = filters
+    return nn.Sequential(*layers, nn.ConvTranspose2d(channels, 3, 4, 2, 1), nn.Tanh(), Mean((2, 3)),
+                         nn.Linear(3, classes))
+
+
+def layer_norm_mlp(classes):
+    layers, features = [nn.Flatten()], 784
+    for _ in range(3):
+        layers += [nn.Linear(features, 512), nn.LayerNorm(512), nn.ReLU(inplace=True)]
+        features = 512
+    return nn.Sequential(*layers, nn.Linear(512, classes))
+
+
+def build(name, classes, padding, layout="channels_last"):
     if name == "flowers":
         return flowers(classes, padding)
+    if name in ("conv1d", "conv3d", "decoder"):
+        return {"conv1d": conv1d, "conv3d": conv3d, "decoder": decoder}[name](classes, layout)
     builders = {"mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2, "ResNet50": resnet50,
-                "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121}
+                "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "lstm": lstm, "gru": gru,
+                "transformer": transformer, "layer_norm_mlp": layer_norm_mlp}
     return builders[name](classes)
 
 

@@ -19,6 +19,7 @@ images in memory (as liana does from the second epoch on). peer_common.py says h
 """
 import glob
 import io
+import os
 import struct
 import sys
 
@@ -156,8 +157,8 @@ def synthetic_batches(batch_size, shape, classes, layout, one_for_each):
 
 def batches_for(options, task):
     if options.input == "synthetic":
-        shape = (task.channels, task.size, task.size)
-        return synthetic_batches(task.batch, shape, task.classes, options.layout, options.converged)
+        height, width, channels = task.shape
+        return synthetic_batches(task.batch, (channels, height, width), task.classes, options.layout, options.converged)
     if options.model == "flowers":
         workers = 0 if options.cache else options.workers
         return batches_of(Flowers(options.input, options.cache), task.batch, workers)
@@ -224,12 +225,13 @@ def measure(options):
     """The batch size and what peer_common.time_steps returns."""
     layout = LAYOUTS[options.layout]
     task = peer_common.Task(options)
-    model = pytorch_networks.build(options.model, task.classes, options.padding)
+    model = pytorch_networks.build(options.model, task.classes, options.padding, options.layout)
     pytorch_networks.initialize(model)
     if options.precision == "bf16" and not options.infer and not MODERN:
         pytorch_networks.replace_relu6(model)
     batches = batches_for(options, task)
-    model = model.to(options.device, memory_format=layout).train(not options.infer)
+    model = model.to(options.device, memory_format=None if options.model == "conv3d" else layout)
+    model = model.train(not options.infer)
 
     def autocast():
         return torch.autocast(options.device, torch.bfloat16, enabled=options.precision == "bf16",
@@ -276,6 +278,9 @@ def main():
         parser.error("this processor cannot flush denormal numbers")
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
+    if options.compile and os.environ.get("ATEN_CPU_CAPABILITY") == "avx2":
+        from torch._inductor import config
+        config.cpp.simdlen = 256
     how = "jit" if options.frozen else "compile" if options.compile else "eager"
     setting = f"{how} {options.precision} {options.layout}"
     peer_common.report("PyTorch", torch.__version__, setting, options, *measure(options))

@@ -4,8 +4,10 @@
 
 #include <liana/layers/activation.h>
 #include <liana/layers/attention.h>
+#include <liana/layers/colors.h>
 #include <liana/layers/convolution.h>
 #include <liana/layers/core.h>
+#include <liana/layers/image_geometry.h>
 #include <liana/layers/merging.h>
 #include <liana/layers/normalization.h>
 #include <liana/layers/operation.h>

@@ -81,12 +81,18 @@ LIANA_API void liana_model_outputs_at(liana_location here, liana_model *model, c
 typedef struct liana_port {
     const char *name;  /* valid as long as the model; NULL: there is no such port */
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
-    liana_shape shape; /* [batch, ...], with -1 for the batch size */
+    liana_shape shape; /* [batch, ...], with -1 for the batch size, and for sizes that the data give */
 } liana_port;
 /* Inputs are in the order of their liana_input. One of texts has the dtype LIANA_STRING; in graphs
  * (liana_model_call) it is the result of the layer that reads it, which the host computes. */
 LIANA_API liana_port liana_model_input(const liana_model *model, size_t index);
 LIANA_API liana_port liana_model_output(const liana_model *model, size_t index);
+
+/* Chooses the sizes of an input that its model leaves free (LIANA_ANY_SIZE). `shape` is [batch, ...]; the batch is not
+ * read. Fits, predictions and evaluations of a program's own arrays choose them themselves, and liana_model_call takes
+ * any; images of files have those chosen here. Errors: INVALID_ARGUMENT for another rank, for other sizes that are
+ * not free, and for sizes that a layer does not take. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_set_input_shape(liana_model *model, size_t index, liana_shape shape);
 
 /* ---- weights and training ---- */
 

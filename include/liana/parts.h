@@ -253,6 +253,9 @@ typedef struct liana_layer_type {
     liana_masking masking;
     liana_sums sums;
     bool adds_loss; /* its call sets `penalties`, in training and in evaluations */
+    /* What of it is computed of the whole batch in training, such as "histograms": the batch is then one shard, or one
+     * program of a device. NULL, or a result of NULL: nothing. */
+    const char *(*needs_whole_batch)(const void *options, bool trainable);
     /* Declares weights and checks the inputs' shapes. NULL: no weights, any shape. */
     liana_status (*weights)(liana_layer_build *build);
     /* How many values ids may have, from 0, for layers that look them up. NULL: they look nothing up. */

@@ -10,9 +10,9 @@
 
 /* ---- ranges ---- */
 
-liana__range liana__range_of(const void *data, liana_dtype dtype, int64_t count)
+liana__value_range liana__range_of(const void *data, liana_dtype dtype, int64_t count)
 {
-    liana__range range = {.count = count, .first_bad = -1};
+    liana__value_range range = {.count = count, .first_bad = -1};
     double sum = 0;
     int64_t finite = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -41,8 +41,8 @@ liana__range liana__range_of(const void *data, liana_dtype dtype, int64_t count)
 typedef struct suspect {
     uint32_t node;
     const liana__kernel *kernel;
-    liana__range result;
-    liana__range *inputs;
+    liana__value_range result;
+    liana__value_range *inputs;
     bool *bad_rows;
     struct suspect *next;
 } suspect;
@@ -161,12 +161,12 @@ static bool has_bad_input(const run *own, const liana__node *node)
 static liana_status look_at(run *own, const liana__node *node, const liana__kernel *kernel)
 {
     if (!liana__dtype_is_float(node->dtype)) return LIANA_OK;
-    const liana__range result = liana__range_of(own->data[node->id], node->dtype, liana_shape_size(&node->shape));
+    const liana__value_range result = liana__range_of(own->data[node->id], node->dtype, liana_shape_size(&node->shape));
     if (!liana__range_is_bad(&result)) return LIANA_OK;
     own->bad[node->id] = true;
     if (has_bad_input(own, node)) return LIANA_OK;
     suspect *found = liana__arena_allocate(&own->arena, sizeof *found);
-    liana__range *inputs = liana__arena_allocate(&own->arena, (node->num_inputs + 1) * sizeof *inputs);
+    liana__value_range *inputs = liana__arena_allocate(&own->arena, (node->num_inputs + 1) * sizeof *inputs);
     if (!found || !inputs) return liana__fail_memory(own->error, "checking a graph");
     for (uint32_t i = 0; i < node->num_inputs; i++) {
         const liana__node *input = node->inputs[i];

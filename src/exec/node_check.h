@@ -9,15 +9,15 @@
 #include "ir/graph.h"
 
 /* Facts about the numbers of a tensor. */
-typedef struct liana__range {
+typedef struct liana__value_range {
     double least, most, mean; /* of the finite ones; 0 if there is none */
     int64_t count;            /* of all */
     int64_t num_nan, num_infinite;
     int64_t first_bad; /* -1: all are finite */
-} liana__range;
+} liana__value_range;
 
-liana__range liana__range_of(const void *data, liana_dtype dtype, int64_t count);
-static inline bool liana__range_is_bad(const liana__range *range)
+liana__value_range liana__range_of(const void *data, liana_dtype dtype, int64_t count);
+static inline bool liana__range_is_bad(const liana__value_range *range)
 {
     return range->num_nan + range->num_infinite > 0;
 }
@@ -30,10 +30,10 @@ typedef struct liana__node_check {
     bool fused;                  /* all passes ran, so that nodes are as a device runs them */
     const liana__node *origin;   /* the first bad node that a bad result depends on; NULL: all results are finite */
     const liana__kernel *kernel; /* that computed it; NULL: it is an input, a variable or a constant */
-    liana__range result;
-    liana__range *inputs;   /* of the origin, in its order */
-    const char *bad_output; /* the first bad output or assigned variable */
-    liana__range bad_range; /* of it */
+    liana__value_range result;
+    liana__value_range *inputs;   /* of the origin, in its order */
+    const char *bad_output;       /* the first bad output or assigned variable */
+    liana__value_range bad_range; /* of it */
     /* By row of axis 0, if they are those of the examples: whether it has a bad number; else NULL. */
     bool *bad_rows;
     int64_t num_rows;

@@ -219,6 +219,17 @@ bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *o
     return keeps;
 }
 
+const char *liana__layer_whole_batch(const liana_layer_type *type, const void *options, bool trainable)
+{
+    const liana_held_layer *held;
+    const char *what = type->needs_whole_batch ? type->needs_whole_batch(options, trainable) : NULL;
+    for (size_t next = 0; !what && (held = liana__held_next(type, options, &next, NULL)) != NULL;) {
+        if (held->inference) continue;
+        what = liana__layer_whole_batch(held->type, held->options, trainable && !held->frozen);
+    }
+    return what;
+}
+
 liana_status liana__check_activation(liana_check *check, const char *option, const char *text)
 {
     LIANA__SCOPED(liana__arena) arena = {0};

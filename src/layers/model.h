@@ -66,6 +66,7 @@ typedef struct liana__layer_node {
     liana_dtype dtype;   /* of the result; LIANA_F32 stands for any float dtype */
     bool is_softmax;     /* over the last axis of the result */
     bool is_identity;    /* with these options, outside training */
+    uint32_t free;       /* bit d: dimension d follows from sizes that the data give; the shape has one of them */
     /* Of an input that holds texts: the node of the layer that the host computes of them (texts.h), or LIANA__NONE
      * while there is none. That node's result is what graphs get for the input. */
     bool is_text;
@@ -161,6 +162,7 @@ struct liana_model {
     float **values;
     size_t num_values;
     uint64_t values_version;    /* another number whenever values are */
+    bool has_chosen_sizes;      /* of inputs with free sizes: by a program or data */
     uint64_t structure_version; /* ... whenever layers, or their trainable weights, are */
     /* The results of compiling for fit, evaluate and predict; kept by src/train. */
     void *compiled;
@@ -330,6 +332,8 @@ const liana_held_layer *liana__held_next(const liana_layer_type *type, const voi
                                          const liana_option **option);
 /* Whether a layer, and those that it holds, compute each example by itself or each shard: see liana_layer_type. */
 bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *options);
+/* What a layer, or one that it holds, computes of the whole batch in training; NULL: nothing. */
+const char *liana__layer_whole_batch(const liana_layer_type *type, const void *options, bool trainable);
 /* Weights that are declared from now on are called "NAME/kernel", and belong to a group below that of `build`. */
 liana_status liana__layer_build_within(liana_layer_build *build, const char *name, const char *group) LIANA_MUST_USE;
 /* The group of a layer of a list that an attribute has: "cells/lstm_cell_1". NULL: out of memory, noted in `build`. */
@@ -365,6 +369,7 @@ typedef struct liana__model_port {
     const char *name;
     liana_dtype dtype; /* LIANA_F32 stands for the float dtype in which the model computes */
     liana_shape shape; /* with a batch of 1 */
+    uint32_t free;     /* bit d: the data give the size of dimension d, or it follows from such */
     int64_t num_ids;   /* an input that an Embedding or a CategoryEncoding reads: ids are 0 to num_ids - 1; else 0 */
     /* An input that the host makes of texts: dtype and shape are those of the result. NULL: none. */
     const struct liana__text_layer *texts;
@@ -453,6 +458,18 @@ static inline uint32_t liana__layer_salt(size_t layer, size_t number)
 /* Checks that inputs of these shapes, with a batch of 1, fit the layer of a node. Rank 0: an input is not given. */
 liana_status liana__layer_check_inputs(const liana_model *model, size_t node, const liana_shape *shapes,
                                        size_t num_inputs, liana__error *error) LIANA_MUST_USE;
+
+/* Infers the results of a node again, after the shapes of its inputs have changed. Its weights stay as they are: a
+ * shape that would change one is an error. */
+liana_status liana__model_infer_node(liana_model *model, size_t node, liana__error *error) LIANA_MUST_USE;
+
+/* Whether an input has sizes that the data give. */
+bool liana__model_has_free_sizes(const liana_model *model);
+
+/* Gives the inputs with free sizes these shapes [batch, ...], and the nodes those that follow from them. Rank 0: an
+ * input keeps the shape that it has. After an error the model is as before. */
+liana_status liana__model_set_input_shapes(liana_model *model, const liana_shape *shapes, liana__error *error)
+    LIANA_MUST_USE;
 
 /* The initial values of a weight: f32, row-major, drawn by (seed, index of the weight, element). */
 void liana__model_initialize(const liana_model *model, uint64_t seed, size_t weight, float *values);

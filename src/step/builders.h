@@ -92,7 +92,8 @@ typedef struct liana__shard_builder {
     bool builds[LIANA__NUM_STEP_KINDS];
     bool gives_rows;   /* in an evaluation */
     bool side_by_side; /* it can build several shards in one graph */
-    /* The layer whose training needs all of a batch in one graph; NULL: none does. */
+    /* What of the training needs all of a batch in one graph, as a message begins: "layer 'x' (MixUp): its mixtures";
+     * NULL: nothing does. */
     const char *whole_batch;
     const liana__step_sums *sums;
     liana__step_component components[LIANA__MAX_COMPONENTS];

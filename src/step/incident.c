@@ -56,7 +56,7 @@ liana__value *liana__incident_number(liana__arena *arena, double number)
     return liana__value_string(arena, isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
 }
 
-static liana__value *range_value(const liana__range *range, liana__arena *arena)
+static liana__value *range_value(const liana__value_range *range, liana__arena *arena)
 {
     const bool any = range->count > range->num_nan + range->num_infinite;
     liana__value *map = liana__value_map(arena);

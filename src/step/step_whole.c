@@ -9,13 +9,12 @@
 liana_status liana__step_check_whole_batch(const liana__step *step, int64_t shards, liana__error *error)
 {
     const liana__step_plan *plan = &step->plan;
-    const char *layer = plan->shards->whole_batch;
-    if (!layer || !plan->update || shards * plan->microbatch >= plan->batch_size) return LIANA_OK;
+    const char *what = plan->shards->whole_batch;
+    if (!what || !plan->update || shards * plan->microbatch >= plan->batch_size) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "layer '%s' (BatchNormalization): synchronized: its statistics are those of the whole batch of "
-                       "%lld examples, but shards of %lld are computed apart; set microbatch (train.microbatch) to "
-                       "%lld, or leave synchronized out",
-                       layer, (long long)plan->batch_size, (long long)plan->microbatch, (long long)plan->batch_size);
+                       "%s are of the whole batch of %lld examples, but shards of %lld are computed apart; set "
+                       "microbatch (train.microbatch) to %lld, or leave them out",
+                       what, (long long)plan->batch_size, (long long)plan->microbatch, (long long)plan->batch_size);
 }
 
 static liana_status build_shards(void *user, int64_t shards, liana_graph **graph, liana__error *error)

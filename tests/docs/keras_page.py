@@ -96,7 +96,7 @@ def layer_rows():
         note = DIFFERS.get("layers", {}).get(names[0])
         if reason:
             lines.append(f"| {', '.join(names)} | left out | {reason} |")
-        elif any(name in tables for name in names):
+        elif any(name in tables or name in vocabulary.everywhere() for name in names):
             lines.append(f"| {', '.join(names)} | {'differs' if note else 'works'} | {note or ''} |")
         else:
             lines.append(f"| {', '.join(names)} | not yet | |")

@@ -6,11 +6,18 @@ LEFT_OUT = {
         "OrbaxCheckpoint": "writes the format of another framework; checkpoints are safetensors",
     },
 }
+INVERSE = "gradients are those of the result; TensorFlow has those of the inverse transform"
 DIFFERS = {
     "layers": {
         "SpectralNormalization": "Keras also replaces the kernel by its quotient in training",
         "TextVectorization": "shapes are fixed: `output_sequence_length` must be given; no ragged or sparse results",
         "StringLookup": "no `invert`",
+        "RandomCrop": "inference resizes, as Keras documents it; Keras 3.15 gives the image as it is. Each image has a window of its "
+                      "own, in Keras the batch has one",
+        "RandomTranslation": INVERSE, "RandomRotation": INVERSE, "RandomZoom": INVERSE, "RandomShear": INVERSE,
+        "RandomPerspective": INVERSE,
+        "RandomElasticTransform": "each image has a size of distances of its own, in Keras the batch has one; `fill_mode` may be "
+                                  "`mirror`, which Keras refuses in training",
         "LSTM": "no `stateful`", "GRU": "no `stateful`", "SimpleRNN": "no `stateful`", "RNN": "no `stateful`",
         "ConvLSTM1D": "no `stateful`", "ConvLSTM2D": "no `stateful`", "ConvLSTM3D": "no `stateful`",
     },

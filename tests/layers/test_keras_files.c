@@ -197,7 +197,7 @@ static void test_shapes_of_examples(void **state)
     assert_refused(liana__arena_format(&arena, SEQUENTIAL3("%s", ""), plain), LIANA_UNIMPLEMENTED, "build_input_shape",
                    "InputLayer");
     assert_refused(liana__arena_format(&arena, SEQUENTIAL3("%s", ", \"build_input_shape\": [null, null]"), plain),
-                   LIANA_INVALID_CONFIG, "null");
+                   LIANA_INVALID_CONFIG, "'d'", "a size that the data give");
 }
 
 /* ---- Keras 2 ---- */
@@ -609,6 +609,43 @@ static void test_moving_variances(void **state)
     }
 }
 
+/* A model on each step is a model of layers on each step. */
+static void test_a_functional_in_a_time_distributed(void **state)
+{
+    (void)state;
+#define STEP_OF(name) "\"inbound_nodes\": [{\"args\": [" STEP_TENSOR(name) "], \"kwargs\": {}}]"
+#define STEP_TENSOR(name) \
+    "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"" name "\", 0, 0]}}"
+#define ON_STEPS(inner)                                                                                               \
+    "{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["                                    \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"x\", \"batch_shape\": [null, 3, 5, 5, 2]}, \"name\": " \
+    "\"x\"},"                                                                                                         \
+    "{\"class_name\": \"TimeDistributed\", \"name\": \"steps\", " STEP_OF(                                            \
+        "x") ", \"config\": {\"name\": \"steps\", \"layer\": " inner                                                  \
+             "}}], \"input_layers\": [[\"x\", 0, 0]], \"output_layers\": [[\"steps\", 0, 0]]}}"
+#define STEP_MODEL(last)                                                                                           \
+    "{\"class_name\": \"Functional\", \"config\": {\"name\": \"inner\", \"layers\": ["                             \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"i\", \"batch_shape\": [null, 5, 5, 2]}, \"name\": " \
+    "\"i\"},"                                                                                                      \
+    "{\"class_name\": \"Conv2D\", \"config\": {\"name\": \"c\", \"filters\": 4, \"kernel_size\": 3, \"padding\": " \
+    "\"same\"},"                                                                                                   \
+    " \"name\": \"c\", \"build_config\": {\"input_shape\": [null, 5, 5, 2]}, " STEP_OF(                            \
+        "i") "}, " last "],"                                                                                       \
+             " \"input_layers\": [[\"i\", 0, 0]], \"output_layers\": [[\"l\", 0, 0]]}}"
+#define BOTH "\"inbound_nodes\": [{\"args\": [[" STEP_TENSOR("c") ", " STEP_TENSOR("i") "]], \"kwargs\": {}}]"
+    accept(ON_STEPS(STEP_MODEL(
+        "{\"class_name\": \"Concatenate\", \"config\": {\"name\": \"l\", \"axis\": 3}, \"name\": \"l\", " BOTH "}")));
+    const liana_shape joined = liana__model_output_shape(model), expected = liana_shape_of(1, 3, 5, 5, 6);
+    assert_true(liana_shape_equal(&joined, &expected));
+    assert_int_equal(liana__model_num_parameters(model, false), 3 * 3 * 2 * 4 + 4);
+    assert_refused(ON_STEPS(STEP_MODEL(
+                       "{\"class_name\": \"Dot\", \"config\": {\"name\": \"l\", \"axes\": 3}, \"name\": \"l\", " BOTH
+                       "}")),
+                   LIANA_INVALID_CONFIG, "'l'", "TimeDistributed");
+    assert_refused(ON_STEPS("{\"class_name\": \"Functional\", \"config\": {\"name\": \"inner\"}}"), LIANA_UNIMPLEMENTED,
+                   "steps");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -631,6 +668,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_a_form_cannot_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_each_keras_wrote, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_of_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_functional_in_a_time_distributed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_files_never_crash, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("keras_files", tests, NULL, NULL);

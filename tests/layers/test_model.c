@@ -452,8 +452,10 @@ static void test_what_liana_has_not_is_refused(void **state)
                         LIANA_INVALID_CONFIG, "layer 'd'", "lora");
     assert_json_refused(SEQUENTIAL("{\"class_name\": \"Dense\", \"config\": {\"units\": 2}}"), LIANA_UNIMPLEMENTED,
                         "batch_input_shape");
-    assert_json_refused(SEQUENTIAL("{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, null, 3]}}"),
-                        LIANA_INVALID_CONFIG, "shape", "null");
+    assert_json_refused(SEQUENTIAL("{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 0, 3]}}"),
+                        LIANA_INVALID_CONFIG, "shape", "the size 0");
+    assert_json_refused(SEQUENTIAL("{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, -2, 3]}}"),
+                        LIANA_INVALID_CONFIG, "shape", "-2");
     assert_json_refused("{\"class_name\": \"Transformer\", \"config\": {}}", LIANA_UNIMPLEMENTED, "Sequential");
     assert_json_refused("{\"config\": {}}", LIANA_INVALID_CONFIG, "class_name");
     assert_json_refused("[1]", LIANA_INVALID_CONFIG, "class_name");

@@ -8,12 +8,17 @@
 extern "C" {
 #endif
 
+/* A size of an input that the data give, as None does in Keras. */
+enum { LIANA_ANY_SIZE = -1 };
+
 /* An input of the model. .shape is the shape of one example, such as LIANA_INTS(height, width, channels); without it an
  * example is one number. A model with several inputs has a liana_input for each, and layers name theirs with .input:
  *
  *     liana_layer age = liana_input(m, .name = "age", .shape = LIANA_INTS(1));
- *     liana_layer words = liana_input(m, .name = "words", .shape = LIANA_INTS(20), .dtype = LIANA_S32);
- */
+ *     liana_layer words = liana_input(m, .name = "words", .shape = LIANA_INTS(LIANA_ANY_SIZE), .dtype = LIANA_S32);
+ *
+ * No weight may depend on a size that is LIANA_ANY_SIZE: such a model takes examples of any such size
+ * (liana_model_set_input_shape). */
 typedef struct liana_input_options {
     const char *name LIANA_DEFAULT_();
     bool trainable LIANA_DEFAULT_(true);

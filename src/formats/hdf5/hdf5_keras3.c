@@ -122,6 +122,18 @@ static size_t cut_path(char *path, const char *parts[MAX_PARTS])
     return count;
 }
 
+/* A Pipeline keeps the layers that it holds as a model keeps its own. So do layers that stand within others. */
+static bool holds_layers(const char *layer, const char *rest)
+{
+    static const char pipeline[] = "pipeline";
+    const char *slash = layer ? strrchr(layer, '/') : NULL;
+    const char *class_name = slash ? slash + 1 : "";
+    const bool is_pipeline = strncmp(class_name, pipeline, strlen(pipeline)) == 0;
+    const char *behind = is_pipeline ? class_name + strlen(pipeline) : class_name;
+    if (layer && *rest) return true;
+    return is_pipeline && (!*behind || (*behind == '_' && strspn(behind + 1, "0123456789") == strlen(behind + 1)));
+}
+
 /* Splits the path of a group `vars` into the layer's and the rest. False: it belongs to no layer. */
 static bool split_path(liana__arena *arena, const char *path, entry *result)
 {
@@ -130,7 +142,7 @@ static bool split_path(liana__arena *arena, const char *path, entry *result)
     size_t count = copy ? cut_path(copy, parts) : 0;
     const char *layer = NULL, *rest = "";
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(parts[i], "layers") == 0 && i + 1 < count) {
+        if (strcmp(parts[i], "layers") == 0 && i + 1 < count && !holds_layers(layer, rest)) {
             layer = liana__arena_format(arena, "%s%slayers/%s", layer ? layer : "", layer ? "/" : "", parts[i + 1]);
             rest = "";
             i++;

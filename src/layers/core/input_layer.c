@@ -11,8 +11,10 @@ _Static_assert(sizeof dtype_names / sizeof *dtype_names == LIANA_STRING + 2, "ea
 _Static_assert(sizeof(liana_dtype) == sizeof(int), "tables of fields keep an enum as an int");
 
 static const liana_option rows[] = {
-    LIANA_OPTION_ROW(liana_input_options, shape, INTS, .required = true, .minimum = 1, .maximum = INT32_MAX,
-                     .doc = "shape of one example, without the batch: [height, width, channels]; [] for one number"),
+    LIANA_OPTION_ROW(liana_input_options, shape, INTS, .required = true, .minimum = LIANA_ANY_SIZE,
+                     .maximum = INT32_MAX,
+                     .doc = "shape of one example, without the batch: [height, width, channels]; [] for one number; "
+                            "null for a size that the data give: [null, null, 3]"),
     LIANA_OPTION_ROW(
         liana_input_options, dtype, ENUM, .default_text = "float32", .names = dtype_names,
         .doc = "float32, int32 for ids, such as those that an Embedding looks up, or string for texts, which a "
@@ -25,6 +27,10 @@ static liana_status check_options(liana_check *check)
     if (chosen->shape.count >= LIANA_MAX_RANK) {
         return liana_option_refuse(check, "shape", "found %lld dimensions, expected at most %d",
                                    (long long)chosen->shape.count, LIANA_MAX_RANK - 1);
+    }
+    for (int64_t i = 0; i < chosen->shape.count; i++) {
+        if (chosen->shape.values[i]) continue;
+        return liana_option_refuse(check, "shape", "found the size 0, expected 1 or more, or null for any size");
     }
     const int dtype = chosen->dtype;
     if (dtype == LIANA_F32 || dtype == LIANA_S32 || dtype == LIANA_STRING) return LIANA_OK;
@@ -66,7 +72,9 @@ static void to_keras(liana__arena *arena, const void *chosen, liana__value *conf
     if (!shape) return;
     liana__value_add(arena, shape, liana__value_null(arena));
     for (int64_t i = 0; i < input->shape.count; i++) {
-        liana__value_add(arena, shape, liana__value_int(arena, input->shape.values[i]));
+        const int64_t size = input->shape.values[i];
+        liana__value_add(arena, shape,
+                         size == LIANA_ANY_SIZE ? liana__value_null(arena) : liana__value_int(arena, size));
     }
     liana__value_remove(config, "shape");
     liana__value_remove(config, "trainable");

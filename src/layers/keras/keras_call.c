@@ -49,6 +49,28 @@ static liana_status add_tensors(reading *own, const liana__value *value, const c
     return LIANA_OK;
 }
 
+/* Keras calls layers of images on a dict of images and labels. The images alone are a tensor of its own. */
+static bool takes_dict(const liana_layer_type *type)
+{
+    const char *first = liana__argument_at(type, 0), *second = first ? liana__argument_at(type, 1) : NULL;
+    return second && strcmp(first, "images") == 0 && strcmp(second, "labels") == 0;
+}
+
+static bool is_dict(const liana__value *value)
+{
+    return value->kind == LIANA__VALUE_MAP && !liana__value_get(value, "class_name");
+}
+
+static liana_status add_argument(reading *own, const char *name, const liana__value *value);
+
+static liana_status add_named(reading *own, const liana__value *named)
+{
+    for (size_t i = 0; named && named->kind == LIANA__VALUE_MAP && i < named->count; i++) {
+        LIANA_TRY(add_argument(own, named->keys[i], named->items[i]));
+    }
+    return LIANA_OK;
+}
+
 static liana_status add_argument(reading *own, const char *name, const liana__value *value)
 {
     size_t first = 0;
@@ -60,14 +82,6 @@ static liana_status add_argument(reading *own, const char *name, const liana__va
     const size_t count = liana__argument_slots(own->type, name, &first);
     if (!count) return refuse(own, value, name, "null: liana's layer has no such argument");
     return add_tensors(own, value, name, &first, first + count);
-}
-
-static liana_status add_named(reading *own, const liana__value *named)
-{
-    for (size_t i = 0; named && named->kind == LIANA__VALUE_MAP && i < named->count; i++) {
-        LIANA_TRY(add_argument(own, named->keys[i], named->items[i]));
-    }
-    return LIANA_OK;
 }
 
 /* Before Keras 3 a call is a list of its tensors, and the first of them has the named arguments. */
@@ -92,6 +106,10 @@ liana_status liana__keras_read_call(const liana_layer_type *type, const liana__v
     const bool has_list = arguments && arguments->kind == LIANA__VALUE_LIST;
     for (size_t i = 0; has_list && i < arguments->count; i++) {
         const char *name = liana__argument_at(type, i);
+        if (i == 0 && takes_dict(type) && is_dict(arguments->items[i])) {
+            LIANA_TRY(add_named(&own, arguments->items[i]));
+            continue;
+        }
         if (!name) return refuse(&own, arguments->items[i], "?", "fewer arguments");
         LIANA_TRY(add_argument(&own, name, arguments->items[i]));
     }
@@ -128,6 +146,11 @@ void liana__keras_write_call(const liana_layer_type *type, const void *options, 
                                   : collect(type, name, tensors, arena);
         if (i == 0) {
             *first = value;
+        } else if (value && takes_dict(type)) {
+            liana__value *dict = liana__value_map(arena);
+            if (dict) liana__value_set(arena, dict, liana__argument_at(type, 0), *first);
+            if (dict) liana__value_set(arena, dict, name, value);
+            *first = dict;
         } else if (value) {
             liana__value_set(arena, named, name, value);
         }

@@ -66,6 +66,7 @@ static const char *const neutral[] = {
     "vocabulary_size",
     "has_input_vocabulary",
     "oov_method",
+    "bounding_box_format",
     NULL,
 };
 

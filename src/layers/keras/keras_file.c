@@ -160,48 +160,6 @@ bool liana__keras_is_own(const liana__kind *kind, const char *text)
     return true;
 }
 
-/* ---- models within a layer ---- */
-
-static const char time_distributed[] = "TimeDistributed";
-
-/* {TimeDistributed, config: {name, layer}}, under the name of the layer. */
-static liana__value *wrap_step(const liana__value *layer, liana__arena *arena)
-{
-    liana__value *map = liana__value_map(arena), *config = liana__value_map(arena);
-    const char *name = liana__value_text_of(liana__value_get(layer, "config"), "name", NULL);
-    if (!map || !config) return NULL;
-    map->place = config->place = layer->place;
-    if (name) liana__value_set(arena, config, "name", liana__value_string(arena, name));
-    liana__value_set(arena, config, "layer", (liana__value *)(uintptr_t)layer);
-    liana__value_set(arena, map, "class_name", liana__value_string(arena, time_distributed));
-    liana__value_set(arena, map, "config", config);
-    return map;
-}
-
-const liana__value *liana__keras_expand(const liana__value *layer, liana__arena *arena)
-{
-    const liana__value *config = liana__value_get(layer, "config"), *inner = liana__value_get(config, "layer");
-    const liana__value *layers = liana__value_list_of(liana__value_get(inner, "config"), "layers");
-    const bool is_one = strcmp(liana__value_text_of(layer, "class_name", ""), time_distributed) == 0 &&
-                        strcmp(liana__value_text_of(inner, "class_name", ""), "Sequential") == 0;
-    if (!is_one || !layers) return layer;
-    liana__value *map = liana__value_map(arena), *own = liana__value_map(arena), *list = liana__value_list(arena);
-    if (!map || !own || !list) return NULL;
-    map->place = own->place = list->place = layer->place;
-    for (size_t i = 0; i < layers->count; i++) {
-        if (strcmp(liana__value_text_of(layers->items[i], "class_name", ""), "InputLayer") == 0) continue;
-        liana__value_add(arena, list, wrap_step(layers->items[i], arena));
-    }
-    for (size_t i = 0; i < config->count; i++) {
-        if (strcmp(config->keys[i], "layer") != 0) liana__value_set(arena, own, config->keys[i], config->items[i]);
-    }
-    liana__value_set(arena, own, "layers", list);
-    for (size_t i = 0; i < layer->count; i++) liana__value_set(arena, map, layer->keys[i], layer->items[i]);
-    liana__value_set(arena, map, "class_name", liana__value_string(arena, "Sequential"));
-    liana__value_set(arena, map, "config", own);
-    return arena->failed ? NULL : map;
-}
-
 /* ---- references ---- */
 
 bool liana__keras_is_reference(const liana__value *value)

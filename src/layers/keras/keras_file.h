@@ -14,10 +14,6 @@ bool liana__keras_is_of_package(const liana__value *object);
 /* Whether a name, or the name in a text such as "mine(0.5)", is that of a part that liana does not bring. */
 bool liana__keras_is_own(const liana__kind *kind, const char *text);
 
-/* A TimeDistributed of a Sequential computes as a Sequential of TimeDistributeds, which this gives in its place, in the
- * arena; any other layer stays. NULL: out of memory. */
-const liana__value *liana__keras_expand(const liana__value *layer, liana__arena *arena);
-
 /* ---- references ---- */
 
 /* A layer's call of the file: [name, call, output, ...]. */

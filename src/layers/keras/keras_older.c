@@ -8,6 +8,9 @@
 static const liana_layer_type *const newer[] = {
     &liana__layer_group_query_attention,
     &liana__layer_reversible_embedding,
+    &liana__layer_random_shear,
+    &liana__layer_random_perspective,
+    &liana__layer_random_elastic_transform,
 };
 
 static const struct {
@@ -17,6 +20,17 @@ static const struct {
     {&liana__layer_multi_head_attention, "use_gate"},
     {&liana__layer_multi_head_attention, "sliding_window"},
     {&liana__layer_zero_padding1d, "data_format"},
+    {&liana__layer_resizing, "pad_to_aspect_ratio"},
+    {&liana__layer_resizing, "antialias"},
+    {&liana__layer_resizing, "fill_mode"},
+    {&liana__layer_resizing, "fill_value"},
+    {&liana__layer_resizing, "data_format"},
+    {&liana__layer_center_crop, "data_format"},
+    {&liana__layer_random_crop, "data_format"},
+    {&liana__layer_random_flip, "data_format"},
+    {&liana__layer_random_translation, "data_format"},
+    {&liana__layer_random_rotation, "data_format"},
+    {&liana__layer_random_zoom, "data_format"},
 };
 
 bool liana__keras_is_newer(const liana_layer_type *type)

@@ -6,6 +6,7 @@
 #include "layers/keras/keras_config.h"
 #include "layers/keras/keras_file.h"
 #include "layers/keras/keras_form.h"
+#include "layers/keras/keras_steps.h"
 #include "layers/operation/operation.h"
 
 #include <stdio.h>

@@ -69,6 +69,16 @@ static const liana_layer_type *const absent[] = {
     &liana__layer_cropping3d,
     &liana__layer_up_sampling1d,
     &liana__layer_up_sampling3d,
+    &liana__layer_resizing,
+    &liana__layer_center_crop,
+    &liana__layer_random_crop,
+    &liana__layer_random_flip,
+    &liana__layer_random_translation,
+    &liana__layer_random_rotation,
+    &liana__layer_random_zoom,
+    &liana__layer_random_shear,
+    &liana__layer_random_perspective,
+    &liana__layer_random_elastic_transform,
 };
 
 static bool is_absent(const liana_layer_type *type)

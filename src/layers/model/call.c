@@ -2,6 +2,7 @@
 #include "ir/graph.h"
 #include "layers/model.h"
 
+#include <liana/layers/core.h>
 #include <stdio.h>
 
 /* The results after an error: invalid tensors. */
@@ -12,7 +13,8 @@ typedef struct building {
     const liana_model *model;
     const liana__model_mode *mode;
     liana_graph *graph;
-    liana_dtype dtype; /* of the weights */
+    liana_dtype dtype;    /* of the weights */
+    bool has_other_sizes; /* than those that the model's nodes were made for */
     liana__model_results results;
     liana__model_result *nodes; /* of each node */
 } building;
@@ -32,12 +34,21 @@ static bool dtype_fits(liana_dtype expected, liana_dtype found)
     return liana__dtype_is_float(expected) ? liana__dtype_is_float(found) : found == expected;
 }
 
-static bool check_shape(const building *own, size_t index, const liana_tensor *inputs)
+static bool check_shape(building *own, size_t index, const liana_tensor *inputs)
 {
-    liana_shape expected = liana__model_input(own->model, index).shape, found = liana_tensor_shape(inputs[index]);
+    const liana__model_port port = liana__model_input(own->model, index);
+    liana_shape expected = port.shape, found = liana_tensor_shape(inputs[index]);
     char expected_text[320], found_text[320];
     if (found.rank) expected.dims[0] = liana_tensor_shape(inputs[0]).dims[0];
+    for (int d = 1; found.rank == expected.rank && d < found.rank; d++) {
+        if (!(port.free >> d & 1) || found.dims[d] < 1) continue;
+        own->has_other_sizes |= expected.dims[d] != found.dims[d];
+        expected.dims[d] = found.dims[d];
+    }
     if (found.rank && liana_shape_equal(&expected, &found)) return true;
+    for (int d = 1; d < expected.rank; d++) {
+        if (port.free >> d & 1) expected.dims[d] = LIANA_ANY_SIZE;
+    }
     bool other_batch = index > 0 && found.rank && found.dims[0] != expected.dims[0];
     if (!other_batch) expected.dims[0] = 1;
     snprintf(found_text, sizeof found_text, "a tensor of shape %s", liana__shape_print(&found).text);
@@ -175,6 +186,31 @@ static liana__model_result enter_nested(const building *own, const liana__layer_
     return (liana__model_result){.value = value, .mask = mask};
 }
 
+static bool check_layer(const building *own, size_t index, const liana_tensor *inputs, size_t num_inputs)
+{
+    const liana__layer *layer = &own->model->layers[own->model->nodes[index].layer];
+    liana_location here = own->mode->here.file ? own->mode->here : layer->where;
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    liana__error error = {0};
+    for (size_t i = 0; i < num_inputs; i++) {
+        if (layer->type->arguments && !inputs[i].id) continue;
+        shapes[i] = liana_tensor_shape(inputs[i]);
+        if (inputs[i].graph != own->graph || inputs[i].id == 0 || shapes[i].rank == 0) {
+            liana__graph_fail(own->graph, here, LIANA_INVALID_ARGUMENT,
+                              "layer '%s' (%s): input %zu is not a tensor [batch, ...] of this graph", layer->name,
+                              layer->type->part.name, i);
+            return false;
+        }
+        shapes[i].dims[0] = 1;
+    }
+    liana_status status = liana__layer_check_inputs(own->model, index, shapes, num_inputs, &error);
+    if (status == LIANA_OK) return true;
+    if (status == LIANA_INVALID_CONFIG) status = LIANA_INVALID_ARGUMENT;
+    liana__graph_fail(own->graph, here, status, "layer '%s' (%s): %s", layer->name, layer->type->part.name,
+                      error.message);
+    return false;
+}
+
 static void call_node(building *own, size_t index)
 {
     const liana__layer_node *node = &own->model->nodes[index];
@@ -189,7 +225,10 @@ static void call_node(building *own, size_t index)
     if (!layer->type->call) {
         /* Those of this model, and layers that the host computes, have their values. */
         if (node->num_inputs && !layer->type->texts) own->nodes[index] = enter_nested(own, node, inputs[0], masks[0]);
-    } else if (!node->output) {
+    } else if (!node->output && own->graph->status == LIANA_OK) {
+        if (own->has_other_sizes &&
+            !check_layer(own, index, inputs, liana__layer_num_slots(layer->type, node->num_inputs)))
+            return;
         call_layer(own, node, inputs, masks, liana__layer_num_slots(layer->type, node->num_inputs),
                    own->results.weights + layer->first_weight, &own->nodes[index]);
     }
@@ -261,31 +300,6 @@ liana_tensor liana__model_average(const liana__model_results *results, size_t fi
 }
 
 /* ---- one layer ---- */
-
-static bool check_layer(const building *own, size_t index, const liana_tensor *inputs, size_t num_inputs)
-{
-    const liana__layer *layer = &own->model->layers[own->model->nodes[index].layer];
-    liana_location here = own->mode->here.file ? own->mode->here : layer->where;
-    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    liana__error error = {0};
-    for (size_t i = 0; i < num_inputs; i++) {
-        if (layer->type->arguments && !inputs[i].id) continue;
-        shapes[i] = liana_tensor_shape(inputs[i]);
-        if (inputs[i].graph != own->graph || inputs[i].id == 0 || shapes[i].rank == 0) {
-            liana__graph_fail(own->graph, here, LIANA_INVALID_ARGUMENT,
-                              "layer '%s' (%s): input %zu is not a tensor [batch, ...] of this graph", layer->name,
-                              layer->type->part.name, i);
-            return false;
-        }
-        shapes[i].dims[0] = 1;
-    }
-    liana_status status = liana__layer_check_inputs(own->model, index, shapes, num_inputs, &error);
-    if (status == LIANA_OK) return true;
-    if (status == LIANA_INVALID_CONFIG) status = LIANA_INVALID_ARGUMENT;
-    liana__graph_fail(own->graph, here, status, "layer '%s' (%s): %s", layer->name, layer->type->part.name,
-                      error.message);
-    return false;
-}
 
 liana__model_results liana__model_call_layer(const liana_model *model, size_t index, const liana_tensor *inputs,
                                              size_t num_inputs, const liana__model_mode *mode)

@@ -41,7 +41,11 @@ static liana_status check_input(const liana_model *model, const liana_model *inn
 {
     const liana__layer_node *given = &model->nodes[node];
     const liana__model_port port = liana__model_input(inner, index);
-    if (liana_shape_equal(&given->shape, &port.shape)) return LIANA_OK;
+    liana_shape expected = port.shape;
+    for (int d = 1; d < expected.rank && given->shape.rank == expected.rank; d++) {
+        if (port.free >> d & 1) expected.dims[d] = given->shape.dims[d];
+    }
+    if (liana_shape_equal(&given->shape, &expected)) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT, "its input '%s' is %s for each example, found %s from layer '%s'",
                        port.name, liana__type_print(port.dtype, &port.shape).text,
                        liana__type_print(given->dtype, &given->shape).text, model->layers[given->layer].name);

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A size that the data will give. */
+enum { FIRST_FREE_SIZE = 128 };
+
 /* ---- weights ---- */
 
 /* A weight that the layer has already: it must fit these inputs. */
@@ -215,7 +218,7 @@ static liana_status take_results(liana_model *model, const liana_layer_call *cal
 {
     size_t *source = call->num_more ? liana__arena_allocate(&model->arena, sizeof *source) : NULL;
     if (call->num_more && !source) return liana__fail_memory(error, "a model");
-    if (source) *source = model->num_nodes;
+    if (source) *source = (size_t)(node - model->nodes);
     for (size_t i = 0; i <= call->num_more; i++) {
         if (i) {
             node[i] = *node;
@@ -271,6 +274,18 @@ static liana_status infer_result(liana_model *model, const liana__layer *layer, 
     return status;
 }
 
+/* Sizes that the data give. The input of a nested model takes those of its own input. An input of the model has no data
+ * yet: any size serves that all layers take, and powers of two are halved without a rest. */
+static void choose_free_sizes(const liana_model *model, liana__layer_node *node)
+{
+    const liana__layer_node *given = node->num_inputs == 1 ? &model->nodes[node->inputs[0]] : NULL;
+    for (int d = 1; d < node->shape.rank; d++) {
+        if (node->shape.dims[d] != LIANA_ANY_SIZE) continue;
+        if (!given || given->free >> d & 1) node->free |= (uint32_t)1 << d;
+        node->shape.dims[d] = given && given->shape.rank == node->shape.rank ? given->shape.dims[d] : FIRST_FREE_SIZE;
+    }
+}
+
 static liana_status build_input(const liana_model *model, const liana__layer *layer, liana__layer_node *node,
                                 liana__error *error)
 {
@@ -288,6 +303,7 @@ static liana_status build_input(const liana_model *model, const liana__layer *la
     node->is_identity = node->num_inputs == 1 && model->nodes[node->inputs[0]].dtype == node->dtype;
     node->shape = (liana_shape){.rank = (int)input->shape.count + 1, .dims = {1}};
     memcpy(node->shape.dims + 1, input->shape.values, (size_t)input->shape.count * sizeof(int64_t));
+    choose_free_sizes(model, node);
     if (liana__shape_valid(LIANA_F32, &node->shape)) return LIANA_OK;
     return liana__fail(error, LIANA_OUT_OF_RANGE, "examples of shape %s are too large",
                        liana__shape_print(&node->shape).text);
@@ -346,8 +362,72 @@ static liana_status build_texts(liana_model *model, const liana__layer *layer, l
                            liana__shape_print(&node->shape).text);
     }
     input->is_text = true;
-    input->reader = model->num_nodes;
+    input->reader = (size_t)(node - model->nodes);
     return LIANA_OK;
+}
+
+/* Tries the call with larger free sizes, which stand in the nodes of its inputs meanwhile. No weight may depend on
+ * them. The sizes of results that change with them are free, too. A layer may refuse those of the trial. */
+static liana_status try_larger(liana_model *model, const liana__layer *layer, liana__layer_node *node,
+                               const liana_shape *larger, liana__error *error)
+{
+    liana_shape before[LIANA_MAX_MORE_RESULTS + 1];
+    const size_t count = node->num_outputs;
+    for (size_t i = 0; i < count; i++) before[i] = node[i].shape;
+    if (declare_weights(model, node, larger, node->num_inputs, true, error) != LIANA_OK) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "its weights would depend on a size that the data give; write that size in the shape of the "
+                           "model's input, in place of null");
+    }
+    liana__error refused = {0};
+    if (infer_result(model, layer, node, &refused) != LIANA_OK) return LIANA_OK;
+    for (size_t i = 0; i < count; i++) {
+        for (int d = 1; d < before[i].rank && before[i].rank == node[i].shape.rank; d++) {
+            if (before[i].dims[d] != node[i].shape.dims[d]) node[i].free |= (uint32_t)1 << d;
+        }
+        node[i].shape = before[i];
+    }
+    return LIANA_OK;
+}
+
+static liana_status find_free_sizes(liana_model *model, const liana__layer *layer, liana__layer_node *node,
+                                    const liana_shape *shapes, liana__error *error)
+{
+    enum { LARGER = 32 };
+    liana_shape larger[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    bool has_free = false;
+    for (size_t i = 0; i < node->num_outputs; i++) node[i].free = 0;
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        const size_t input = liana__node_input_at(node, i);
+        larger[i] = shapes[i];
+        if (input == LIANA__NONE) continue;
+        for (int d = 1; d < shapes[i].rank; d++) {
+            const bool is_free = model->nodes[input].free >> d & 1;
+            larger[i].dims[d] += is_free ? LARGER : 0;
+            has_free |= is_free;
+        }
+        model->nodes[input].shape = larger[i];
+    }
+    const liana_status status = has_free ? try_larger(model, layer, node, larger, error) : LIANA_OK;
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        const size_t input = liana__node_input_at(node, i);
+        if (input != LIANA__NONE) model->nodes[input].shape = shapes[i];
+    }
+    return status;
+}
+
+/* Declares the weights of a call, or checks that they are those of before; then infers its results. */
+static liana_status build_call(liana_model *model, const liana__layer *layer, liana__layer_node *node, bool is_reuse,
+                               liana__error *error)
+{
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
+        const size_t input = liana__node_input_at(node, i);
+        if (input != LIANA__NONE) shapes[i] = model->nodes[input].shape;
+    }
+    LIANA_TRY(declare_weights(model, node, shapes, node->num_inputs, is_reuse, error));
+    LIANA_TRY(infer_result(model, layer, node, error));
+    return find_free_sizes(model, layer, node, shapes, error);
 }
 
 /* The node of a layer, whose number is the layer's number of nodes so far. */
@@ -366,13 +446,15 @@ static liana_status build_node(liana_model *model, size_t index, const liana__la
     if (layer->type->texts) return build_texts(model, layer, node, error);
     if (!layer->type->call) return build_input(model, layer, node, error);
     if (node->number) LIANA_TRY(read_call_options(model, layer, given, node, error));
-    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
-    for (size_t i = 0; i < LIANA_MAX_LAYER_INPUTS; i++) {
-        const size_t input = liana__node_input_at(node, i);
-        if (input != LIANA__NONE) shapes[i] = model->nodes[input].shape;
-    }
-    LIANA_TRY(declare_weights(model, node, shapes, node->num_inputs, node->number > 0, error));
-    return infer_result(model, layer, node, error);
+    return build_call(model, layer, node, node->number > 0, error);
+}
+
+liana_status liana__model_infer_node(liana_model *model, size_t index, liana__error *error)
+{
+    liana__layer_node *node = &model->nodes[index];
+    liana__layer *layer = &model->layers[node->layer];
+    if (layer->type->texts) return build_texts(model, layer, node, error);
+    return layer->type->call ? build_call(model, layer, node, true, error) : build_input(model, layer, node, error);
 }
 
 static liana_layer finish_node(liana_model *model, size_t index)

@@ -46,6 +46,7 @@ liana__model_port liana__model_input(const liana_model *model, size_t index)
     }
     port.dtype = result->dtype;
     port.shape = result->shape;
+    port.free = node->is_text ? 0 : node->free;
     port.num_ids = port.texts ? 0 : count_ids(model, model->inputs[index]);
     return port;
 }
@@ -83,7 +84,8 @@ liana__model_port liana__model_output(const liana_model *model, size_t index)
     return (liana__model_port){.name =
                                    index < model->num_outputs ? model->outputs[index].name : owner_name(model, node),
                                .dtype = model->nodes[node].dtype,
-                               .shape = model->nodes[node].shape};
+                               .shape = model->nodes[node].shape,
+                               .free = model->nodes[node].free};
 }
 
 liana_shape liana__model_output_shape(const liana_model *model)

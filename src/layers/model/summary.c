@@ -14,11 +14,13 @@ typedef struct cells {
     int num_lines;
 } cells;
 
-static void print_shape(const liana_shape *shape, char *text, size_t size)
+static void print_shape(const liana__layer_node *node, char *text, size_t size)
 {
     size_t length = (size_t)snprintf(text, size, "(None");
-    for (int i = 1; i < shape->rank && length < size; i++) {
-        length += (size_t)snprintf(text + length, size - length, ", %lld", (long long)shape->dims[i]);
+    for (int d = 1; d < node->shape.rank && length < size; d++) {
+        length += (size_t)(node->free >> d & 1
+                               ? snprintf(text + length, size - length, ", None")
+                               : snprintf(text + length, size - length, ", %lld", (long long)node->shape.dims[d]));
     }
     if (length < size) snprintf(text + length, size - length, ")");
 }
@@ -69,7 +71,7 @@ static void fill_layer(const liana_model *model, size_t index, cells *row)
              mode_of(layer->inference));
     row->num_lines = (int)model->nodes[node].num_outputs;
     for (size_t i = 0; i < model->nodes[node].num_outputs; i++) {
-        print_shape(&model->nodes[node + i].shape, row->text[1][i], sizeof row->text[1][i]);
+        print_shape(&model->nodes[node + i], row->text[1][i], sizeof row->text[1][i]);
     }
     snprintf(row->text[2][0], sizeof row->text[2][0], "%lld",
              (long long)count_parameters(model, layer->first_weight, layer->num_weights));
@@ -89,7 +91,7 @@ static void fill_nested(const liana_model *model, size_t index, cells *row)
              (long long)count_parameters(model, first->first_weight, num_weights));
     row->num_lines = (int)nested->num_outputs;
     for (size_t i = 0; i < nested->num_outputs; i++) {
-        print_shape(&model->nodes[model->uses[use].first_node + nested->outputs[i]].shape, row->text[1][i],
+        print_shape(&model->nodes[model->uses[use].first_node + nested->outputs[i]], row->text[1][i],
                     sizeof row->text[1][0]);
     }
 }

@@ -3,13 +3,16 @@
 #include "ir/graph.h"
 #include "layers/model.h"
 
+#include <liana/layers/core.h>
 #include <stdio.h>
 
 /* ---- questions ---- */
 
 static liana_port open_batch(liana__model_port port)
 {
-    if (port.shape.rank) port.shape.dims[0] = -1;
+    for (int d = 0; d < port.shape.rank; d++) {
+        if (d == 0 || port.free >> d & 1) port.shape.dims[d] = LIANA_ANY_SIZE;
+    }
     return (liana_port){port.name, port.dtype, port.shape};
 }
 

@@ -268,6 +268,12 @@ static liana_tensor call_layer(liana_layer_call *call)
     return liana_op_batch_norm_training_at(call->here, x, at.gamma, at.beta, statistics, chosen->epsilon);
 }
 
+static const char *needs_whole_batch(const void *options, bool trainable)
+{
+    const liana_batch_normalization_options *chosen = options;
+    return trainable && chosen->synchronized ? "synchronized statistics" : NULL;
+}
+
 const liana_layer_type liana__layer_batch_normalization = {
     LIANA_PART(
         LAYER, liana_layer_type, "BatchNormalization",
@@ -276,6 +282,7 @@ const liana_layer_type liana__layer_batch_normalization = {
     LIANA__INPUTS(1, 1),
     .reads_training = true,
     .masking = LIANA_MASKING_KEPT,
+    .needs_whole_batch = needs_whole_batch,
     .weights = declare_weights,
     .call = call_layer,
     .from_keras = from_keras,

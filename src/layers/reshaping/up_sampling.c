@@ -60,7 +60,7 @@ static liana_tensor call_2(liana_layer_call *call)
     liana_tensor x = call->inputs[0];
     const liana_shape shape = liana_tensor_shape(x);
     for (int i = 0; i < 2; i++) {
-        x = liana__interpolate(call->here, x, 1 + i, shape.dims[1 + i] * chosen->size[i], chosen->interpolation);
+        x = liana__interpolate(call->here, x, 1 + i, shape.dims[1 + i] * chosen->size[i], chosen->interpolation, false);
     }
     return x;
 }

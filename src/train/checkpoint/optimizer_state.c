@@ -75,7 +75,7 @@ liana_status liana__optimizer_state_create(const liana_model *model, const liana
     if (!state->values) return liana__fail_memory(error, "the optimizer's state");
     state->num_slots = num_slots;
     for (size_t i = 0; i < count; i++) {
-        state->values[i] = malloc(liana__byte_size(LIANA_F32, &state->shapes[i / num_slots]) + 1);
+        state->values[i] = calloc(1, liana__byte_size(LIANA_F32, &state->shapes[i / num_slots]) + 1);
         if (!state->values[i]) return liana__fail_memory(error, "the optimizer's state");
     }
     state->optimizer = own;
@@ -284,7 +284,8 @@ liana_status liana__optimizer_state_begin(const liana__optimizer_state *state, l
                                           const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    if (!state->optimizer) return LIANA_OK;
+    /* Before its first update an optimizer has kept nothing: its file has no values. */
+    if (!state->optimizer || (!state->fault && state->iteration == 0)) return LIANA_OK;
     const char *why = state->fault;
     if (!why && training->stages) why = "this training is in stages, each with an optimizer of its own";
     if (!why) why = find_difference(state, training, &arena);

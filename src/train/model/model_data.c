@@ -161,9 +161,16 @@ static liana_status find_match(const liana__model_data *own, const liana__source
 static liana_status find_image(const liana__model_data *own, const liana_dataset *data, liana__decode_options *image,
                                liana__error *error)
 {
-    liana_shape input = {0};
-    for (size_t i = 0; i < liana__model_num_inputs(own->model) && input.rank != 4; i++) {
-        input = liana__model_input(own->model, i).shape;
+    liana__model_port port = {0};
+    for (size_t i = 0; i < liana__model_num_inputs(own->model) && port.shape.rank != 4; i++) {
+        port = liana__model_input(own->model, i);
+    }
+    const liana_shape input = port.shape;
+    if (port.free && !own->model->has_chosen_sizes) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "the model's input '%s' takes images of any size, and those of the data may differ; choose "
+                           "one with liana_model_set_input_shape, or data.image_size in a configuration",
+                           port.name);
     }
     if (input.dims[3] != 1 && input.dims[3] != 3) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "the model's input has %lld channels, images have 1 or 3",
@@ -240,8 +247,9 @@ liana_status liana__model_data_open_fit(liana__model_data *own, const liana_fit_
     LIANA_TRY(find_augmentation(own, options->augment, error));
     LIANA_TRY(split_data(own, options, error));
     if (!own->fitted.source) LIANA_TRY(open_view(own, options->training, options, &own->fitted.source, error));
-    return find_match(own, own->fitted.source, options->inputs, options->targets, options->example_weight, true,
-                      &own->match, error);
+    LIANA_TRY(find_match(own, own->fitted.source, options->inputs, options->targets, options->example_weight, true,
+                         &own->match, error));
+    return liana__data_match_take_sizes(own->model, &own->match, error);
 }
 
 liana_status liana__model_data_start_fit(liana__model_data *own, const liana_fit_options *options,
@@ -291,7 +299,7 @@ liana_status liana__model_data_open_measured(liana__model_data *own, const liana
     LIANA_TRY(find_match(own, own->measured.source, options->inputs, options->targets, options->example_weight,
                          wants_targets, &own->match, error));
     if (!wants_targets) forget_targets(&own->match);
-    return LIANA_OK;
+    return liana__data_match_take_sizes(own->model, &own->match, error);
 }
 
 liana_status liana__model_data_start_measured(liana__model_data *own, const liana_dataset *data,

@@ -212,14 +212,15 @@ static void arrays_batch_free(arrays_batch *made)
 
 /* Finds the use of each array, before the model is compiled. Random numbers of examples depend on their positions:
  * those of the first epoch of a fit in the same order. */
-static liana_status make_batch(const liana_model *model, const liana_array *arrays, size_t num_arrays,
-                               const char *weight, bool has_targets, arrays_batch *made, liana__error *error)
+static liana_status make_batch(liana_model *model, const liana_array *arrays, size_t num_arrays, const char *weight,
+                               bool has_targets, arrays_batch *made, liana__error *error)
 {
     const liana__data_names names = {.weight = weight};
     liana_component components[LIANA_MAX_COMPONENTS];
     LIANA_TRY(list_components(arrays, num_arrays, components, error));
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__data_match_list(model, components, num_arrays, &names, has_targets, &made->match, error));
+    LIANA_TRY(liana__data_match_take_sizes(model, &made->match, error));
     if (has_targets) LIANA_TRY(check_all_used(&made->match, arrays, num_arrays, error));
     LIANA_TRY(take_inputs(model, arrays, num_arrays, made, error));
     LIANA_TRY(take_weights(arrays, num_arrays, made, error));

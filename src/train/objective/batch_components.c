@@ -190,6 +190,21 @@ liana_status liana__data_match_find(const liana_model *model, const liana__sourc
     return search_list(&own, wants_targets);
 }
 
+liana_status liana__data_match_take_sizes(liana_model *model, const liana__data_match *match, liana__error *error)
+{
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < liana__model_num_inputs(model); i++) {
+        const liana__model_port port = liana__model_input(model, i);
+        const liana_shape *example = &match->inputs[i].shape;
+        bool known = match->inputs[i].name && port.free && example->rank == port.shape.rank - 1;
+        for (int d = 0; d < example->rank && known; d++) known = example->dims[d] > 0;
+        if (!known) continue;
+        shapes[i] = (liana_shape){.rank = example->rank + 1, .dims = {1}};
+        memcpy(shapes[i].dims + 1, example->dims, (size_t)example->rank * sizeof *example->dims);
+    }
+    return liana__model_set_input_shapes(model, shapes, error);
+}
+
 /* ---- the loader's components ---- */
 
 static bool is_image(const liana_model *model, const liana__data_match *match, size_t input)

@@ -38,6 +38,12 @@ liana_status liana__data_match_find(const liana_model *model, const liana__sourc
                                     const liana__data_names *names, bool wants_targets, liana__data_match *match,
                                     liana__error *error) LIANA_MUST_USE;
 
+/* Gives inputs with free sizes (LIANA_ANY_SIZE) those of their components, where all examples have one shape: before
+ * the model's graphs are made. Images of files keep the size that the model has. Errors: INVALID_ARGUMENT for sizes
+ * that the model does not take. */
+liana_status liana__data_match_take_sizes(liana_model *model, const liana__data_match *match, liana__error *error)
+    LIANA_MUST_USE;
+
 /* How the rows of an input are made of texts; zeros: they are not. */
 liana__row_of_texts liana__port_texts(const liana__model_port *port);
 

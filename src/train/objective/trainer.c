@@ -112,14 +112,15 @@ static const liana__step_sums *sums_of(const liana__trainer *trainer)
     return trainer->options.function ? trainer->options.function->sums : &trainer->sums;
 }
 
-/* A BatchNormalization that is trained with the statistics of the whole batch. */
-static const char *find_whole_batch(const liana_model *model)
+/* The layer whose training needs the whole batch, and what of it, as a message begins. */
+static const char *find_whole_layer(const liana_model *model, liana__arena *arena)
 {
     for (size_t i = 0; model && i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
-        const liana_batch_normalization_options *chosen = layer->options;
-        const bool is_norm = layer->type == &liana__layer_batch_normalization;
-        if (is_norm && chosen->synchronized && layer->trainable) return layer->name;
+        if (liana__layer_infers(model, i)) continue;
+        const char *what = liana__layer_whole_batch(layer->type, layer->options, layer->trainable);
+        if (!what) continue;
+        return liana__arena_format(arena, "layer '%s' (%s): its %s", layer->name, layer->type->part.name, what);
     }
     return NULL;
 }
@@ -134,7 +135,7 @@ static void make_shard_builder(liana__trainer *trainer)
         .builds = {options->optimizer != NULL, true, trainer->scales != NULL},
         .gives_rows = !function || function->gives_rows,
         .side_by_side = liana__shards_stand_side_by_side(options),
-        .whole_batch = function ? NULL : find_whole_batch(options->model),
+        .whole_batch = function ? NULL : find_whole_layer(options->model, &trainer->arena),
         .sums = sums_of(trainer),
         .num_sums = objective->num_sums,
         .num_losses = objective->num_outputs,
@@ -413,7 +414,8 @@ static liana_status choose_microbatch(const liana__trainer *trainer, int64_t *mi
 {
     const liana__trainer_options *options = &trainer->options;
     const liana_loss_type *whole = options->optimizer ? find_whole_loss(options->objective) : NULL;
-    const int64_t usual = whole ? options->batch_size : default_microbatch(trainer);
+    const bool by_layer = options->optimizer && trainer->shards.whole_batch;
+    const int64_t usual = whole || by_layer ? options->batch_size : default_microbatch(trainer);
     const int64_t asked = options->microbatch ? options->microbatch : usual;
     *microbatch = asked < options->batch_size ? asked : options->batch_size;
     if (!whole || (*microbatch == options->batch_size && !options->num_more_devices && !options->cluster)) {

@@ -96,10 +96,26 @@ static liana_status check_map(const liana__run *run, const liana__component_map 
     return LIANA_OK;
 }
 
+/* Inputs that take images of any size take those of the run. */
+static liana_status take_image_size(liana__run *run, liana__error *error)
+{
+    liana_shape shapes[LIANA_MAX_LAYER_INPUTS] = {{0}};
+    for (size_t i = 0; i < liana__model_num_inputs(run->model) && run->image_shape[0]; i++) {
+        const liana__model_port port = liana__model_input(run->model, i);
+        const bool is_image = port.shape.rank == 4 && port.dtype == LIANA_F32;
+        if (!is_image || !port.free) continue;
+        shapes[i] = liana_shape_of(1, run->image_shape[0], run->image_shape[1], run->image_shape[2]);
+    }
+    return liana__model_set_input_shapes(run->model, shapes, error);
+}
+
 liana_status liana__run_find_match(liana__run *run, liana__error *error)
 {
     LIANA_TRY(check_map(run, &run->config->data.model_inputs, true, error));
     LIANA_TRY(check_map(run, &run->config->data.model_targets, false, error));
+    LIANA_TRY(take_image_size(run, error));
     liana__run_data *part = run->training.source ? &run->training : &run->validation;
-    return part->source ? liana__run_match_part(run, part, error) : LIANA_OK;
+    if (!part->source) return LIANA_OK;
+    LIANA_TRY(liana__run_match_part(run, part, error));
+    return liana__data_match_take_sizes(run->model, &part->match, error);
 }

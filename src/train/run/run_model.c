@@ -74,7 +74,11 @@ static liana_status take_shapes(liana__run *run, liana__error *error)
     liana__data_config *data = &run->config->data;
     const size_t which = image_input(run);
     if (which == liana__model_num_inputs(run->model)) return LIANA_OK;
-    const liana_shape input = liana__model_input(run->model, which).shape;
+    const liana__model_port port = liana__model_input(run->model, which);
+    liana_shape input = port.shape;
+    for (int d = 1; d < 3; d++) {
+        if (port.free >> d & 1) input.dims[d] = data->image_size[d - 1]; /* 0: the data will say it */
+    }
     if (!data->image_size[0]) memcpy(data->image_size, &input.dims[1], sizeof data->image_size);
     if (!data->channels) data->channels = input.dims[3];
     bool same =

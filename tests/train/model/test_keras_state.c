@@ -501,6 +501,33 @@ static void test_a_training_that_has_not_begun_says_nothing(void **state)
     }
 }
 
+/* A run begins with the optimizer's own first values, which for Adagrad are not 0. */
+static void test_a_run_from_a_file_that_was_never_trained_begins_anew(void **state)
+{
+    (void)state;
+    static const char *const optimizers[] = {"{name: Adam, learning_rate: 0.25}",
+                                             "{name: Adagrad, learning_rate: 0.25}",
+                                             "{name: SGD, learning_rate: 0.25, momentum: 0.9}",
+                                             "{name: RMSprop, learning_rate: 0.25}"};
+    variables list = begin_variables(0, true);
+    static const char rows[] = "a,b,c,d,label\n1,2,-1,0.5,0\n0,1,2,-1,1\n-1,0,1,3,2\n2,2,0,1,0\n";
+    char config[900], from[700], out[700];
+    liana__test_folder();
+    int size = snprintf(config, sizeof config,
+                        "data: {train: %s, columns: {x: [a, b, c, d], label: label}}\n"
+                        "train: {epochs: 2, batch_size: 2}\n",
+                        liana__test_write("rows.csv", rows, strlen(rows)));
+    snprintf(config, sizeof config, "%s", liana__test_write("config.yaml", config, (size_t)size));
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        snprintf(from, sizeof from, "model.file=%s", write_keras("own.keras", optimizers[i], &list));
+        snprintf(out, sizeof out, "%s-%zu", liana__test_path("run"), i);
+        liana__test_result result = liana__test_command("train", config, from, "--out", out);
+        assert_never_says(result.out, "goes on where");
+        assert_never_says(result.err, "goes on where");
+        assert_code(result, 0);
+    }
+}
+
 /* ---- Keras 2 ---- */
 
 /* A .h5 file of the sample's model in the form of Keras 2, with these variables. */
@@ -626,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_the_rate_of_the_file_is_kept),
         cmocka_unit_test(test_a_bad_state_is_left_and_told),
         cmocka_unit_test(test_a_training_that_has_not_begun_says_nothing),
+        cmocka_unit_test(test_a_run_from_a_file_that_was_never_trained_begins_anew),
         cmocka_unit_test(test_slots_of_keras_2_are_in_its_order),
         cmocka_unit_test(test_files_for_keras_2_are_written_in_its_order),
 #endif

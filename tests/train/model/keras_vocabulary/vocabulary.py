@@ -4,7 +4,8 @@
     vocabulary.py check FOLDER                  loads each NAME.N.again.keras, and compares its outputs
     vocabulary.py names                         fails unless each layer of Keras has a table or stands among the left out
 
-The families beside this file (core.py, ...) have a table LAYERS for their layers, LEFT_OUT, and NOT_YET. A row is
+The families beside this file (core.py, ...) have a table LAYERS for their layers, LEFT_OUT, and NOT_YET; whole_models.py
+has models of many layers, which LAYERS matches by their names in lower case. A row is
 
     "Conv1D": {"inputs": [[(12, 4)], [(9, 6)]],     alternatives: a list of the inputs' shapes, without the batch
                "arguments": {"filters": [4, 6], ...},  the values of each argument of Keras's constructor, at least two
@@ -14,7 +15,8 @@ An input is a shape, or {"shape", "high": below which its ids are, "masked": Tru
 of which each text is one}. A value that
 is a function makes the value: an object of Keras that several models must not share. Further keys of a row: "build": a
 function (layer class, arguments, inputs, call) that makes the results; "low": of the weights' values, -1 without it;
-"keep_weights": True where the weights stay as they are.
+"keep_weights": True where the weights stay as they are; "inference_gradients": True where Keras has another formula for those
+of training; "training_only": True where Keras gives another thing in inference.
 tests/train/model/test_keras_vocabulary.c runs `make`, repeats the cases in liana, and runs `check`.
 """
 import importlib
@@ -99,6 +101,11 @@ def not_yet():
     return set().union(*(getattr(importlib.import_module(family), "NOT_YET", set()) for family in FAMILIES))
 
 
+def everywhere():
+    """Layers that stand in every model here."""
+    return set().union(*(getattr(importlib.import_module(family), "EVERYWHERE", set()) for family in FAMILIES))
+
+
 def arguments_of(name, row):
     """The values of each argument; names those that the row forgets."""
     values = dict(row.get("arguments", {}))
@@ -152,7 +159,7 @@ def fill(model, rng, row):
         weight.assign(rng.uniform(low, 1, weight.shape).astype("f4"))
 
 
-def draw_inputs(row, inputs, rng):
+def draw_inputs(inputs, rng):
     arrays = []
     for given in inputs:
         spec = spec_of(given)
@@ -208,7 +215,7 @@ def near_inputs(arrays, rng):
     return [(a * (1 + 1e-6 * rng.choice([-1, 1], a.shape))).astype("f4") if is_float(a) else a for a in arrays]
 
 
-def described(values, others, scale):
+def described(values, others, scale, rounding):
     """Each tensor with how far another program's may be: 1e-5 of its largest, thrice Keras's own change, or the rounding of
     terms of size `scale`, which may cancel."""
     rows = []
@@ -218,11 +225,11 @@ def described(values, others, scale):
         largest = np.max(np.abs(value[finite]), initial=0)
         change = np.max(np.abs(value - other)[finite], initial=0)
         rows.append({"shape": list(value.shape), "values": [float(x) if np.isfinite(x) else str(x) for x in value.ravel()],
-                     "tolerance": float(max(1e-5 * largest, 3 * change, 2e-7 * scale))})
+                     "tolerance": float(max(1e-5 * largest, 3 * change, rounding * scale))})
     return rows
 
 
-def run_of(model, arrays, training, rng):
+def run_of(model, arrays, training, rng, rounding, with_gradients):
     outputs, _ = compute(model, arrays, training, None)
     for _ in range(5 if training else 1):
         again, _ = compute(model, arrays, training, None)
@@ -230,11 +237,13 @@ def run_of(model, arrays, training, rng):
             return None  # it draws
     cotangents = [rng.normal(0, 1, o.shape).astype("f4") if is_float(o) else np.zeros(o.shape, "f4") for o in outputs]
     near = near_inputs(arrays, rng)
-    outputs, gradients = compute(model, arrays, training, cotangents)
-    others, other_gradients = compute(model, near, training, cotangents)
+    given = cotangents if with_gradients else None
+    outputs, gradients = compute(model, arrays, training, given)
+    others, other_gradients = compute(model, near, training, given)
     scale = max([np.max(np.abs(a[np.isfinite(a)]), initial=0) for a in outputs + gradients] + [0.5])
     return {"training": training, "cotangents": [c.ravel().tolist() for c in cotangents],
-            "outputs": described(outputs, others, scale), "gradients": described(gradients, other_gradients, scale)}
+            "outputs": described(outputs, others, scale, rounding),
+            "gradients": described(gradients, other_gradients, scale, rounding)}
 
 
 def make_case(name, number, row, chosen, inputs, call, rng, folder):
@@ -242,15 +251,22 @@ def make_case(name, number, row, chosen, inputs, call, rng, folder):
     model = build(name, row, chosen, inputs, call)
     if not row.get("keep_weights"):
         fill(model, rng, row)
-    arrays = draw_inputs(row, inputs, rng)
-    runs = [run_of(model, arrays, training, rng) for training in (False, True)]
-    base = os.path.join(folder, f"{name}.{number}")
-    model.save(base + ".keras")
-    listed = [{"name": f"in{i}", "shape": list(a.shape), "dtype": {"O": "object", "i": "int32"}.get(a.dtype.kind, "float32"),
-               "values": a.ravel().tolist()} for i, a in enumerate(arrays)]
     text = {argument: str(made(value)) for argument, value in chosen.items()}
-    case = {"layer": name, "arguments": str(text), "call": str(call), "inputs": listed,
-            "weights": [w.path for w in model.trainable_weights], "runs": [run for run in runs if run]}
+    case = {"layer": name, "arguments": str(text), "call": str(call)}
+    write_case(model, f"{name}.{number}", inputs, case, 2e-7, rng, folder, row)
+
+
+def write_case(model, name, inputs, case, rounding, rng, folder, row=()):
+    arrays = draw_inputs(inputs, rng)
+    modes = [True] if "training_only" in row else [False, True]
+    runs = [run_of(model, arrays, training, rng, rounding, not training or "inference_gradients" not in row)
+            for training in modes]
+    base = os.path.join(folder, name)
+    model.save(base + ".keras")
+    dtypes = {"O": "object", "i": "int32"}
+    listed = [{"name": model.inputs[i].name, "shape": list(a.shape), "dtype": dtypes.get(a.dtype.kind, "float32"),
+               "values": a.ravel().tolist()} for i, a in enumerate(arrays)]
+    case |= {"inputs": listed, "weights": [w.path for w in model.trainable_weights], "runs": [run for run in runs if run]}
     with open(base + ".case.json", "w") as file:
         json.dump(case, file)
 
@@ -280,9 +296,22 @@ def make_layer(name, row, seed, folder):
     return number
 
 
+def make_whole(name, function, seed, folder):
+    rng = np.random.default_rng([seed, *name.encode()])
+    keras.utils.clear_session()
+    model, inputs = function()
+    fill(model, rng, {})
+    case = {"layer": name, "arguments": function.__doc__ or "", "call": ""}
+    write_case(model, f"{name}.0", inputs, case, 1e-6, rng, folder)  # sums over steps and pixels
+
+
 def make(folder, pattern, seed):
     layers, _ = tables()
     count = 0
+    for name, function in importlib.import_module("whole_models").MODELS.items():
+        if re.fullmatch(pattern, name):
+            make_whole(name, function, seed, folder)
+            count += 1
     for name in sorted(layers):
         if re.fullmatch(pattern, name):
             count += make_layer(name, layers[name], seed, folder)
@@ -334,7 +363,7 @@ def names():
                 print(f"{' or '.join(spellings)}: has a table, and stands among those that are not there yet")
                 failures += 1
             continue
-        if not any(name in layers or name in left_out for name in spellings):
+        if not any(name in layers or name in left_out or name in everywhere() for name in spellings):
             print(f"{' or '.join(spellings)}: has no table, and is not among the left out")
             failures += 1
     return 1 if failures else 0

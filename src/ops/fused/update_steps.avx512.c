@@ -1,0 +1,2 @@
+/* The kernels of update_steps for AVX-512. */
+#include "ops/fused/update_steps.kernels.h"

@@ -18,7 +18,8 @@
  * Order: an element is a function of seed, epoch and position, on any number of threads. Most stages are random-access:
  * any element can be computed directly. These are replayed, one element after the other: filter, take_while, unique,
  * rejection_resample, flat_map, interleave, group_by_window, bucket_by_sequence_length, scan, reduce, from_generator,
- * sample_from_datasets, choose_from_datasets, unbatch of batches of unknown size, and all stages on top of them. */
+ * sample_from_datasets, choose_from_datasets, window with `reduce`, unbatch of batches of unknown size, and all stages
+ * on top of them. */
 #ifndef LIANA_DATASET_H
 #define LIANA_DATASET_H
 

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static const liana__element_file_contents contents = {{{1, 2}}, {{3, 4}}, -1};
+static const liana__element_file_contents kinds[] = {{{{1, 2}}, {{3, 4}}, -1, false}, {{{1, 2}}, {{3, 4}}, -1, true}};
 /* Numbers in any number of rows, a fixed number of strings, any number of strings, and nothing. */
 static const liana__spec spec = {.count = 4,
                                  .components = {{"numbers", LIANA_F32, {2, {LIANA_UNKNOWN_DIM, 3}}},
@@ -61,13 +61,13 @@ static void pack_again(const liana_element *element)
     free(packed);
 }
 
-static void read_file(const char *path)
+static void read_file(const char *path, const liana__element_file_contents *contents)
 {
     liana__error error = {0};
     liana__element_file *file;
     liana__element_buffer buffer = {0};
     char why[80];
-    demand(liana__element_file_open(path, &contents, &file, why, sizeof why, &error) == LIANA_OK);
+    demand(liana__element_file_open(path, contents, &file, why, sizeof why, &error) == LIANA_OK);
     demand(file || why[0]);
     for (uint64_t i = 0; file && i < liana__element_file_count(file); i++) {
         liana_element element;
@@ -94,8 +94,8 @@ static void put_right(const char *path, const uint8_t *bytes, size_t size)
     uint32_t byte_order_and_version[2] = {1, 2}, table_checksum = liana__crc32c(words, 24), checksum;
     memcpy(&words[3], "LIANAELM", 8);
     memcpy(&words[4], byte_order_and_version, 8);
-    memcpy(&words[5], &contents.settings, 16);
-    memcpy(&words[7], &contents.sources, 16);
+    memcpy(&words[5], &kinds[0].settings, 16);
+    memcpy(&words[7], &kinds[0].sources, 16);
     words[9] = 1;
     words[10] = size;
     memcpy(&words[11], &table_checksum, 4);
@@ -110,9 +110,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *folder = getenv("TMPDIR"); /* /dev/shm is many times faster than a disk */
     snprintf(path, sizeof path, "%s/liana-fuzz-%ld.elements", folder ? folder : "/tmp", (long)getpid());
     put(path, bytes, size, "", 0);
-    read_file(path);
+    read_file(path, &kinds[0]);
     put_right(path, bytes, size);
-    read_file(path);
+    for (int deflated = 0; deflated < 2; deflated++) read_file(path, &kinds[deflated]);
     unlink(path);
     return 0;
 }

@@ -150,16 +150,22 @@ static void test_keys_and_values_of_other_sizes(void **state)
     end(results);
 }
 
-/* A row of the mask leaves out all steps: Keras reads them alike without scores of its own, and none with them. */
-static void test_attention_mask(void **state)
+/* Attention of three steps to two, with a mask of their pairs. */
+static liana_layer masked_attention(bool scores)
 {
-    (void)state;
     begin();
     liana_layer x = input("x0", 3, 4);
     liana_layer value = input("x1", 2, 4);
     liana_layer mask = liana_input(model, .name = "attention_mask", .shape = LIANA_INTS(3, 2), .dtype = LIANA_S32);
-    liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3,
-                               .inputs = {x, value, [LIANA_ATTENTION_MASK] = mask});
+    return liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .return_attention_scores = scores,
+                                      .inputs = {x, value, [LIANA_ATTENTION_MASK] = mask});
+}
+
+/* A row of the mask leaves out all steps: Keras reads them alike without scores of its own, and none with them. */
+static void test_attention_mask(void **state)
+{
+    (void)state;
+    masked_attention(false);
     float **results = run();
     assert_numbers(results[0],
                    (const float[]){0.4129636, 0.2383128, -0.04842016, -0.3123804, 0.4203309, 0.2734774, -0.00199681,
@@ -171,12 +177,7 @@ static void test_attention_mask(void **state)
 static void test_attention_mask_with_scores(void **state)
 {
     (void)state;
-    begin();
-    liana_layer x = input("x0", 3, 4);
-    liana_layer value = input("x1", 2, 4);
-    liana_layer mask = liana_input(model, .name = "attention_mask", .shape = LIANA_INTS(3, 2), .dtype = LIANA_S32);
-    liana_layer y = liana_multi_head_attention(model, .num_heads = 2, .key_dim = 3, .return_attention_scores = true,
-                                               .inputs = {x, value, [LIANA_ATTENTION_MASK] = mask});
+    liana_layer y = masked_attention(true);
     liana_model_outputs(model, y, liana_layer_output(y, 1));
     float **results = run();
     assert_numbers(results[0],

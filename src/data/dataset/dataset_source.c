@@ -576,6 +576,20 @@ static void find_components(view *own)
     own->base.components = spec->components;
 }
 
+/* Names the stage that leaves nothing of what comes to it. */
+static liana_status fail_empty(const liana_dataset *dataset, liana__error *error)
+{
+    const liana_dataset *stage = dataset;
+    while (stage->num_inputs == 1 && stage->inputs[0]->length == 0) stage = stage->inputs[0];
+    if (stage->num_inputs != 1 || stage->inputs[0]->length < 0) {
+        return liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", dataset->name);
+    }
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "the dataset '%s' has no elements: '%s' leaves none of the %lld that come to it; change its "
+                       "options, or give more data",
+                       dataset->name, stage->name, (long long)stage->inputs[0]->length);
+}
+
 static liana_status make_view(const liana_dataset *dataset, int64_t endless_length, bool pictures,
                               liana__source **source, liana__error *error)
 {
@@ -597,9 +611,7 @@ static liana_status make_view(const liana_dataset *dataset, int64_t endless_leng
         own->base.streams = true;
         status = make_stream(own, endless_length, error);
     }
-    if (status == LIANA_OK && own->base.num_records == 0) {
-        status = liana__fail(error, LIANA_INVALID_DATA, "the dataset '%s' has no elements", dataset->name);
-    }
+    if (status == LIANA_OK && own->base.num_records == 0) status = fail_empty(dataset, error);
     if (status == LIANA_OK) *source = &own->base;
     if (status != LIANA_OK) close_view(&own->base);
     return status;

@@ -216,10 +216,42 @@ static liana_status check_bins(const liana__column *column, const liana__place *
     if (column->num_bins == 1) {
         return liana__fail_at(error, place, where, "found num_bins 1, expected at least 2 (0: numbers stay)");
     }
+    if (column->num_bins && column->num_boundaries && (int64_t)column->num_boundaries + 1 != column->num_bins) {
+        return liana__fail_at(error, place, where,
+                              "%zu 'bin_boundaries' make %zu bins, but 'num_bins' is %" PRId64 "; keep one of them",
+                              column->num_boundaries, column->num_boundaries + 1, column->num_bins);
+    }
     const size_t count = column->from.count;
     if (!column->cross || (count > 1 && count <= LIANA__MOST_CROSSED && !column->length)) return LIANA_OK;
     return liana__fail_at(error, place, where, "'cross' is of 2 to %d columns, with one value each: from: [a, b]",
                           LIANA__MOST_CROSSED);
+}
+
+/* A statistic is of numbers; numbers are not missing as texts. */
+static liana_status check_missing(const liana__column *column, const liana__place *place, const char *where,
+                                  liana__error *error)
+{
+    const bool are_texts = column->category || column->hash_bins || column->cross || column->dtype == LIANA_STRING;
+    const bool are_numbers = column->num_bins || column->num_boundaries ||
+                             (!are_texts && !column->multi_hot && column->dtype != LIANA__DTYPE_DETECTED);
+    for (size_t i = 0; i < column->values_if_missing.count; i++) {
+        const char *value = column->values_if_missing.items[i];
+        const bool is_statistic = liana__is_statistic(value);
+        bool is_name = false;
+        for (size_t k = 0; k < column->vocabulary.count; k++) {
+            is_name = is_name || strcmp(column->vocabulary.items[k], value) == 0;
+        }
+        if (is_statistic && (are_texts || column->multi_hot) && !is_name) {
+            return liana__fail_at(error, place, where,
+                                  "'missing' is the %s, which only columns of numbers have; expected the value that an "
+                                  "empty cell stands for",
+                                  value);
+        }
+        if (!are_numbers || is_statistic || column->length) continue;
+        if (liana__cell_read(value, strlen(value)).kind != LIANA__CELL_TEXT) continue;
+        return liana__fail_at(error, place, where, "'missing' is '%.40s', expected a number, mean or median", value);
+    }
+    return LIANA_OK;
 }
 
 static liana_status check_vocabulary(const liana__column *column, const liana__place *place, const char *key,
@@ -276,6 +308,7 @@ static liana_status read_column(const liana__value *value, const char *name, con
     column->missing = NULL;
     LIANA_TRY(read_boundaries(column, key, arena, error));
     LIANA_TRY(check_bins(column, &value->place, key, error));
+    LIANA_TRY(check_missing(column, &value->place, key, error));
     return check_column(column, &value->place, key, error);
 }
 

@@ -355,8 +355,8 @@ static liana_status read_text(csv_source *source, liana__csv_list *reader, const
     bool damaged = status == LIANA_INVALID_DATA && options->skip_damage;
     if (status != LIANA_OK && !damaged) return liana__fail_as(error, &own);
     if (csv->num_rows == 0 && !damaged) {
-        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of a path and a label",
-                           reader->path);
+        return liana__fail(error, LIANA_INVALID_DATA, "'%s' is empty: expected lines of %s", reader->path,
+                           source->is_table ? "cells" : "a path and a label");
     }
     if (csv->num_rows) LIANA_TRY(find_columns(source, reader, options, error));
     if (csv->num_rows && reader->label >= 0) {

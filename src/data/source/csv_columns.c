@@ -289,19 +289,38 @@ static void count_kind(void *user, const char *text, size_t size)
     }
 }
 
-static void find_dtype(const liana__csv_request *request, liana__csv_columns *found, size_t number)
+/* Numbers in all cells, and a text for the empty ones. */
+static liana_status fail_missing(const liana__csv_request *request, const liana__column *column, const char *text,
+                                 liana__error *error)
+{
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "'%s', column '%.100s': all its cells are numbers, but missing is '%.40s', expected a number, mean "
+        "or median; or set dtype: string",
+        request->tables[0].path, column->from.items[0], text);
+}
+
+static liana_status find_dtype(const liana__csv_request *request, liana__csv_columns *found, size_t number,
+                               liana__error *error)
 {
     liana__column *column = &found->columns.items[number];
     kinds own = {0};
-    if (column->dtype != LIANA__DTYPE_DETECTED) return;
+    if (column->dtype != LIANA__DTYPE_DETECTED) return LIANA_OK;
     const bool is_bin = liana__column_is_numbered(column);
     column->dtype = is_bin ? LIANA_S32 : LIANA_F32;
-    if (is_bin || column->multi_hot) return;
+    if (is_bin || column->multi_hot) return LIANA_OK;
     visit_column(request, found, ROWS_ALL, number, count_kind, &own);
+    const bool all_numbers = own.wholes + own.reals > 0 && own.texts == own.missing;
     for (size_t i = 0; i < column->values_if_missing.count; i++) {
         const char *value = column->values_if_missing.items[i];
-        if (liana__is_statistic(value)) own.reals++; /* of numbers it is hardly a whole one */
-        if (!liana__is_statistic(value)) count_kind(&own, value, strlen(value));
+        const bool is_text = liana__cell_read(value, strlen(value)).kind == LIANA__CELL_TEXT;
+        if (liana__is_statistic(value)) {
+            own.reals++; /* of numbers it is hardly a whole one */
+        } else if (all_numbers && is_text && !column->length) {
+            return fail_missing(request, column, value, error);
+        } else {
+            count_kind(&own, value, strlen(value));
+        }
     }
     bool several = column->length || column->stacked;
     const size_t numbers = own.wholes + own.reals, texts = numbers ? own.texts - own.missing : own.texts;
@@ -312,6 +331,7 @@ static void find_dtype(const liana__csv_request *request, liana__csv_columns *fo
     if (!are_numbers && !several) column->dtype = LIANA_STRING;
     if (are_numbers && are_whole && !several) column->dtype = LIANA_S64;
     if (are_whole && column->length) column->dtype = LIANA_S32;
+    return LIANA_OK;
 }
 
 static void collect_name(void *user, const char *text, size_t size)
@@ -496,7 +516,7 @@ liana_status liana__csv_columns_find(const liana__csv_request *request, uint64_t
     LIANA_TRY(request->columns ? take_wanted(request, found, error) : take_all(request, found, error));
     LIANA_TRY(find_places(request, found, error));
     for (size_t i = 0; i < found->columns.count; i++) {
-        find_dtype(request, found, i);
+        LIANA_TRY(find_dtype(request, found, i, error));
         LIANA_TRY(find_vocabulary(request, found, i, error));
         LIANA_TRY(find_missing(request, found, i, error));
         LIANA_TRY(find_bins(request, found, i, error));

@@ -257,6 +257,7 @@ static void test_batches_are_the_same_from_any_step_on(void **state)
     }
     check_batches(make_mixture(&own), 5);
     check_batches(make_resampled(&own), 4);
+    check_batches(make_resampled(&own), 0);
     check_batches(make_grouped(&own), 0);
     tear_down(&own);
 }
@@ -437,7 +438,8 @@ static void test_what_a_model_cannot_take_is_said(void **state)
     refused(liana_fit(model, &(liana_fit_options){.training = endless}), LIANA_INVALID_ARGUMENT, "set steps_per_epoch");
     refused(liana_fit(model, &(liana_fit_options){.training = renamed}), LIANA_INVALID_ARGUMENT,
             "no component for the input 'input_1'; they have 'picture'");
-    refused(liana_fit(model, &(liana_fit_options){.training = none}), LIANA_INVALID_DATA, "no elements");
+    refused(liana_fit(model, &(liana_fit_options){.training = none}), LIANA_INVALID_DATA,
+            "'take' leaves none of the 200 that come to it; change its options");
     refused(liana_fit(model, &(liana_fit_options){.training = wrong, .keep_order = true}), LIANA_OUT_OF_RANGE,
             "train-images', record 0: label 7 is out of range [0, 4)");
     liana_dataset *all[] = {batches, endless, renamed, none, wrong};

@@ -3,6 +3,7 @@ table, FOLDER/N.csv (the rows that it learns from), FOLDER/N.later.csv (others),
 the number, data.columns, and the elements of both files as harness/element_text.h writes them. REAL is a table that
 another program wrote (TSV)."""
 import csv
+import json
 import os
 import random
 import sys
@@ -21,17 +22,13 @@ def batches(rows, columns):
                                                for name, dtype in columns.items()}).batch(32)
 
 
-def quoted(name):
-    return "'" + name.replace("'", "''") + "'"
-
-
 class Table:
     """texts: names of columns of strings; numbers: of floats; wholes: of integers."""
 
     def __init__(self, rng, texts, numbers, wholes):
         self.dtypes = {**{name: object for name in texts}, **{name: "float32" for name in numbers},
                        **{name: "int64" for name in wholes}}
-        self.features, self.fixed, self.columns, self.crosses = {}, {}, {}, []
+        self.features, self.fixed, self.columns = {}, {}, {}
         for name in texts:
             kind = rng.choice(["category", "hash"])
             if kind == "category":
@@ -57,38 +54,36 @@ class Table:
                 bins = rng.randint(2, 40)
                 self.features[name] = FeatureSpace.integer_hashed(num_bins=bins, output_mode="int")
                 self.columns[name] = f"{{from: {name}, hash_bins: {bins}}}"
-        if len(texts) > 1:
-            bins = rng.randint(2, 50)
-            self.crosses = [FeatureSpace.cross(tuple(texts[:2]), crossing_dim=bins, output_mode="int")]
-            self.cross = (f"{texts[0]}_X_{texts[1]}", f"{{from: [{texts[0]}, {texts[1]}], cross: {bins}}}")
+        # FeatureSpace crosses the numbers that the texts have become; a column crosses the texts.
+        bins = rng.randint(2, 50)
+        self.crossed, self.crossing = texts[:2], keras.layers.HashedCrossing(bins)
+        self.columns["crossed"] = f"{{from: [{texts[0]}, {texts[1]}], cross: {bins}}}"
 
     def learn(self, rows):
-        self.space = FeatureSpace(self.features, output_mode="dict", crosses=self.crosses)
+        self.space = FeatureSpace(self.features, output_mode="dict")
         self.space.adapt(batches(rows, {name: dtype for name, dtype in self.dtypes.items() if name in self.features}))
         for name in self.features:
             if name in self.columns:
                 continue
             known = [str(each) for each in self.space.preprocessors[name].get_vocabulary()[1:]]
             self.columns[name] = f"{{from: {name}, category: true, num_oov_indices: 1, vocabulary: [" + \
-                ", ".join(quoted(each) for each in known) + "]}"
+                ", ".join(json.dumps(each) for each in known) + "]}"
 
     def order(self):
-        return sorted([*self.features, *self.fixed]) + ([self.cross[0]] if self.crosses else [])
+        return sorted(self.columns)
 
     def options(self):
-        all_columns = dict(self.columns)
-        if self.crosses:
-            all_columns[self.cross[0]] = self.cross[1]
-        return "{" + ", ".join(f"{name}: {all_columns[name]}" for name in self.order()) + "}"
+        return "{" + ", ".join(f"{name}: {self.columns[name]}" for name in self.order()) + "}"
 
     def elements(self, rows):
         shown = []
         for batch in batches(rows, self.dtypes):
             made = self.space({name: value for name, value in batch.items() if name in self.features})
             made |= {name: layer(batch[name]) for name, layer in self.fixed.items()}
+            made["crossed"] = self.crossing(tuple(batch[name][:, None] for name in self.crossed))
             made = {name: numpy.array(value).reshape(-1) for name, value in made.items()}
             for i in range(len(made[self.order()[0]])):
-                shown.append(":".join("%d" % made[name][i] for name in self.order()) + " ")
+                shown.append('"":' + ":".join("%d" % made[name][i] for name in self.order()) + " ")
         return "".join(shown)
 
 
@@ -119,14 +114,14 @@ def main():
     folder, real, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
     rng = random.Random(seed)
     with open(os.path.join(folder, "tables.txt"), "w") as file:
-        for number in range(8):
+        for number in range(5):
             if number < 2:
                 table = Table(rng, ["mode", "coding", "adobe"], ["bytes"], ["w", "h"])
                 rows = real_rows(real)
                 known, later = rows[::2] + rows[1::4], rows
             else:
                 table = Table(rng, ["city", "kind"], ["area", "age"], ["code", "floor"])
-                known, later = draw_rows(rng, rng.choice([12, 60, 400])), draw_rows(rng, 40)
+                known, later = draw_rows(rng, rng.choice([12, 60, 250])), draw_rows(rng, 40)
             table.learn(known)
             names = list(table.dtypes)
             write(os.path.join(folder, f"{number}.csv"), known, names)

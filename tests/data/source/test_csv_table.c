@@ -228,6 +228,18 @@ static void test_mistakes(void **state)
                 "found '300', expected a number that fits u8");
     refuse_text(context, "a\n0 1\n5\n", "{a: {multi_hot: 5}}", LIANA_OUT_OF_RANGE, "line 3, column 'a'",
                 "found '5', expected a class number from 0 to 4");
+    refuse_text(context, "a\n1\n\"\"\n", "{a: {missing: avg}}", LIANA_INVALID_CONFIG,
+                "column 'a': all its cells are numbers", "missing is 'avg', expected a number, mean or median");
+    refuse_text(context, "a\n1\n", "{a: {missing: none, dtype: f32}}", LIANA_INVALID_CONFIG, "columns.a",
+                "'missing' is 'none', expected a number");
+    refuse_text(context, "a\nx\n", "{a: {missing: mean, category: true}}", LIANA_INVALID_CONFIG, "columns.a",
+                "'missing' is the mean, which only columns of numbers have");
+    refuse_text(context, "a\nx\n", "{a: {missing: median, hash_bins: 3}}", LIANA_INVALID_CONFIG, "columns.a",
+                "the median, which only");
+    refuse_text(context, "a\n1\n", "{a: {num_bins: 4, bin_boundaries: [1, 2]}}", LIANA_INVALID_CONFIG, "columns.a",
+                "2 'bin_boundaries' make 3 bins, but 'num_bins' is 4");
+    refuse_text(context, "", NULL, LIANA_INVALID_DATA, "is empty", "expected lines of cells");
+    refuse_text(context, "a,b\n,\n", "{a: {missing: mean}}", LIANA_INVALID_DATA, "column 'a'", "no row has a number");
     refuse_text(context, "rooms,b\n1,2\n", "{x: roms}", LIANA_INVALID_DATA,
                 "no column 'roms' for 'x'; did you mean 'rooms'?", "its first line is: rooms, b");
     refuse_text(context, "1,2\n", "{x: '2'}", LIANA_INVALID_DATA, "no column '2' for 'x'", "called 0 to 1");

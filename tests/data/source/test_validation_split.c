@@ -4,6 +4,7 @@
 #include "data/check/quarantine.h"
 #include "data/loader/loader.h"
 #include "data/source/part.h"
+#include "data/source/source_open.h"
 
 #include <liana/liana.h>
 #include <stdlib.h>
@@ -298,6 +299,77 @@ static void test_fit(void **state)
     liana_context_destroy(context);
 }
 
+/* ---- means of tables ---- */
+
+/* The value that stands for the empty cell of the last row. */
+static double value_of_last(liana_context *context, const char *path, const char *columns, double split, uint64_t seed,
+                            int64_t take)
+{
+    const liana_dataset_options options = {.columns = columns,
+                                           .validation_split = split,
+                                           .split_seed = seed,
+                                           .take = take};
+    liana_dataset *dataset = liana_dataset_csv(context, path, &options);
+    if (!dataset) fail_msg("%s", liana_context_message(context));
+    const liana_iterator_options last = {.start = (uint64_t)liana_dataset_info(dataset).num_examples - 1};
+    liana_iterator *iterator;
+    const liana_element *element;
+    assert_ok(liana_iterator_create(dataset, &last, &iterator), NULL);
+    assert_ok(liana_iterator_next(iterator, &element), NULL);
+    const double found = (double)*(const float *)liana_element_array(element, "x").data;
+    liana_iterator_destroy(iterator);
+    liana_dataset_close(dataset);
+    return found;
+}
+
+/* The rows of the validation give no mean, whichever the seed draws; nor do rows behind `take`. */
+static void test_means_are_of_the_training_part(void **state)
+{
+    (void)state;
+    enum { ROWS = 41 };
+    liana__test_folder();
+    liana_context *context;
+    assert_ok(liana_context_create(NULL, &context), NULL);
+    char text[2048] = "x,label\n";
+    for (int i = 0; i < ROWS - 1; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d.5,%d\n", i * i, i % 3);
+    }
+    strcat(text, ",0\n");
+    const char *path = liana__test_write("means.csv", text, strlen(text));
+    const char *columns = "{x: {from: x, missing: mean}}";
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        const liana__source_options plain = {.kind = "table", .any_first_record = true};
+        const liana__split_options split = {.validation = 0.25, .seed = seed, .owns = true};
+        liana__source *whole, *training, *validation;
+        liana__error error = {0};
+        double sum = 0, count = 0;
+        char copy[2048];
+        snprintf(copy, sizeof copy, "%.*s0%s", (int)(strlen(text) - 3), text, ",0\n"); /* no empty cell */
+        const char *filled = liana__test_write("filled.csv", copy, strlen(copy));
+        assert_ok(liana__source_open(&filled, 1, &plain, &whole, &error), &error);
+        assert_ok(liana__source_split(whole, &split, &training, &validation, &error), &error);
+        for (uint64_t i = 0; i < training->num_records; i++) {
+            const int64_t row = liana__source_address(training, i).record;
+            if (row == ROWS - 1) continue;
+            sum += (double)(row * row) + 0.5;
+            count++;
+        }
+        liana__source_close(training);
+        liana__source_close(validation);
+        assert_near(value_of_last(context, path, columns, 0.25, seed, 0), sum / count, 1e-4);
+    }
+    double sum = 0;
+    for (int i = 0; i < ROWS - 1; i++) sum += i * i + 0.5;
+    assert_near(value_of_last(context, path, columns, 0, 0, 0), sum / (ROWS - 1), 1e-4);
+    const char *first = "x,label\n2.5,0\n,0\n100.5,1\n";
+    path = liana__test_write("take.csv", first, strlen(first));
+    assert_near(value_of_last(context, path, columns, 0, 0, 2), 2.5, 0);
+    const liana_dataset_options bad = {.columns = columns, .validation_split = 1.5};
+    assert_null(liana_dataset_csv(context, path, &bad));
+    assert_says(liana_context_message(context), "validation_split is 1.5, expected a share above 0 and below 1");
+    liana_context_destroy(context);
+}
+
 /* ---- runs ---- */
 
 /* A run that goes on has the same examples for training and validation, also with other threads. */
@@ -339,9 +411,13 @@ static void test_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stratified), cmocka_unit_test(test_plain_and_small),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_fit),        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_stratified),
+        cmocka_unit_test(test_plain_and_small),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_means_are_of_the_training_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

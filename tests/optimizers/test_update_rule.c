@@ -51,8 +51,9 @@ static optimizer_case read_case(const char *yaml)
     optimizer_case made = {.model = liana__test_sliced_model(context)};
     liana__error error = {0};
     assert_ok(read_choice(yaml, &made.arena, &made.choice, &error), &error);
-    made.rule = (liana__update_rule){made.choice.optimizer, made.choice.options,
-                                     made.choice.learning_rate.schedule->adapt != NULL};
+    made.rule = (liana__update_rule){.optimizer = made.choice.optimizer,
+                                     .options = made.choice.options,
+                                     .adapts_rate = made.choice.learning_rate.schedule->adapt != NULL};
     return made;
 }
 

@@ -93,7 +93,7 @@ static liana_dataset *open_cache(fixture *own, const recipe *wanted)
                                                         .components = components,
                                                         .num_components = 3});
     const char *path = wanted->path ? wanted->path : cache_path();
-    return liana_dataset_cache(data, &(liana_cache_options){path, wanted->version});
+    return liana_dataset_cache(data, &(liana_cache_options){.path = path, .version = wanted->version});
 }
 
 static void check_element(const liana_element *element, int64_t value)

@@ -368,7 +368,7 @@ static const char *write_weights(char **bytes, size_t *size)
     liana__hdf5_new *tree;
     const char *made;
     fill();
-    assert_ok(liana__keras_weights_make(model, values, NULL, "made.weights.h5", &tree, &error), &error);
+    assert_ok(liana__keras_weights_make(model, values, NULL, 0, "made.weights.h5", &tree, &error), &error);
     assert_ok(liana__hdf5_new_bytes(tree, &made, size, &error), &error);
     *bytes = malloc(*size);
     memcpy(*bytes, made, *size);

@@ -209,11 +209,15 @@ static const char *write_keras(const char *name, const char *optimizer, const va
     snprintf(path, sizeof path, "%s", liana__test_path(name));
     assert_ok(liana_model_save(model, path), &context->error);
     char *config = read_entry(path, "config.json"), *metadata = read_entry(path, "metadata.json");
-    const liana__keras3_layer layer = {"optimizer", "own", data, lent, list ? list->count : 0};
+    const liana__keras3_layer layer = {.path = "optimizer",
+                                       .name = "own",
+                                       .weights = data,
+                                       .values = lent,
+                                       .num_weights = list ? list->count : 0};
     liana__hdf5_new *tree;
     const char *bytes;
     size_t size;
-    assert_ok(liana__keras_weights_make(model, model->values, list ? &layer : NULL, path, &tree, &context->error),
+    assert_ok(liana__keras_weights_make(model, model->values, &layer, list ? 1 : 0, path, &tree, &context->error),
               &context->error);
     assert_ok(liana__hdf5_new_bytes(tree, &bytes, &size, &context->error), &context->error);
     const liana__zip_new_entry entries[] = {{"metadata.json", metadata, strlen(metadata)},

@@ -6,8 +6,12 @@
 #include <string.h>
 
 static const liana_layer_type *const newer[] = {
-    &liana__layer_group_query_attention,    &liana__layer_reversible_embedding, &liana__layer_stft_spectrogram,
-    &liana__layer_mel_spectrogram,          &liana__layer_random_shear,         &liana__layer_random_perspective,
+    &liana__layer_group_query_attention,
+    &liana__layer_reversible_embedding,
+    &liana__layer_stft_spectrogram,
+    &liana__layer_mel_spectrogram,
+    &liana__layer_random_shear,
+    &liana__layer_random_perspective,
     &liana__layer_random_elastic_transform,
     &liana__layer_random_hue,
     &liana__layer_random_saturation,

@@ -19,8 +19,7 @@ liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, li
 
 /* config_lists.c: replaces `class_names: FILE`, and `vocabulary: FILE` of layers and columns, by the list in the
  * file. */
-liana_status liana__config_read_lists(liana__value *root, liana__arena *arena, liana__error *error)
-    LIANA_MUST_USE;
+liana_status liana__config_read_lists(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* config_check.c: refuses keys in the wrong section, and names the right one. */
 liana_status liana__config_check_homes(const liana__value *root, liana__error *error) LIANA_MUST_USE;

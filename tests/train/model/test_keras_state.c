@@ -209,11 +209,8 @@ static const char *write_keras(const char *name, const char *optimizer, const va
     snprintf(path, sizeof path, "%s", liana__test_path(name));
     assert_ok(liana_model_save(model, path), &context->error);
     char *config = read_entry(path, "config.json"), *metadata = read_entry(path, "metadata.json");
-    const liana__keras3_layer layer = {.path = "optimizer",
-                                       .name = "own",
-                                       .weights = data,
-                                       .values = lent,
-                                       .num_weights = list ? list->count : 0};
+    const liana__keras3_layer layer = {
+        .path = "optimizer", .name = "own", .weights = data, .values = lent, .num_weights = list ? list->count : 0};
     liana__hdf5_new *tree;
     const char *bytes;
     size_t size;

@@ -618,6 +618,11 @@ const char *liana__tfjs_left_out(const liana_model *model, liana__arena *arena);
 liana_status liana__keras_paths(const liana_model *model, liana__arena *arena, const char ***paths, liana__error *error)
     LIANA_MUST_USE;
 
+/* As liana__keras_paths, but a Sequential of TimeDistributed layers has the paths of a TimeDistributed that holds a
+ * Sequential, without the part "layer", which the reader of files leaves out (formats/hdf5). */
+liana_status liana__keras_paths_of_steps(const liana_model *model, liana__arena *arena, const char ***paths,
+                                         liana__error *error) LIANA_MUST_USE;
+
 /* The items of a scope in the order of Keras's list of layers, in the arena. Errors: OUT_OF_MEMORY. */
 liana_status liana__keras_order(const liana_model *model, size_t scope, liana__arena *arena, liana__scope_item **items,
                                 size_t *count, liana__error *error) LIANA_MUST_USE;

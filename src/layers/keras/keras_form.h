@@ -40,9 +40,4 @@ bool liana__keras_is_functional(const liana_model *model, size_t scope);
 const char *liana__keras_output_name(const liana_model *model, size_t scope, size_t index);
 bool liana__keras_names_outputs(const liana_model *model, size_t scope);
 
-/* As liana__keras_paths, but a Sequential of TimeDistributed layers has the paths of a TimeDistributed that holds a
- * Sequential, without the part "layer", which the reader of files leaves out (formats/hdf5). */
-liana_status liana__keras_paths_of_steps(const liana_model *model, liana__arena *arena, const char ***paths,
-                                         liana__error *error) LIANA_MUST_USE;
-
 #endif

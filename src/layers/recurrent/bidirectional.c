@@ -130,6 +130,11 @@ static liana_status build_side(liana_layer_build *build, const liana_held_layer 
                                size_t states)
 {
     liana_shape inputs[LIANA_MAX_LAYER_INPUTS] = {build->inputs[0]};
+    if (states && states != num_states(held)) {
+        return build->status = liana__fail(build->error, LIANA_INVALID_CONFIG,
+                                           "initial_state: found %zu states for its layer '%s' (%s), expected %zu",
+                                           states, held->name, held->type->part.name, num_states(held));
+    }
     for (size_t i = 0; i < states; i++) inputs[i + 1] = build->inputs[1 + side * states + i];
     return liana_layer_build_held(build, held, group, inputs, 1 + states);
 }

@@ -6,7 +6,6 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "formats/sniff.h"
-#include "layers/keras/keras_form.h"
 
 #include <stdlib.h>
 #include <string.h>

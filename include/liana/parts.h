@@ -46,7 +46,7 @@ struct liana__value;
 struct liana__weight;
 
 /* The version of the structs below. It grows when a struct changes its meaning; new members at the end do not count. */
-enum { LIANA_PARTS_VERSION = 5 };
+enum { LIANA_PARTS_VERSION = 6 };
 
 /* ---- common to all parts ---- */
 

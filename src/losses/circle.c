@@ -85,8 +85,8 @@ static liana_tensor softplus(liana_tensor x)
     return liana_op_add(at_least_zero(x), tail);
 }
 
-/* As in Keras, examples whose loss is 0 count neither in the sum nor in the number. */
-static liana_tensor mean_of_positive(const liana_loss_call *call, liana_tensor each)
+/* The number of examples over that of those whose loss is above 0. */
+static liana_tensor share_of_positive(const liana_loss_call *call, liana_tensor each)
 {
     const liana_shape shape = liana_tensor_shape(each);
     liana_tensor counted = liana_op_cast(liana_op_greater(each, like(each, 0)), liana_tensor_dtype(each));
@@ -97,7 +97,19 @@ static liana_tensor mean_of_positive(const liana_loss_call *call, liana_tensor e
                                      LIANA_ALL_AXES, false);
     }
     liana_tensor some = liana_op_maximum(liana_op_reduce_sum(counted, LIANA_ALL_AXES, false), like(each, 1));
-    return liana_op_multiply(each, liana_op_stop_gradient(liana_op_divide(number, some)));
+    return liana_op_stop_gradient(liana_op_divide(number, some));
+}
+
+/* As in Keras, examples whose loss is 0 count neither in the sum nor in the number. */
+static liana_tensor mean_of_positive(const liana_loss_call *call, liana_tensor each)
+{
+    return liana_op_multiply(each, share_of_positive(call, each));
+}
+
+/* A sum has no number. */
+liana_tensor liana__circle_summed(const liana_loss_call *call, liana_tensor each)
+{
+    return liana_op_divide(each, share_of_positive(call, each));
 }
 
 static liana_tensor circle(const liana_loss_call *call)

@@ -36,6 +36,9 @@ typedef struct liana__loss_choice {
  * Keras; else nothing changes. */
 liana_tensor liana__loss_summed(const liana__loss_choice *choice, const liana_loss_call *call, liana_tensor each);
 
+/* The same of the loss circle. */
+liana_tensor liana__circle_summed(const liana_loss_call *call, liana_tensor each);
+
 /* Whether elements are left out of the mean. */
 bool liana__leaves_out(const liana__loss_choice *choice);
 

@@ -129,6 +129,9 @@ static liana_tensor tversky(const liana_loss_call *call)
 /* The elements of a mean stand for as many values as there are without the axes. */
 liana_tensor liana__loss_summed(const liana__loss_choice *choice, const liana_loss_call *call, liana_tensor each)
 {
+    if (choice->loss == &liana__loss_circle && choice->reduction == LIANA__REDUCE_SUM) {
+        return liana__circle_summed(call, each);
+    }
     const bool is_overlap = choice->loss == &liana__loss_dice || choice->loss == &liana__loss_tversky;
     const liana_shape shape = liana_tensor_shape(call->output);
     if (!is_overlap || choice->reduction != LIANA__REDUCE_SUM || shape.rank == 0) return each;

@@ -38,12 +38,11 @@ static liana_tensor times(liana_tensor x, double factor)
     return liana_op_multiply(liana__optimizer_scalar(x, factor), x);
 }
 
-/* accumulator^-power / learning_rate: the inverse of an element's rate. */
-static liana_tensor inverse_rate(const liana_optimizer_step *step, liana_tensor accumulator)
+/* accumulator^-power: over the learning rate the inverse of an element's rate. */
+static liana_tensor inverse_of(const liana_optimizer_step *step, liana_tensor accumulator)
 {
     const ftrl_options *options = step->options;
-    liana_tensor power = liana__optimizer_scalar(accumulator, -options->learning_rate_power);
-    return liana_op_divide(liana_op_power(accumulator, power), step->learning_rate);
+    return liana_op_power(accumulator, liana__optimizer_scalar(accumulator, -options->learning_rate_power));
 }
 
 static void update(liana_optimizer_step *step)
@@ -54,8 +53,10 @@ static void update(liana_optimizer_step *step)
     liana_tensor shrinkage = times(variable, 2 * options->l2_shrinkage_regularization_strength);
     liana_tensor gradient = liana_op_add(step->gradient, shrinkage);
     liana_tensor sum = liana_op_add(step->slots[0], liana_op_square(step->gradient));
-    liana_tensor now = inverse_rate(step, sum), before = inverse_rate(step, step->slots[0]);
-    liana_tensor moved = liana_op_multiply(liana_op_subtract(now, before), variable);
+    liana_tensor inverse = inverse_of(step, sum), now = liana_op_divide(inverse, rate);
+    /* The difference of near numbers comes before the division, which rounds. */
+    liana_tensor change = liana_op_divide(liana_op_subtract(inverse, inverse_of(step, step->slots[0])), rate);
+    liana_tensor moved = liana_op_multiply(change, variable);
     liana_tensor linear = liana_op_add(step->slots[1], liana_op_subtract(gradient, moved));
     liana_tensor of_beta = liana_op_divide(liana__optimizer_scalar(rate, options->beta), rate);
     liana_tensor strength = liana_op_add(liana__optimizer_scalar(rate, 2 * l2), of_beta);

@@ -309,7 +309,7 @@ static void test_wrong_tensors_are_named(void **state)
     assert_call_refused(liana_model_call(NULL, &x, 1, NULL, outputs, NULL), "model is NULL");
     assert_call_refused(liana_model_call(model, BOTH(x, ids), 2, NULL, NULL, NULL), "outputs is NULL");
     assert_call_refused(liana_model_call(model, BOTH(x, ids), 2, &(liana_call_mode){.dtype = LIANA_U8}, outputs, NULL),
-                        "u8", "float");
+                        "u8", "expected f32, bf16 or f64");
     assert_call_refused(liana_model_call(model, BOTH(x, ids), 2, &(liana_call_mode){.masks = BOTH(x, ids)}, outputs,
                                          NULL),
                         "mask", "input 0", "bool");

@@ -412,8 +412,7 @@ static void test_draws_do_not_depend_on_the_cut_of_a_batch(void **state)
         "LSTM: {units: 3, dropout: 0.4, recurrent_dropout: 0.3}",
         "GRU: {units: 3, dropout: 0.4, recurrent_dropout: 0.3, reset_after: false, return_sequences: true}",
         "SimpleRNN: {units: 3, dropout: 0.4, recurrent_dropout: 0.3, go_backwards: true}",
-        "RNN: {cell: {StackedRNNCells: {cells: [LSTMCell: {units: 2, dropout: 0.4}, GRUCell: {units: 3, "
-        "recurrent_dropout: 0.5}]}}}",
+        "RNN: {cell: {StackedRNNCells: {cells: [LSTMCell: {units: 2, dropout: 0.4}, GRUCell: {units: 3}]}}}",
         "Bidirectional: {layer: {LSTM: {units: 2, dropout: 0.4, recurrent_dropout: 0.4}}}",
         "TimeDistributed: {layer: {Dropout: {rate: 0.5}}}",
     };

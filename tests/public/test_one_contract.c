@@ -33,9 +33,13 @@ static void register_copy(liana_context *context, const liana_part *part)
     free(copy);
 }
 
-/* Without InputLayer, which is where values come from. */
+/* Without InputLayer, which is where values come from, and optimizers around others, which are rules of rules. */
 static bool can_be_registered(const liana_part *part)
 {
+    static const char *const others[] = {"LossScaleOptimizer", "MultiOptimizer"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (part->kind == LIANA_PART_OPTIMIZER && strcmp(part->name, others[i]) == 0) return false;
+    }
     return part != &liana__layer_input_layer.part;
 }
 

@@ -197,7 +197,7 @@ static void add_optimizer(order *own, const liana__update_rule *rule)
 static void add_multi(order *own, const liana__multi_options *multi, const liana__update_rule *around)
 {
     const size_t outer = own->num_groups - 1;
-    add_part(own, around->loss_scale ? OUTER_COUNT : ITERATION, "iteration", 0, 0);
+    add_part(own, ITERATION, "iteration", 0, 0);
     add_part(own, OUTER_RATE, "learning_rate", 0, 0);
     for (size_t i = 1; i <= multi->count; i++) {
         liana__update_rule rule = *around;

@@ -114,6 +114,8 @@ OLDER = {
     "legacy_adam": (lambda: t.legacy.Adam(0.003), True, False),
     "legacy_rmsprop": (lambda: t.legacy.RMSprop(0.002, momentum=0.5, centered=True), False, False),
 }
+# Keras does not go on from these .h5 files when it wrote them itself: a loss scale's inner optimizer begins anew.
+NOT_H5 = {"lamb", "scaled", "multi_scaled"}
 OLDER = {name: case for name, case in OLDER.items() if ONLY.search(name)}
 
 
@@ -209,5 +211,5 @@ if sys.argv[1] == "begin":
     begin(tf_keras, OLDER, [".h5"])
 else:
     end(CASES, ".keras", keras.saving.load_model)
-    end({name: case for name, case in CASES.items() if name != "lamb"}, ".h5", load_h5)
+    end({name: case for name, case in CASES.items() if name not in NOT_H5}, ".h5", load_h5)
     end(OLDER, ".h5", tf_keras.models.load_model)

@@ -4,6 +4,8 @@
 #include "ir/graph.h"
 #include "layers/model.h"
 
+#include <liana/layers/normalization.h>
+
 static const liana_option rows[] = {
     LIANA_OPTION_ROW(liana_time_distributed_options, layer, LAYER, .required = true,
                      .doc = "the layer that is called on each step, such as Dense: {units: 8}"),
@@ -45,6 +47,34 @@ static liana_tensor unfold(liana_location here, liana_tensor x, int64_t batch, i
     return liana_op_reshape_at(here, x, whole);
 }
 
+static bool is_batch_normalization(const liana_held_layer *held)
+{
+    return held->type == &liana__layer_batch_normalization;
+}
+
+/* One step of examples of which some are masked: they count in no statistic. The places of an example stand for steps,
+ * of which the mask has one each. */
+static liana_tensor normalize_step(liana_layer_call *call, const liana_held_layer *held, size_t number, liana_tensor x,
+                                   liana_tensor mask)
+{
+    const liana_batch_normalization_options *chosen = held->options;
+    const liana_shape shape = liana_tensor_shape(x);
+    const int64_t channels = shape.dims[shape.rank - 1];
+    const int64_t places = liana_shape_size(&shape) / (shape.dims[0] * channels);
+    if (chosen->axis != -1) {
+        return liana__graph_fail(
+            call->inputs[0].graph, call->here, LIANA_UNIMPLEMENTED,
+            "its layer '%s' (BatchNormalization): axis: found %lld, expected -1, which masked steps "
+            "need",
+            held->name, (long long)chosen->axis);
+    }
+    const liana_tensor places_of = liana_op_reshape_at(call->here, x, liana_shape_of(shape.dims[0], places, channels));
+    mask = liana_op_reshape_at(call->here, mask, liana_shape_of(shape.dims[0], 1));
+    mask = liana_op_broadcast_to_at(call->here, mask, liana_shape_of(shape.dims[0], places));
+    const liana_tensor result = liana_layer_call_held(call, held, number, &places_of, &mask, 1, NULL);
+    return liana_op_reshape_at(call->here, result, shape);
+}
+
 /* A layer that is another one in training takes each step by itself, as in Keras: dropout draws for each, and batch
  * statistics are those of a step. A stateful one goes on from step to step. */
 static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer *held, liana_tensor mask)
@@ -58,7 +88,9 @@ static liana_tensor call_by_steps(liana_layer_call *call, const liana_held_layer
     for (int64_t i = 0; i < shape.dims[1] && graph->status == LIANA_OK; i++) {
         const liana_tensor x = liana__step_of(call->here, call->inputs[0], i);
         const liana_tensor own = mask.id ? liana__step_of(call->here, mask, i) : mask;
-        steps[i] = liana_layer_call_held(call, held, (size_t)i, &x, &own, 1, NULL);
+        const bool is_of_examples = own.id && liana_tensor_shape(own).rank == 1;
+        steps[i] = is_of_examples ? normalize_step(call, held, (size_t)i, x, own)
+                                  : liana_layer_call_held(call, held, (size_t)i, &x, &own, 1, NULL);
     }
     if (graph->status != LIANA_OK) return (liana_tensor){graph, 0};
     return liana__join_steps(call->here, steps, shape.dims[1], false);
@@ -73,7 +105,8 @@ static bool keeps_states(const liana_layer_call *call, const liana_held_layer *h
     return keeps;
 }
 
-/* A mask [batch, steps, ...] has one for the steps within a step; [batch, steps] says nothing to the layer. */
+/* A mask [batch, steps, ...] has one for the steps within a step. One of [batch, steps] says something to the statistics
+ * of a BatchNormalization alone. */
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_time_distributed_options *chosen = call->options;
@@ -82,6 +115,7 @@ static liana_tensor call_layer(liana_layer_call *call)
     const bool has_inner = call->masks[0].id && liana_tensor_shape(call->masks[0]).rank > 2;
     const liana_tensor mask = has_inner ? call->masks[0] : (liana_tensor){0};
     const bool differs = call->training && held->type->reads_training && !held->inference;
+    if (differs && is_batch_normalization(held)) return call_by_steps(call, held, call->masks[0]);
     if (differs || keeps_states(call, held)) return call_by_steps(call, held, mask);
     const liana_tensor x = fold(call->here, call->inputs[0]);
     const liana_tensor own = has_inner ? fold(call->here, mask) : mask;

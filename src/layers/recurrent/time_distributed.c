@@ -105,8 +105,8 @@ static bool keeps_states(const liana_layer_call *call, const liana_held_layer *h
     return keeps;
 }
 
-/* A mask [batch, steps, ...] has one for the steps within a step. One of [batch, steps] says something to the statistics
- * of a BatchNormalization alone. */
+/* A mask [batch, steps, ...] has one for the steps within a step. One of [batch, steps] says something to the
+ * statistics of a BatchNormalization alone. */
 static liana_tensor call_layer(liana_layer_call *call)
 {
     const liana_time_distributed_options *chosen = call->options;

@@ -67,6 +67,14 @@ static double terms_of(const liana_graph *graph)
     return most;
 }
 
+/* Two units in the last place of numbers of few bits, for a function that is made of several operations. */
+static double rounding_of(const liana_graph *graph, liana_dtype dtype)
+{
+    bool has_halves = false;
+    for (size_t id = 1; id < graph->num_nodes; id++) has_halves |= graph->nodes[id]->dtype == LIANA_F16;
+    return dtype == LIANA_BF16 ? 0x1p-7 : has_halves ? 0x1p-10 : 0;
+}
+
 /* As in the tests of kernels: half a unit in the last place for each rounding, and the error of sums in f32. liana's
  * kernels add long sums in parts; others add n terms one after the other, of whose bound, n 2^-24, this is a
  * quarter. */
@@ -74,7 +82,7 @@ static double tolerance_of(const liana__sample *sample, const liana_graph *graph
 {
     if (dtype == LIANA_F64) return 1e-11;
     double tolerance = (sample->tolerance > 0 ? sample->tolerance : 2e-5) + terms_of(graph) * 0x1p-26;
-    return dtype == LIANA_BF16 ? tolerance + 0x1p-7 : tolerance;
+    return tolerance + rounding_of(graph, dtype);
 }
 
 /* Large graphs of bf16 and f64 are not run, since each would take as long as a hundred small ones: those of the same op
@@ -156,7 +164,7 @@ static void add_edges(liana__test_cases *cases, const char *what, const char *na
         fill_edges(graph, inputs);
         liana__test_run(reference, graph, inputs, results);
         liana__test_cases_add(cases, label, text, inputs, graph->num_inputs, results, 1,
-                              dtype == LIANA_BF16 ? 0x1p-7 : 2e-5, work_of(graph));
+                              fmax(rounding_of(graph, dtype), 2e-5), work_of(graph));
         liana__test_free_values(inputs, graph->num_inputs);
         liana__test_free_values(results, 1);
         free(text);

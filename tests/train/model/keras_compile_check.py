@@ -24,13 +24,23 @@ def make_model(outputs):
     return keras.Model(x, [keras.layers.Dense(3, name="a")(x), keras.layers.Dense(1, name="b")(x)])
 
 
+def own_rate_of(optimizer):
+    """The optimizer that has a rate: within a LossScaleOptimizer, and the default one of a MultiOptimizer."""
+    if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        return own_rate_of(optimizer.inner_optimizer)
+    if isinstance(optimizer, keras.optimizers.MultiOptimizer):
+        return optimizer._optimizer_map.default_optimizer
+    return optimizer
+
+
 def look(model, outputs, sparse):
     """Builds the losses and metrics by an evaluation, and asks for everything again."""
     number = np.zeros((2, 1), np.float32)
     target = np.zeros((2, 1), np.int32) if sparse else np.zeros((2, 3), np.float32)
     model.evaluate(np.ones((2, 4), np.float32), target if outputs == 1 else [target, number], verbose=0)
-    rate = model.optimizer._learning_rate
-    rates = [float(rate(i) if callable(rate) else model.optimizer.learning_rate) for i in range(30)]
+    optimizer = own_rate_of(model.optimizer)
+    rate = optimizer._learning_rate
+    rates = [float(rate(i) if callable(rate) else optimizer.learning_rate) for i in range(30)]
     return {"compile_config": model.get_compile_config(), "rates": rates}
 
 

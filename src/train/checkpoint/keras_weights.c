@@ -61,6 +61,14 @@ static bool describe_layer(const liana_model *model, const liana__layer *layer, 
     *own = (liana__keras3_layer){.path = path, .name = own_name(layer->name, model, layer->within)};
     if (!describe_place(model, layer, NULL, values, arena, own)) return false;
     if (!describe_texts(model, layer, arena, own)) return false;
+    if (own->variable && layer->type == &liana__layer_text_vectorization) {
+        /* Keras keeps them again with the StringLookup that the layer has within. */
+        liana__keras3_layer *within = &list[(*count)++];
+        *within = *own;
+        within->path = liana__arena_format(arena, "%s/_lookup_layer", path);
+        within->name = "string_lookup";
+        if (!within->path) return false;
+    }
     const liana__weight *weights = model->weights + layer->first_weight;
     for (size_t i = 0; i < layer->num_weights; i++) {
         const char *place = weights[i].place;
@@ -123,7 +131,7 @@ liana_status liana__keras_weights_make(const liana_model *model, float *const *v
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const char **paths;
-    const size_t most = model->num_layers + model->num_nested + model->num_weights + num_more + 1;
+    const size_t most = 2 * model->num_layers + model->num_nested + model->num_weights + num_more + 1;
     size_t count = 0;
     LIANA_TRY(liana__keras_paths(model, &arena, &paths, error));
     liana__keras3_layer *layers = liana__arena_allocate(&arena, most * sizeof *layers);

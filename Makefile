@@ -23,7 +23,7 @@ COMPILE = cmake --build $(1) --parallel $(JOBS)
 INSTALL = cmake --install $(1) --strip
 # Debian's packages. Packages that are there cost nothing.
 PACKAGES = scripts/install-packages.sh
-PEERS = scripts/install-peers.sh
+INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
@@ -49,7 +49,7 @@ check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX and the PJRT 
 	$(PACKAGES) --tests --peers
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
-	$(PEERS) || echo "The other peers are compared with."
+	$(INSTALL_PEERS) || echo "The other peers are compared with."
 	$(call TEST,$(BUILD),-L peers)
 
 test-levels: ## run the unit tests for each instruction set of this processor (LIANA_MAX_ISA); once those without arithmetic, and the checks
@@ -120,7 +120,7 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, an
 	sh tests/checks/ahead.sh $(BUILD)
 
 check-zoo: ## compare outputs and gradients of every model on the PJRT plugin for CPUs with the CPU's (20 minutes; MODELS: only these)
-	$(PEERS) plugin
+	$(INSTALL_PEERS) plugin
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
 	$(BUILD)/test_pjrt_zoo $(MODELS)

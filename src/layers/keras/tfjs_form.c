@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "base/value_read.h"
+#include "layers/keras/keras_older.h"
 
 #include <liana/layers.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static const liana_layer_type *const missing[] = {
     &liana__layer_spectral_normalization,
 };
 
-/* Classes that it does not have, or computes otherwise. */
+/* Classes of Keras 2 that it does not have, or computes otherwise. It has none of Keras 3 alone. */
 static const liana_layer_type *const absent[] = {
     &liana__layer_category_encoding,
     &liana__layer_conv1d_transpose,
@@ -76,35 +77,13 @@ static const liana_layer_type *const absent[] = {
     &liana__layer_random_translation,
     &liana__layer_random_rotation,
     &liana__layer_random_zoom,
-    &liana__layer_random_shear,
-    &liana__layer_random_perspective,
-    &liana__layer_random_elastic_transform,
     &liana__layer_random_brightness,
     &liana__layer_random_contrast,
-    &liana__layer_random_hue,
-    &liana__layer_random_saturation,
-    &liana__layer_random_sharpness,
-    &liana__layer_random_posterization,
-    &liana__layer_random_color_degeneration,
-    &liana__layer_random_invert,
-    &liana__layer_random_color_jitter,
-    &liana__layer_random_gaussian_blur,
-    &liana__layer_random_grayscale,
-    &liana__layer_random_erasing,
-    &liana__layer_solarization,
-    &liana__layer_auto_contrast,
-    &liana__layer_equalization,
-    &liana__layer_contrast_limited_adaptive_histogram_equalization,
-    &liana__layer_mix_up,
-    &liana__layer_cut_mix,
-    &liana__layer_rand_augment,
-    &liana__layer_aug_mix,
-    &liana__layer_pipeline,
-    &liana__layer_max_num_bounding_boxes,
 };
 
 static bool is_absent(const liana_layer_type *type)
 {
+    if (liana__keras_is_newer(type)) return true;
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         if (type == absent[i]) return true;
     }

@@ -8,10 +8,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+typedef struct pool_thread {
+    pthread_t id;
+    liana__pool *pool;
+    int worker;
+} pool_thread;
+
 struct liana__pool {
     int num_threads;
     int num_started;
-    pthread_t *threads;
+    pool_thread *threads; /* [num_threads]; place 0 is the caller's */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     pthread_cond_t idle;
@@ -25,11 +31,6 @@ struct liana__pool {
     size_t count;
     atomic_size_t next;
 };
-
-typedef struct thread_start {
-    liana__pool *pool;
-    int worker;
-} thread_start;
 
 static void claim_tasks(liana__pool *pool, int worker)
 {
@@ -45,9 +46,8 @@ static void claim_tasks(liana__pool *pool, int worker)
 
 static void *thread_main(void *argument)
 {
-    thread_start start = *(thread_start *)argument;
-    free(argument);
-    liana__pool *pool = start.pool;
+    const pool_thread *own = argument;
+    liana__pool *pool = own->pool;
     unsigned long seen = 0;
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
@@ -55,7 +55,7 @@ static void *thread_main(void *argument)
         if (pool->stopping) break;
         seen = pool->generation;
         pthread_mutex_unlock(&pool->mutex);
-        claim_tasks(pool, start.worker);
+        claim_tasks(pool, own->worker);
         pthread_mutex_lock(&pool->mutex);
         if (--pool->num_busy == 0) pthread_cond_signal(&pool->idle);
     }
@@ -63,23 +63,20 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
+/* A thread allocates and frees nothing: it may begin late, while others count what a run allocates. */
 static bool start_thread(liana__pool *pool, int worker)
 {
-    thread_start *start = malloc(sizeof *start);
-    if (!start) return false;
-    *start = (thread_start){pool, worker};
-    if (pthread_create(&pool->threads[worker], NULL, thread_main, start) != 0) {
-        free(start);
-        return false;
-    }
-    return true;
+    pool_thread *own = &pool->threads[worker];
+    own->pool = pool;
+    own->worker = worker;
+    return pthread_create(&own->id, NULL, thread_main, own) == 0;
 }
 
 liana_status liana__pool_create(int num_threads, liana__pool **out, liana__error *error)
 {
     *out = NULL;
     liana__pool *pool = calloc(1, sizeof *pool);
-    pthread_t *threads = calloc((size_t)num_threads, sizeof *threads);
+    pool_thread *threads = calloc((size_t)num_threads, sizeof *threads);
     if (!pool || !threads) {
         free(pool);
         free(threads);
@@ -111,7 +108,7 @@ void liana__pool_destroy(liana__pool *pool)
     pool->stopping = true;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
-    for (int worker = 1; worker < pool->num_started; worker++) pthread_join(pool->threads[worker], NULL);
+    for (int worker = 1; worker < pool->num_started; worker++) pthread_join(pool->threads[worker].id, NULL);
     pthread_cond_destroy(&pool->idle);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);

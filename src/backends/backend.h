@@ -53,6 +53,8 @@ typedef struct liana__buffer {
     size_t size; /* bytes */
     /* Unique for each contents on this device: equal versions are equal contents. */
     uint64_t version;
+    /* The contents of which somebody has seen that all numbers are finite; 0: of none. */
+    uint64_t finite_version;
     /* NULL, or the name of the output that the buffer was donated to: then it is gone. */
     const char *donated_to;
 } liana__buffer;
@@ -89,6 +91,9 @@ typedef struct liana__execution {
     liana__buffer **variables;
     /* Each is NULL, or a buffer of the result's type that is donated. Afterwards: the results. */
     liana__buffer **outputs;
+    /* NULL: nobody asks. true afterwards: the backend has seen that all new values of variables are finite, while it
+     * made them. false: one is not, or it has not looked. */
+    bool *all_finite;
 } liana__execution;
 
 struct liana__backend {

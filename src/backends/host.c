@@ -68,14 +68,16 @@ static void add_data(liana__buffer *dst, const void *src)
 {
     void *data = liana__host_data(dst);
     int64_t count = liana_shape_size(&dst->shape);
+    bool finite = false;
     if (dst->dtype == LIANA_F32) {
-        liana__host_choose_add(dst->device->context->isa)(data, data, src, count);
+        finite = liana__host_choose_add(dst->device->context->isa)(data, data, src, count);
     } else {
         for (int64_t i = 0; i < count; i++) {
             liana__store(data, dst->dtype, i, liana__load(data, dst->dtype, i) + liana__load(src, dst->dtype, i));
         }
     }
     liana__host_touch(dst);
+    dst->finite_version = finite ? dst->version : 0;
 }
 
 liana_status liana__host_buffer_add(liana__buffer *dst, const liana__buffer *src, liana__error *error)

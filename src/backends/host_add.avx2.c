@@ -1,7 +1,7 @@
 /* The loops of host_add for AVX2. */
 #include "backends/host_add.kernels.h"
 
-void liana__host_add_avx2(float *sum, const float *left, const float *right, int64_t count)
+bool liana__host_add_avx2(float *sum, const float *left, const float *right, int64_t count)
 {
-    add(sum, left, right, count);
+    return add(sum, left, right, count);
 }

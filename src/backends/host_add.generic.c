@@ -1,7 +1,7 @@
 /* The loops of host_add for vectors that any processor has. */
 #include "backends/host_add.kernels.h"
 
-void liana__host_add_generic(float *sum, const float *left, const float *right, int64_t count)
+bool liana__host_add_generic(float *sum, const float *left, const float *right, int64_t count)
 {
-    add(sum, left, right, count);
+    return add(sum, left, right, count);
 }

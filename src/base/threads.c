@@ -1,7 +1,9 @@
 /* The compute threads. */
 #include "base/threads.h"
 
+#include "base/cpu.h"
 #include "base/denormals.h"
+#include "base/look_away.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,10 +23,11 @@ struct liana__pool {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     pthread_cond_t idle;
-    /* Guarded by the mutex. */
-    unsigned long generation;
-    int num_busy;
-    bool stopping;
+    bool looks; /* before it sleeps */
+    /* Changed under the mutex, and looked at without it. */
+    atomic_ulong generation;
+    atomic_int num_busy;
+    bool stopping; /* guarded by the mutex */
     /* Set before a generation starts, read by all in it. */
     liana__task task;
     void *user;
@@ -44,22 +47,45 @@ static void claim_tasks(liana__pool *pool, int worker)
     liana__denormals_restore(before);
 }
 
+static void look_for_work(liana__pool *pool, unsigned long seen)
+{
+    for (int i = 0; pool->looks && i < LIANA__MOST_LOOKS; i++) {
+        if (atomic_load_explicit(&pool->generation, memory_order_relaxed) != seen) return;
+        liana__look_away();
+    }
+}
+
+/* The next generation; false: the pool ends. */
+static bool wait_for_work(liana__pool *pool, unsigned long *seen)
+{
+    look_for_work(pool, *seen);
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->stopping && pool->generation == *seen) pthread_cond_wait(&pool->wake, &pool->mutex);
+    const bool works = !pool->stopping;
+    *seen = pool->generation;
+    pthread_mutex_unlock(&pool->mutex);
+    return works;
+}
+
+static void look_for_end(liana__pool *pool)
+{
+    for (int i = 0; pool->looks && i < LIANA__MOST_LOOKS; i++) {
+        if (atomic_load_explicit(&pool->num_busy, memory_order_relaxed) == 0) return;
+        liana__look_away();
+    }
+}
+
 static void *thread_main(void *argument)
 {
     const pool_thread *own = argument;
     liana__pool *pool = own->pool;
     unsigned long seen = 0;
-    pthread_mutex_lock(&pool->mutex);
-    for (;;) {
-        while (!pool->stopping && pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->mutex);
-        if (pool->stopping) break;
-        seen = pool->generation;
-        pthread_mutex_unlock(&pool->mutex);
+    while (wait_for_work(pool, &seen)) {
         claim_tasks(pool, own->worker);
         pthread_mutex_lock(&pool->mutex);
         if (--pool->num_busy == 0) pthread_cond_signal(&pool->idle);
+        pthread_mutex_unlock(&pool->mutex);
     }
-    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
@@ -84,6 +110,8 @@ liana_status liana__pool_create(int num_threads, liana__pool **out, liana__error
     }
     pool->threads = threads;
     pool->num_threads = num_threads;
+    /* A thread that looks takes time from those that work, if there are more threads than cores. */
+    pool->looks = liana__cpu_count() >= num_threads;
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->idle, NULL);
@@ -138,6 +166,7 @@ void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *us
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     claim_tasks(pool, 0);
+    look_for_end(pool);
     pthread_mutex_lock(&pool->mutex);
     while (pool->num_busy > 0) pthread_cond_wait(&pool->idle, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);

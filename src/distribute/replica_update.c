@@ -112,18 +112,38 @@ liana_status liana__replica_update_run_program(liana__replica_update *update, si
     const liana__update_program *own = &update->programs[number];
     if (!own->program) return LIANA_OK;
     LIANA_TRY(feed(update, number, sums, error));
-    LIANA_TRY(liana__program_run(own->program, error));
-    if (number == update->plan->update->num_rounds) return LIANA_OK;
+    const bool is_last = number == update->plan->update->num_rounds;
+    LIANA_TRY(liana__program_run_watched(own->program, is_last ? &update->seen_finite : NULL, error));
+    if (is_last) return LIANA_OK;
     return liana__program_fetch(own->program, 0, own->chunk_sums, error);
+}
+
+/* Whether all sums that the check reads were seen to be finite when they were added. */
+static bool are_known(const liana__program *check, size_t num_sums)
+{
+    for (size_t i = 0; i < num_sums; i++) {
+        const liana__buffer *sum = check->inputs[i];
+        if (!sum || sum->finite_version == 0 || sum->finite_version != sum->version) return false;
+    }
+    return true;
 }
 
 liana_status liana__replica_update_check(liana__replica_update *update, liana__checked what,
                                          const liana__sum_feed *sums, liana__non_finite *found, liana__error *error)
 {
+    if (what == LIANA__CHECK_VARIABLES && update->seen_finite) {
+        update->seen_finite = false;
+        *found = (liana__non_finite){0};
+        return LIANA_OK;
+    }
     liana__finite_check *check = what == LIANA__CHECK_SUMS ? &update->sums_check : &update->new_values;
     const liana__update_program *last = &update->programs[update->plan->update->num_rounds];
     for (size_t i = 0; what == LIANA__CHECK_SUMS && check->program && i < last->num_read; i++) {
         LIANA_TRY(sums->feed(sums->user, check->program, i, last->sums_read[i], error));
+    }
+    if (what == LIANA__CHECK_SUMS && check->program && are_known(check->program, last->num_read)) {
+        *found = (liana__non_finite){0};
+        return LIANA_OK;
     }
     return liana__finite_check_run(check, found, error);
 }

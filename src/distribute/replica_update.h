@@ -20,6 +20,7 @@ typedef struct liana__replica_update {
     liana__update_program *programs; /* of the rounds, then of the update; NULL: not made yet */
     const float **finished;          /* by round */
     float *scalars;
+    bool seen_finite; /* by the device that made the last update, and nobody has asked since */
     liana__finite_check sums_check, new_values; /* of the inputs of the last program, and of its assignments */
 } liana__replica_update;
 

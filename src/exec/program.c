@@ -106,23 +106,35 @@ liana_status liana__program_prepare(liana__program *program, liana__error *error
     return backend->make_ready ? backend->make_ready(program->executable, error) : LIANA_OK;
 }
 
-liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
+static liana_status execute(liana__program *program, liana__buffer **variables, bool *all_finite, liana__error *error)
 {
+    if (all_finite) *all_finite = false;
     liana__execution execution = {.name = program->name,
                                   .inputs = program->inputs,
                                   .variables = variables,
-                                  .outputs = program->outputs};
+                                  .outputs = program->outputs,
+                                  .all_finite = all_finite};
     LIANA_TRY(program->device->backend->execute(program->executable, &execution, error));
     program->num_runs++;
     return LIANA_OK;
 }
 
+liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
+{
+    return execute(program, variables, NULL, error);
+}
+
 liana_status liana__program_run(liana__program *program, liana__error *error)
+{
+    return liana__program_run_watched(program, NULL, error);
+}
+
+liana_status liana__program_run_watched(liana__program *program, bool *all_finite, liana__error *error)
 {
     const size_t num_variables = program->graph->num_variables;
     liana__variable *variables = num_variables ? program->variables->items : NULL;
     for (size_t i = 0; i < num_variables; i++) program->values[i] = variables[program->places[i]].buffer;
-    LIANA_TRY(liana__program_run_with(program, program->values, error));
+    LIANA_TRY(execute(program, program->values, all_finite, error));
     for (size_t i = 0; i < num_variables; i++) variables[program->places[i]].buffer = program->values[i];
     return LIANA_OK;
 }

@@ -46,6 +46,10 @@ liana_status liana__program_prepare(liana__program *program, liana__error *error
 /* Runs once. Errors: INVALID_ARGUMENT for an input that was not fed, has another type, or is gone. */
 liana_status liana__program_run(liana__program *program, liana__error *error) LIANA_MUST_USE;
 
+/* The same. `all_finite` says whether the device has seen that all new values of variables are finite; false: one is
+ * not, or it has not looked. */
+liana_status liana__program_run_watched(liana__program *program, bool *all_finite, liana__error *error) LIANA_MUST_USE;
+
 /* The same with other buffers for the variables, in the graph's order. The graph assigns to none of them. */
 liana_status liana__program_run_with(liana__program *program, liana__buffer **variables, liana__error *error)
     LIANA_MUST_USE;

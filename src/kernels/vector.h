@@ -367,6 +367,13 @@ LIANA__INLINE void vector_add_to(double *sums, vector_float terms)
     }
 }
 
+/* x - x is NaN for a NaN and for an infinity, and 0 for any other number. */
+LIANA__INLINE vector_int vector_not_finite(vector_float x)
+{
+    const vector_float difference = x - x;
+    return difference != difference;
+}
+
 /* Whole numbers to floats. */
 LIANA__INLINE vector_float vector_from_int(vector_int x)
 {

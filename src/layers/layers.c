@@ -9,7 +9,6 @@
 #include "layers/model.h"
 
 #include <liana/layers/merging.h>
-#include <liana/layers/normalization.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -221,19 +220,10 @@ bool liana__layer_keeps_shards_apart(const liana_layer_type *type, const void *o
     return keeps;
 }
 
-/* What a layer by itself computes of the whole batch in training. */
-static const char *own_whole_batch(const liana_layer_type *type, const void *options, bool trainable)
-{
-    if (type == &liana__layer_equalization) return "histograms";
-    if (type == &liana__layer_mix_up || type == &liana__layer_cut_mix) return "mixtures";
-    if (type != &liana__layer_batch_normalization || !trainable) return NULL;
-    return ((const liana_batch_normalization_options *)options)->synchronized ? "synchronized statistics" : NULL;
-}
-
 const char *liana__layer_whole_batch(const liana_layer_type *type, const void *options, bool trainable)
 {
     const liana_held_layer *held;
-    const char *what = own_whole_batch(type, options, trainable);
+    const char *what = type->whole_batch ? type->whole_batch(options, trainable) : NULL;
     for (size_t next = 0; !what && (held = liana__held_next(type, options, &next, NULL)) != NULL;) {
         if (held->inference) continue;
         what = liana__layer_whole_batch(held->type, held->options, trainable && !held->frozen);

@@ -454,12 +454,14 @@ static void test_adding_is_the_same_on_each_instruction_set(void **state)
         for (int64_t count = 0; count <= MOST_TERMS; count += 1 + count / 40) {
             float dst[MOST_TERMS + FENCE], src[MOST_TERMS], expected[MOST_TERMS + FENCE];
             for (size_t i = 0; i < MOST_TERMS + FENCE; i++) dst[i] = expected[i] = draw_term(1, i);
+            bool finite = true;
             for (int64_t i = 0; i < count; i++) {
                 src[i] = draw_term(2, (size_t)i);
                 volatile float sum = dst[i] + src[i];
                 expected[i] = sum;
+                finite = finite && isfinite(sum);
             }
-            liana__host_choose_add((liana__isa)isa)(dst, dst, src, count);
+            assert_compare(liana__host_choose_add((liana__isa)isa)(dst, dst, src, count), ==, finite, count, isa);
             for (size_t i = 0; i < MOST_TERMS + FENCE; i++) {
                 if (isnan(expected[i])) {
                     assert_true(isnan(dst[i]));
@@ -469,6 +471,46 @@ static void test_adding_is_the_same_on_each_instruction_set(void **state)
             }
         }
     }
+}
+
+/* One sum that is not finite, at each place; and one of finite terms that is too large. */
+static void test_a_sum_says_whether_it_is_finite(void **state)
+{
+    (void)state;
+    liana_context *context;
+    liana__device *device;
+    assert_int_equal(liana__test_open_devices(1, &context, &device, NULL), 0);
+    enum { COUNT = 150 };
+    const liana_shape shape = {1, {COUNT}};
+    liana__error error = {0};
+    liana__buffer *left, *right;
+    assert_ok(liana__host_buffer_create(device, LIANA_F32, &shape, &left, &error), &error);
+    assert_ok(liana__host_buffer_create(device, LIANA_F32, &shape, &right, &error), &error);
+    const float terms[] = {INFINITY, -INFINITY, NAN, 3e38f};
+    for (int place = 0; place < COUNT; place++) {
+        for (int k = 0; k < 4; k++) {
+            float values[COUNT];
+            for (int i = 0; i < COUNT; i++) values[i] = 3e38f * (i == place);
+            assert_ok(liana__host_buffer_write(left, values, &error), &error);
+            for (int i = 0; i < COUNT; i++) values[i] = (float)i - 70;
+            assert_ok(liana__host_buffer_write(right, values, &error), &error);
+            assert_ok(liana__host_buffer_add(left, right, &error), &error);
+            assert_compare(left->finite_version, ==, left->version, place);
+            values[place] = terms[k];
+            assert_ok(liana__host_buffer_write(right, values, &error), &error);
+            assert_ok(liana__host_buffer_add(left, right, &error), &error);
+            assert_compare(left->finite_version, ==, 0, place, k);
+        }
+    }
+    /* Other contents are not known. */
+    assert_ok(liana__host_buffer_write(left, (float[COUNT]){0}, &error), &error);
+    assert_ok(liana__host_buffer_write(right, (float[COUNT]){0}, &error), &error);
+    assert_ok(liana__host_buffer_add(left, right, &error), &error);
+    assert_ok(liana__host_buffer_write(left, (float[COUNT]){NAN}, &error), &error);
+    assert_compare(left->finite_version, !=, left->version);
+    liana__host_buffer_destroy(left);
+    liana__host_buffer_destroy(right);
+    liana__test_close_devices(context, device, NULL);
 }
 
 int main(void)
@@ -485,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_a_failure_without_words_is_told_too),
         cmocka_unit_test(test_wrong_numbers_of_shards_are_refused),
         cmocka_unit_test(test_adding_is_the_same_on_each_instruction_set),
+        cmocka_unit_test(test_a_sum_says_whether_it_is_finite),
     };
     return cmocka_run_group_tests_name("sum tree", tests, NULL, NULL);
 }

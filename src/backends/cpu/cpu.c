@@ -112,6 +112,7 @@ static liana_status make_steps(liana__cpu_executable *executable, liana__error *
     LIANA_TRY(liana__cpu_kept_create(executable, error));
     LIANA_TRY(liana__memory_plan_make(executable->graph, &executable->schedule, share, executable->kept.nodes,
                                       &executable->plan, error));
+    LIANA_TRY(liana__cpu_choose_watched(executable, error));
     LIANA_TRY(liana__cpu_make_steps(executable, error));
     liana_status status = liana__cpu_keep_weights(executable, error);
     liana__cpu_plan_packing(executable);
@@ -273,7 +274,7 @@ static liana_status execute(liana__executable *base, liana__execution *execution
     const liana_graph *graph = ((liana__cpu_executable *)base)->graph;
     LIANA_TRY(liana__check_execution(graph, execution, false, error));
     LIANA_TRY(make_missing_outputs(graph, base->device, execution->outputs, error));
-    return liana__cpu_execute_together(base, execution->inputs, execution->variables, execution->outputs, error);
+    return liana__cpu_execute_together_watched(base, execution, error);
 }
 
 const liana__backend liana__backend_cpu = {

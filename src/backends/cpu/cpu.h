@@ -47,6 +47,7 @@ typedef struct liana__cpu_step {
     void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
     bool is_packed_once;          /* an input is packed before the first slice, for all of them, */
     size_t packed_at;             /* to this place in bytes behind a worker's scratch memory */
+    struct liana__cpu_step *watch; /* NULL, or counts what is not finite in the result, a new value of a variable */
     struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
     /* NULL, or another step of its segment, later, whose kernel need not run: this one's gives its result too. */
     struct liana__cpu_step *companion;
@@ -86,6 +87,7 @@ typedef struct liana__cpu_worker {
     void **values;        /* by node id: where each tensor lies */
     const void **sources; /* the inputs of the running step */
     bool *is_first;       /* by output: of two executions that share it, this one came first */
+    bool has_non_finite;  /* a value that it watches: NaN or infinite */
     bool filled;          /* a graph of constants alone needs no workspace: NULL does not mean that nothing was done */
 } liana__cpu_worker;
 
@@ -136,6 +138,8 @@ typedef struct liana__cpu_executable {
     size_t scratch_size; /* bytes, of the greediest step */
     size_t packed_size;  /* bytes that the greediest segment packs for its slices */
     size_t max_inputs;
+    bool *watched;    /* by node id: a new value of a variable */
+    bool watches_all; /* each such value is computed here */
     liana__cpu_external *externals;
     size_t num_externals;
     liana__cpu_delivery *deliveries; /* in the order of the segments; of graphs with a gradient */
@@ -160,6 +164,7 @@ typedef struct liana__cpu_run {
     liana__cpu_worker *worker;
     int worker_index;
     void *scratch;
+    bool watches; /* new values of variables, for numbers that are not finite */
     char *packed; /* operands that the running segment has packed for all its slices; NULL: steps pack for themselves */
     liana__error *error;
 } liana__cpu_run;
@@ -171,6 +176,15 @@ void liana__cpu_free_steps(liana__cpu_executable *executable);
 liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
                                   liana__error *error);
 void liana__cpu_release_step(liana__cpu_step *step);
+/* Chooses and prepares the kernel of a step that has its node. */
+liana_status liana__cpu_prepare_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error);
+
+/* Finds the values that can be watched, before there are steps (watch.c). */
+liana_status liana__cpu_choose_watched(liana__cpu_executable *executable, liana__error *error);
+/* Gives a step that computes one of them its `watch`. */
+liana_status liana__cpu_watch_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error);
+/* Whether an execution sees all new values of variables. */
+bool liana__cpu_watches(const liana__cpu_executable *executable);
 
 /* When steps need more scratch memory than they did: makes the workspaces larger. */
 liana_status liana__cpu_grow_scratch(liana__cpu_executable *executable, liana__error *error);
@@ -212,6 +226,7 @@ typedef struct liana__cpu_buffers {
     liana__buffer *const *outputs;
     atomic_int *arrivals;             /* by output, where another execution gives to the same ones; else NULL */
     const liana__output_watch *watch; /* NULL: nobody */
+    bool *all_finite;                 /* NULL, or what an execution says of it (struct liana__execution) */
 } liana__cpu_buffers;
 
 liana_status liana__cpu_check_buffers(const liana_graph *graph, const liana__cpu_buffers *given, liana__error *error);
@@ -250,6 +265,9 @@ liana_status liana__cpu_execute_and_add(liana__executable *executable, int worke
 liana_status liana__cpu_execute_together(liana__executable *executable, liana__buffer *const *inputs,
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error);
+/* The same, and what it says of new values of variables (struct liana__execution); `all_finite` may be NULL. */
+liana_status liana__cpu_execute_together_watched(liana__executable *executable, liana__execution *execution,
+                                                 liana__error *error);
 
 /* The CPU's (replica.c). */
 extern const liana__replica_functions liana__cpu_replicas;

@@ -127,6 +127,7 @@ liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_in
 {
     char *const *workspaces = ((liana__cpu_device *)executable->base.device)->workspaces;
     liana__cpu_worker *worker = &executable->workers[worker_index];
+    worker->has_non_finite = false;
     fill_fixed_values(executable, worker, workspaces[worker_index], workspaces[shared]);
     for (size_t i = 0; i < executable->num_externals; i++) {
         const liana__cpu_external *external = &executable->externals[i];
@@ -135,6 +136,7 @@ liana__cpu_run liana__cpu_start(liana__cpu_executable *executable, int worker_in
     return (liana__cpu_run){.executable = executable,
                             .worker = worker,
                             .worker_index = worker_index,
+                            .watches = given->all_finite != NULL,
                             .scratch = worker->workspace + executable->plan.workspace_size,
                             .error = error};
 }
@@ -281,6 +283,7 @@ static liana_status execute(liana__cpu_executable *executable, int worker_index,
         LIANA_TRY(run_all(&run));
     }
     liana__cpu_finish(&run, given);
+    if (given->all_finite) *given->all_finite = liana__cpu_watches(executable) && !run.worker->has_non_finite;
     return LIANA_OK;
 }
 

@@ -153,7 +153,7 @@ static liana_status run_shard(void *user, size_t number, int worker, const liana
     if (together) {
         LIANA_TRY(liana__cpu_execute_together(program->executable, inputs, variables, sums, error));
     } else {
-        const liana__cpu_buffers given = {inputs, variables, sums, into->arrivals, into->watch};
+        const liana__cpu_buffers given = {inputs, variables, sums, into->arrivals, into->watch, NULL};
         LIANA_TRY(liana__cpu_execute_and_add(program->executable, worker, &given, error));
     }
     if (!bound->rows || !own->batch->outputs) return LIANA_OK;

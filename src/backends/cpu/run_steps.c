@@ -27,6 +27,17 @@ static liana_status call_kernel(const liana__cpu_run *run, const liana__cpu_step
     return LIANA_OK;
 }
 
+/* Of a result that is still in the cache. The kernel has left the scratch memory. */
+static liana_status watch(const liana__cpu_run *run, const liana__cpu_step *step, const void *result)
+{
+    int32_t *counts = run->scratch;
+    LIANA_TRY(call_kernel(run, step->watch, (liana__call){.src = &result, .dst = counts}));
+    for (int64_t i = 0; i < step->watch->node->shape.dims[0]; i++) {
+        if (counts[i]) run->worker->has_non_finite = true;
+    }
+    return LIANA_OK;
+}
+
 /* The place of a slice's result: its rows of the whole result, or memory to be added or merged. */
 static char *result_of(const liana__cpu_run *run, const liana__cpu_step *step, size_t slice)
 {
@@ -59,6 +70,7 @@ static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *s
     if (run->executable->base.device->context->validate) {
         LIANA_TRY(liana__cpu_validate_step(called, worker->sources, dst, run->error));
     }
+    if (run->watches && called->watch) LIANA_TRY(watch(run, called, dst));
     if (step->sum && slice > 0) {
         const void *const terms[] = {result, dst};
         LIANA_TRY(call_kernel(run, step->sum, (liana__call){.src = terms, .dst = result}));

@@ -7,7 +7,7 @@
 #include "passes/pass.h"
 
 /* A step's kernel, prepared: the best one, unless it is already chosen. */
-static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+liana_status liana__cpu_prepare_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
     if (!step->kernel) step->kernel = liana__choose_kernel(context, step->node, context->isa);
@@ -20,6 +20,7 @@ static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *
 
 static void release(liana__cpu_step *step)
 {
+    if (step->watch) release(step->watch);
     if (step->kernel && step->kernel->release && step->prepared.plan) step->kernel->release(step->prepared.plan);
 }
 
@@ -56,7 +57,7 @@ static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step 
     sum->node = liana__arena_copy(arena, &node, sizeof node);
     if (!sum->node) return liana__fail_memory(error, "an executable");
     step->sum = sum;
-    return prepare(executable, sum, error);
+    return liana__cpu_prepare_step(executable, sum, error);
 }
 
 liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
@@ -64,7 +65,8 @@ liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_
 {
     step->node = liana__part_node(&executable->arena, step->whole, cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
-    return prepare(executable, step, error);
+    LIANA_TRY(liana__cpu_prepare_step(executable, step, error));
+    return liana__cpu_watch_step(executable, step, error);
 }
 
 static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_step *step, const liana__segment *segment,
@@ -94,7 +96,8 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     for (uint32_t i = 0; i < whole->num_inputs; i++) sources[i].node = whole->inputs[i]->id;
     step->sources = sources;
     if (liana__segment_is_sliced(segment)) LIANA_TRY(slice_step(executable, step, segment, sources, error));
-    return prepare(executable, step, error);
+    LIANA_TRY(liana__cpu_prepare_step(executable, step, error));
+    return liana__cpu_watch_step(executable, step, error);
 }
 
 /* Lets steps of a sliced segment compute results that others would have to read again. */

@@ -4,26 +4,13 @@
 #include "backends/cpu/cpu.h"
 
 #include "base/denormals.h"
-
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-
-/* Looks at the others' progress before a worker sleeps: some tens of microseconds. */
-enum { MOST_LOOKS = 2000 };
+#include "base/look_away.h"
 
 typedef struct team {
     liana__cpu_executable *executable;
     liana__cpu_device *device;
     liana__cpu_run *runs; /* by worker */
 } team;
-
-static void look_away(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
-#endif
-}
 
 static bool is_done(const liana__cpu_phase *phase, liana__cpu_progress *progress)
 {
@@ -32,9 +19,9 @@ static bool is_done(const liana__cpu_phase *phase, liana__cpu_progress *progress
 
 static void wait_for(const team *own, const liana__cpu_phase *phase, liana__cpu_progress *progress)
 {
-    for (int i = 0; i < MOST_LOOKS; i++) {
+    for (int i = 0; i < LIANA__MOST_LOOKS; i++) {
         if (atomic_load_explicit(&progress->done, memory_order_acquire) >= phase->num_tasks) return;
-        look_away();
+        liana__look_away();
     }
     liana__cpu_device *device = own->device;
     pthread_mutex_lock(&device->mutex);
@@ -115,6 +102,13 @@ static liana_status report_failure(const liana__cpu_executable *executable, int 
     return LIANA_OK;
 }
 
+static bool have_seen_all_finite(const liana__cpu_executable *executable, int num_workers)
+{
+    bool finite = liana__cpu_watches(executable);
+    for (int i = 0; i < num_workers; i++) finite = finite && !executable->workers[i].has_non_finite;
+    return finite;
+}
+
 static liana_status execute(liana__cpu_executable *executable, const liana__cpu_buffers *given, liana__error *error)
 {
     liana__device *device = executable->base.device;
@@ -133,6 +127,7 @@ static liana_status execute(liana__cpu_executable *executable, const liana__cpu_
     liana__pool_run(own.device->pool, (size_t)num_workers, run_member, &own);
     LIANA_TRY(report_failure(executable, num_workers, error));
     liana__cpu_finish(&own.runs[0], given);
+    if (given->all_finite) *given->all_finite = have_seen_all_finite(executable, num_workers);
     return LIANA_OK;
 }
 
@@ -140,12 +135,23 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error)
 {
+    liana__execution execution = {
+        .inputs = inputs, .variables = (liana__buffer **)variables, .outputs = (liana__buffer **)outputs};
+    return liana__cpu_execute_together_watched(base, &execution, error);
+}
+
+liana_status liana__cpu_execute_together_watched(liana__executable *base, liana__execution *execution,
+                                                 liana__error *error)
+{
+    const liana__cpu_buffers given = {.inputs = execution->inputs,
+                                      .variables = execution->variables,
+                                      .outputs = execution->outputs,
+                                      .all_finite = execution->all_finite};
     liana__cpu_executable *executable = (liana__cpu_executable *)base;
     LIANA_TRY(liana__cpu_make_ready_together(base, error));
     if (liana__cpu_num_workers(base->device) == 1 || !executable->shares_work) {
-        return liana__cpu_execute(base, 0, inputs, variables, outputs, error);
+        return liana__cpu_execute_and_add(base, 0, &given, error);
     }
-    const liana__cpu_buffers given = {.inputs = inputs, .variables = variables, .outputs = outputs};
     const liana__denormals before = liana__denormals_flush();
     liana_status status = execute(executable, &given, error);
     liana__denormals_restore(before);

@@ -118,12 +118,20 @@ static void to_keras(liana__arena *arena, const void *options, liana__value *con
     liana__range_to_keras(arena, config, "value_range", liana__color_values(&chosen->value_range));
 }
 
+static const char *find_whole_batch(const void *options, bool trainable)
+{
+    (void)options;
+    (void)trainable;
+    return "histograms";
+}
+
 const liana_layer_type liana__layer_equalization = {
     LIANA_PART(LAYER, liana_layer_type, "Equalization", "in training, makes histograms of values flat",
                LIANA_PART_OPTIONS(liana_equalization_options, rows), .check = check_options),
     LIANA__INPUTS(1, 1),
     .has_data_format = true,
     .reads_training = true,
+    .whole_batch = find_whole_batch,
     .masking = LIANA_MASKING_KEPT,
     .weights = liana__build_images,
     .call = call_layer,

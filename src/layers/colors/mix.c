@@ -127,12 +127,20 @@ static void cut_mix_to_keras(liana__arena *arena, const void *options, liana__va
 /* In Keras one argument, which is the images or a dict of both. */
 static const char *const arguments[] = {"images", "labels", NULL};
 
+static const char *find_whole_batch(const void *options, bool trainable)
+{
+    (void)options;
+    (void)trainable;
+    return "mixtures";
+}
+
 #define MIX(symbol, class_name, type, rows, checks, calls, writes, doc)                                          \
     const liana_layer_type liana__layer_##symbol = {                                                             \
         LIANA_PART(LAYER, liana_layer_type, class_name, doc, LIANA_PART_OPTIONS(type, rows), .check = (checks)), \
         LIANA__INPUTS(1, 2),                                                                                     \
         .has_data_format = true,                                                                                 \
         .reads_training = true,                                                                                  \
+        .whole_batch = find_whole_batch,                                                                         \
         .masking = LIANA_MASKING_KEPT,                                                                           \
         .weights = check_inputs,                                                                                 \
         .call = (calls),                                                                                         \

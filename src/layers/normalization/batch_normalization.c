@@ -268,6 +268,12 @@ static liana_tensor call_layer(liana_layer_call *call)
     return liana_op_batch_norm_training_at(call->here, x, at.gamma, at.beta, statistics, chosen->epsilon);
 }
 
+static const char *find_whole_batch(const void *given, bool trainable)
+{
+    const liana_batch_normalization_options *options = given;
+    return trainable && options->synchronized ? "synchronized statistics" : NULL;
+}
+
 const liana_layer_type liana__layer_batch_normalization = {
     LIANA_PART(
         LAYER, liana_layer_type, "BatchNormalization",
@@ -275,6 +281,7 @@ const liana_layer_type liana__layer_batch_normalization = {
         LIANA_PART_OPTIONS(liana_batch_normalization_options, rows), .check = check_options),
     LIANA__INPUTS(1, 1),
     .reads_training = true,
+    .whole_batch = find_whole_batch,
     .masking = LIANA_MASKING_KEPT,
     .weights = declare_weights,
     .call = call_layer,

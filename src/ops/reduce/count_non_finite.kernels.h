@@ -11,22 +11,15 @@ static bool are_f32(const liana__node *node, const char **reason)
     return all;
 }
 
-/* x - x is NaN for a NaN and for an infinity, and 0 for any other number. */
-static vector_int is_not_finite(vector_float x)
-{
-    const vector_float difference = x - x;
-    return difference != difference;
-}
-
 static bool has_non_finite(const float *values, int64_t size)
 {
     vector_int found[4] = {{0}};
     int64_t i = 0;
     for (; i + 4 * VECTOR_LENGTH <= size; i += 4 * VECTOR_LENGTH) {
-        for (int j = 0; j < 4; j++) found[j] |= is_not_finite(vector_load(values + i + j * VECTOR_LENGTH));
+        for (int j = 0; j < 4; j++) found[j] |= vector_not_finite(vector_load(values + i + j * VECTOR_LENGTH));
     }
-    for (; i + VECTOR_LENGTH <= size; i += VECTOR_LENGTH) found[0] |= is_not_finite(vector_load(values + i));
-    found[1] |= is_not_finite(vector_load_part(values + i, size - i));
+    for (; i + VECTOR_LENGTH <= size; i += VECTOR_LENGTH) found[0] |= vector_not_finite(vector_load(values + i));
+    found[1] |= vector_not_finite(vector_load_part(values + i, size - i));
     return vector_any(found[0] | found[1] | found[2] | found[3]);
 }
 

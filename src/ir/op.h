@@ -67,7 +67,8 @@ typedef struct liana__call {
     const void *packed;
     /* The tile to compute, of those that `cut` made. num_tiles 0: the whole result. */
     size_t tile, num_tiles;
-    void *companion; /* NULL, or memory for the result of the node that `gives_companion` accepted */
+    bool *has_non_finite; /* NULL, or what a kernel that notes it sets: a number of the result is NaN or infinite */
+    void *companion;      /* NULL, or memory for the result of the node that `gives_companion` accepted */
 } liana__call;
 
 typedef struct liana__prepared {
@@ -105,6 +106,7 @@ typedef struct liana__kernel {
      * is in registers. `prepare` asks for scratch memory in any case. This node's result has the same bits with and
      * without a companion. Not for tiles. NULL: never. */
     bool (*gives_companion)(const liana__node *node, const liana__node *reader);
+    bool notes_non_finite; /* `run` sets call->has_non_finite, at next to no cost */
     /* The rounding errors of `run` in f32, as a multiple of those of sums in plain order; 0 means 1. */
     double rounding;
 } liana__kernel;

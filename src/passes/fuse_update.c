@@ -1,5 +1,5 @@
-/* The averages of an optimizer, old + share * (value - old), and Adam's step, x - rate * m / (sqrt(v) + epsilon),
- * become one op each: an update then reads and writes its tensors a few times instead of a dozen times. */
+/* The averages of an optimizer, old + share * (value - old), with the division of the value by a count, and Adam's step,
+ * x - rate * m / (sqrt(v) + epsilon), become one op each: an update then reads and writes its tensors a few times instead of a dozen times. */
 #include "ir/graph.h"
 #include "ops/fused/update_steps.h"
 #include "passes/pass.h"
@@ -25,23 +25,59 @@ static double value_of(const liana__node *constant)
     return (double)*(const float *)liana__constant_data(constant);
 }
 
-/* add(old, multiply(share, subtract(value, old))) */
-static liana_tensor fuse_average(const liana__rewriter *rewriter, const liana__node *node)
+/* add(old, multiply(share, subtract(value, old))), where the value may be a square, and what is squared a quotient. */
+typedef struct average {
+    const liana__node *old, *value, *share;
+    bool squares;
+} average;
+
+static bool find_average(const liana__rewriter *rewriter, const liana__node *node, average *found)
 {
+    if (node->dtype != LIANA_F32 || node->shape.rank == 0 || node->op != &liana__op_add) return false;
     const liana__node *old = node->inputs[0], *change = node->inputs[1];
     if (!is_inner(rewriter, change, &liana__op_multiply) || !liana__is_constant(change->inputs[0]) ||
         !is_scalar(change->inputs[0]) || !is_inner(rewriter, change->inputs[1], &liana__op_subtract)) {
-        return (liana_tensor){0};
+        return false;
     }
     const liana__node *value = change->inputs[1]->inputs[0];
-    if (change->inputs[1]->inputs[1] != old || !same_shape(node, old) || !same_shape(node, value)) {
-        return (liana_tensor){0};
+    if (change->inputs[1]->inputs[1] != old || !same_shape(node, old) || !same_shape(node, value)) return false;
+    *found = (average){old, value, change->inputs[0], is_inner(rewriter, value, &liana__op_square)};
+    if (found->squares) found->value = value->inputs[0];
+    return true;
+}
+
+static bool is_quotient(const liana__node *node)
+{
+    return node->op == &liana__op_divide && is_scalar(node->inputs[1]) && same_shape(node, node->inputs[0]);
+}
+
+/* By old id: how many averages read it. */
+static liana_status count_averages(liana__rewriter *rewriter, liana__error *error)
+{
+    const liana_graph *graph = rewriter->old;
+    uint32_t *counts = liana__arena_allocate(&rewriter->arena, graph->num_nodes * sizeof *counts);
+    if (!counts) return liana__fail_memory(error, "a pass");
+    for (size_t id = 1; id < graph->num_nodes; id++) {
+        average found;
+        if (find_average(rewriter, graph->nodes[id], &found)) counts[found.value->id]++;
     }
-    liana__moving_average_attributes attributes = {.share = value_of(change->inputs[0])};
-    attributes.squares = is_inner(rewriter, value, &liana__op_square);
-    if (attributes.squares) value = value->inputs[0];
-    return liana__build2(node->where, &liana__op_moving_average, rewriter->map[old->id], rewriter->map[value->id],
-                         &attributes);
+    rewriter->analysis = counts;
+    return LIANA_OK;
+}
+
+/* A mean of shards' sums that only averages read is computed by them: nobody writes it to memory. */
+static liana_tensor fuse_average(const liana__rewriter *rewriter, const liana__node *node)
+{
+    average found;
+    if (!find_average(rewriter, node, &found)) return (liana_tensor){0};
+    const uint32_t *counts = rewriter->analysis;
+    const liana__moving_average_attributes attributes = {value_of(found.share), found.squares};
+    const liana__node *value = found.value;
+    const bool divides = is_quotient(value) && !value->name && counts[value->id] == rewriter->num_uses[value->id];
+    const liana_tensor *map = rewriter->map;
+    const liana__node *sum = divides ? value->inputs[0] : value, *count = divides ? value->inputs[1] : value;
+    const liana_tensor inputs[] = {map[found.old->id], map[sum->id], map[count->id]};
+    return liana__build(node->where, rewriter->graph, &liana__op_moving_average, inputs, divides ? 3 : 2, &attributes);
 }
 
 /* subtract(x, divide(multiply(rate, m), add(sqrt(v), epsilon))) */
@@ -73,5 +109,6 @@ static liana_tensor rewrite(const liana__rewriter *rewriter, const liana__node *
 const liana__pass liana__pass_fuse_update = {
     .name = "fuse_update",
     .doc = "The averages and the step of an optimizer in one pass over each tensor.",
+    .analyse = count_averages,
     .rewrite = rewrite,
 };

@@ -129,6 +129,43 @@ static void test_finite_numbers_are_finite(void **state)
     }
 }
 
+/* Adam's step of weights whose squares are 1, which is one op with its own look, by a mean at each place. */
+static void test_a_step_of_adam_misses_no_place(void **state)
+{
+    (void)state;
+    enum { SIZE = 77 };
+    const liana_shape shape = {1, {SIZE}};
+    liana_graph *graph = liana__test_new_graph(context);
+    liana__error error = {0};
+    liana__variables variables;
+    liana_tensor w = liana_graph_variable(graph, "w", LIANA_F32, shape);
+    liana_tensor mean = liana_graph_input(graph, "mean", LIANA_F32, shape);
+    liana_tensor square = liana_graph_input(graph, "square", LIANA_F32, shape);
+    liana_tensor rate = liana_graph_input(graph, "rate", LIANA_F32, LIANA_SCALAR);
+    liana_tensor root = liana_op_add(liana_op_sqrt(square), liana_graph_scalar(graph, LIANA_F32, 0));
+    liana_graph_assign(w, liana_op_subtract(w, liana_op_divide(liana_op_multiply(rate, mean), root)));
+    liana__variables_init(&variables, cpu);
+    assert_ok(liana__variables_add(&variables, "w", LIANA_F32, &shape, NULL, &error), &error);
+    liana__program *program;
+    assert_ok(liana__program_create(cpu, graph, "adam", &variables, &program, &error), &error);
+    float values[SIZE], squares[SIZE];
+    for (int i = 0; i < SIZE; i++) squares[i] = 1;
+    assert_ok(liana__program_feed(program, 1, LIANA_F32, &shape, squares, &error), &error);
+    assert_ok(liana__program_feed(program, 2, LIANA_F32, &LIANA_SCALAR, &(float){0.5f}, &error), &error);
+    const float bad[] = {INFINITY, -INFINITY, NAN};
+    for (int place = 0; place < SIZE; place++) {
+        for (int i = 0; i < SIZE; i++) values[i] = (float)(i - 5);
+        assert_ok(liana__variable_write(liana__variables_find(&variables, "w"), squares, &error), &error);
+        assert_ok(liana__program_feed(program, 0, LIANA_F32, &shape, values, &error), &error);
+        assert_seen(program, true, "a finite mean");
+        values[place] = bad[place % 3];
+        assert_ok(liana__program_feed(program, 0, LIANA_F32, &shape, values, &error), &error);
+        assert_seen(program, false, "a mean that is not finite");
+    }
+    liana__program_destroy(program);
+    liana__variables_free(&variables);
+}
+
 /* Values that no op of the program makes are not looked at, nor is anything on a device that cannot. */
 static void test_nothing_is_said_without_a_look(void **state)
 {
@@ -159,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_place_is_missed),
         cmocka_unit_test(test_finite_numbers_are_finite),
+        cmocka_unit_test(test_a_step_of_adam_misses_no_place),
         cmocka_unit_test(test_nothing_is_said_without_a_look),
     };
     const int failed = cmocka_run_group_tests_name("watched values, one worker", tests, open_one, close_devices);

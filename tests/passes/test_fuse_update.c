@@ -6,6 +6,7 @@
 #include "ops/fused/update_steps.h"
 #include "passes/pass.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,19 @@ static liana_graph *build_adam(void)
     return graph;
 }
 
+/* The gradient is a mean of shards' sums. `reads`: somebody else reads it too. */
+static liana_graph *build_adam_of_sums(bool reads)
+{
+    liana_graph *graph = liana__test_new_graph(context);
+    liana_tensor sum = given(graph, "sum"), count = liana_graph_input(graph, "count", LIANA_F32, LIANA_SCALAR);
+    liana_tensor gradient = liana_op_divide(sum, count);
+    liana_graph_output(graph, "new m", average(given(graph, "m"), gradient, 0.1));
+    liana_graph_output(graph, "new v", average(given(graph, "v"), liana_op_square(gradient), 0.001));
+    liana_graph_output(graph, "other", reads ? liana_op_abs(gradient) : sum);
+    assert_ok(liana_graph_status(graph), &context->error);
+    return graph;
+}
+
 static int count(const liana_graph *graph, const liana__op *op)
 {
     int found = 0;
@@ -105,6 +119,53 @@ static void test_adam_has_the_same_bits(void **state)
     }
     context->isa = best;
     liana_graph_destroy(graph);
+}
+
+/* Counts that a product with the reciprocal divides by exactly, and others; and the limits of floats. */
+static void test_averages_of_means_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const float counts[] = {1, 32, 33, 0.25f, 3, -8, 1e-38f, 3e38f, 0, INFINITY, NAN, 1.3e36f, 1.4012985e-45f};
+    const liana__isa best = context->isa;
+    for (int reads = 0; reads < 2; reads++) {
+        liana_graph *graph = build_adam_of_sums(reads), *fused;
+        assert_ok(liana__pass_run(&liana__pass_fuse_update, graph, &fused, &context->error), &context->error);
+        assert_int_equal(count(fused, &liana__op_moving_average), 2);
+        for (size_t id = 1; id < fused->num_nodes; id++) {
+            const liana__node *node = fused->nodes[id];
+            if (node->op == &liana__op_moving_average) assert_compare(node->num_inputs, ==, reads ? 2 : 3);
+        }
+        liana_graph_destroy(fused);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            for (int isa = LIANA__ISA_BASELINE; isa <= (int)best; isa++) {
+                context->isa = (liana__isa)isa;
+                liana__test_value inputs[4], without[3], with[3];
+                liana__test_draw_inputs(graph, 5, inputs);
+                for (size_t k = 0; k < 4; k++) {
+                    float *values = inputs[k].data;
+                    if (strcmp(graph->inputs[k]->name, "count") == 0) values[0] = counts[i];
+                    if (strcmp(graph->inputs[k]->name, "sum") == 0) values[3] = 1e-38f, values[SIZE - 1] = 3e38f;
+                }
+                context->skipped_passes = "fuse_update";
+                liana__test_run(cpu, graph, inputs, without);
+                context->skipped_passes = NULL;
+                liana__test_run(cpu, graph, inputs, with);
+                for (size_t k = 0; k < 3; k++) {
+                    const float *a = without[k].data, *b = with[k].data;
+                    for (int j = 0; j < SIZE; j++) {
+                        if (memcmp(&a[j], &b[j], sizeof *a) == 0 || (isnan(a[j]) && isnan(b[j]))) continue;
+                        fail_msg("a count of %g, output %zu, place %d: %.9g without, %.9g with", (double)counts[i], k,
+                                 j, (double)a[j], (double)b[j]);
+                    }
+                }
+                liana__test_free_values(inputs, 4);
+                liana__test_free_values(without, 3);
+                liana__test_free_values(with, 3);
+            }
+        }
+        liana_graph_destroy(graph);
+    }
+    context->isa = best;
 }
 
 static void test_sums_that_are_no_averages_stay(void **state)
@@ -163,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adam_has_the_same_bits),
+        cmocka_unit_test(test_averages_of_means_have_the_same_bits),
         cmocka_unit_test(test_sums_that_are_no_averages_stay),
         cmocka_unit_test(test_steps_that_are_no_descents_stay),
         cmocka_unit_test(test_a_square_that_is_read_twice_stays),

@@ -613,7 +613,10 @@ static size_t run_steps(liana__device *device, const liana_graph *graph, size_t 
     assert_ok(backend->compile(device, graph, &executable, &error), &error);
     for (int step = 0; step < (adds ? 2 : NUM_STEPS); step++) {
         if (adds) {
-            const liana__cpu_buffers given = {inputs, variables, outputs, arrivals, NULL};
+            const liana__cpu_buffers given = {.inputs = inputs,
+                                              .variables = variables,
+                                              .outputs = outputs,
+                                              .arrivals = arrivals};
             assert_ok(liana__cpu_execute_and_add(executable, 0, &given, &error), &error);
             if (step == 0) continue;
         } else {

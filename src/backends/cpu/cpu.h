@@ -41,14 +41,14 @@ typedef struct liana__cpu_step {
     const liana__kernel *kernel;
     liana__prepared prepared;
     const liana__cpu_source *sources;
-    size_t advance;               /* of the result's rows, in bytes */
-    struct liana__cpu_step *sum;  /* NULL, or the step that adds a slice's result to those before it */
-    size_t part_size;             /* bytes between the parts that are merged; 0: none are */
-    void *packed;                 /* NULL, or an input as the kernel wants it, kept between executions */
-    bool is_packed_once;          /* an input is packed before the first slice, for all of them, */
-    size_t packed_at;             /* to this place in bytes behind a worker's scratch memory */
+    size_t advance;                /* of the result's rows, in bytes */
+    struct liana__cpu_step *sum;   /* NULL, or the step that adds a slice's result to those before it */
+    size_t part_size;              /* bytes between the parts that are merged; 0: none are */
+    void *packed;                  /* NULL, or an input as the kernel wants it, kept between executions */
+    bool is_packed_once;           /* an input is packed before the first slice, for all of them, */
+    size_t packed_at;              /* to this place in bytes behind a worker's scratch memory */
     struct liana__cpu_step *watch; /* NULL, or counts what is not finite in the result, a new value of a variable */
-    struct liana__cpu_step *last; /* NULL, or for the last slice or tile, which has fewer rows than the others */
+    struct liana__cpu_step *last;  /* NULL, or for the last slice or tile, which has fewer rows than the others */
     /* NULL, or another step of its segment, later, whose kernel need not run: this one's gives its result too. */
     struct liana__cpu_step *companion;
     bool is_given; /* is somebody's companion */

@@ -153,7 +153,11 @@ static liana_status run_shard(void *user, size_t number, int worker, const liana
     if (together) {
         LIANA_TRY(liana__cpu_execute_together(program->executable, inputs, variables, sums, error));
     } else {
-        const liana__cpu_buffers given = {inputs, variables, sums, into->arrivals, into->watch, NULL};
+        const liana__cpu_buffers given = {.inputs = inputs,
+                                          .variables = variables,
+                                          .outputs = sums,
+                                          .arrivals = into->arrivals,
+                                          .watch = into->watch};
         LIANA_TRY(liana__cpu_execute_and_add(program->executable, worker, &given, error));
     }
     if (!bound->rows || !own->batch->outputs) return LIANA_OK;

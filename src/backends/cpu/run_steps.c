@@ -64,7 +64,11 @@ static liana_status run_step(const liana__cpu_run *run, const liana__cpu_step *s
     const liana__cpu_step *called = step->last && slice + 1 == num_slices ? step->last : step;
     if (!step->is_given) {
         void *companion = step->companion ? result_of(run, step->companion, slice) : NULL;
-        const liana__call call = {.src = worker->sources, .dst = dst, .companion = companion};
+        bool *watched = run->watches && run->executable->watched[step->whole->id] ? &worker->has_non_finite : NULL;
+        const liana__call call = {.src = worker->sources,
+                                  .dst = dst,
+                                  .companion = companion,
+                                  .has_non_finite = watched};
         LIANA_TRY(call_kernel(run, called, call));
     }
     if (run->executable->base.device->context->validate) {

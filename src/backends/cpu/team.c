@@ -135,8 +135,9 @@ liana_status liana__cpu_execute_together(liana__executable *base, liana__buffer 
                                          liana__buffer *const *variables, liana__buffer *const *outputs,
                                          liana__error *error)
 {
-    liana__execution execution = {
-        .inputs = inputs, .variables = (liana__buffer **)variables, .outputs = (liana__buffer **)outputs};
+    liana__execution execution = {.inputs = inputs,
+                                  .variables = (liana__buffer **)variables,
+                                  .outputs = (liana__buffer **)outputs};
     return liana__cpu_execute_together_watched(base, &execution, error);
 }
 

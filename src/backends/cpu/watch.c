@@ -43,7 +43,7 @@ static liana_status make_watch(liana__cpu_executable *executable, liana__cpu_ste
 
 liana_status liana__cpu_watch_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
-    if (!executable->watched[step->whole->id]) return LIANA_OK;
+    if (!executable->watched[step->whole->id] || step->kernel->notes_non_finite) return LIANA_OK;
     return make_watch(executable, step, error);
 }
 

@@ -33,7 +33,8 @@ static liana_status infer_alike(liana__infer *infer, size_t count)
 
 static liana_status infer_average(liana__infer *infer)
 {
-    return infer_alike(infer, 2);
+    LIANA_TRY(infer_alike(infer, 2));
+    return infer->num_inputs > 2 ? liana__infer_rank(infer, 2, 0, "the count") : LIANA_OK;
 }
 
 static liana_status infer_descent(liana__infer *infer)
@@ -58,8 +59,10 @@ static liana_status run_average(const liana__call *call)
 {
     const liana__node *node = call->node;
     const liana__moving_average_attributes *own = node->attributes;
+    const double count = node->num_inputs > 2 ? liana__load(call->src[2], node->dtype, 0) : 1;
     for (int64_t i = 0; i < liana_shape_size(&node->shape); i++) {
-        const double old = liana__load(call->src[0], node->dtype, i), x = liana__load(call->src[1], node->dtype, i);
+        const double old = liana__load(call->src[0], node->dtype, i);
+        const double x = liana__load(call->src[1], node->dtype, i) / count;
         liana__store(call->dst, node->dtype, i, old + own->share * ((own->squares ? x * x : x) - old));
     }
     return LIANA_OK;
@@ -80,9 +83,10 @@ static liana_status run_descent(const liana__call *call)
 
 const liana__op liana__op_moving_average = {
     .name = "moving_average",
-    .doc = "old + share * (value - old), or of the value's square.",
+    .doc = "old + share * (value - old), or of the value's square; a third input divides the value first.",
     .attributes = &average_attributes,
     .num_inputs = 2,
+    .more_inputs = 1,
     .infer = infer_average,
     .placement = LIANA__PLACE_IN_PLACE,
     .cost = cost_of_average,

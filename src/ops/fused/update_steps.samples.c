@@ -7,10 +7,15 @@ typedef struct problem {
     int64_t size;
     double number; /* the share, or epsilon */
     bool squares;
+    double count; /* what the value is divided by; 0: by nothing */
 } problem;
 
-static const problem averages[] = {{"values", 37, 0.1, false}, {"squares", 45, 0.001, true}, {"one", 1, 0.5, true}};
-static const problem descents[] = {{"short", 5, 1e-7, false}, {"long", 70, 1e-3, false}};
+static const problem averages[] = {{"values", 37, 0.1, false, 0},
+                                   {"squares", 45, 0.001, true, 0},
+                                   {"one", 1, 0.5, true, 0},
+                                   {"mean", 37, 0.1, false, 0.8},
+                                   {"square of mean", 45, 0.1, true, 1.5}};
+static const problem descents[] = {{"short", 5, 1e-7, false, 0}, {"long", 70, 1e-3, false, 0}};
 
 static liana_tensor given(liana_graph *graph, liana_dtype dtype, const problem *p, const char *name, double low)
 {
@@ -21,8 +26,10 @@ static liana_tensor build_average(liana_graph *graph, liana_dtype dtype, const l
 {
     const problem *p = row;
     const liana__moving_average_attributes attributes = {p->number, p->squares};
-    return liana__build2(LIANA_HERE, op, given(graph, dtype, p, "old", -2), given(graph, dtype, p, "value", -2),
-                         &attributes);
+    const liana_tensor old = given(graph, dtype, p, "old", -2), value = given(graph, dtype, p, "value", -2);
+    if (p->count == 0) return liana__build2(LIANA_HERE, op, old, value, &attributes);
+    const liana_tensor count = liana__sample_input(graph, "count", dtype, LIANA_SCALAR, p->count, p->count + 0.1);
+    return liana__build(LIANA_HERE, graph, op, (liana_tensor[]){old, value, count}, 3, &attributes);
 }
 LIANA__SAMPLE_ROWS(moving_average, averages, build_average);
 

@@ -263,8 +263,8 @@ typedef struct liana_layer_type {
     /* Each example is computed by itself, or as `shards` and `present` say. Otherwise a batch never has several shards,
      * which is slower on some devices. */
     bool keeps_shards_apart;
-    /* What it computes of the whole batch in training, such as "histograms": such a batch must be one shard or one device
-     * program, else the trainer refuses. NULL, or a result of NULL: nothing. */
+    /* What it computes of the whole batch in training, such as "histograms". Such a batch must be one shard or one
+     * device program, else the trainer refuses it. NULL, or a result of NULL: nothing. */
     const char *(*whole_batch)(const void *options, bool trainable);
     liana_masking masking;
     liana_sums sums;

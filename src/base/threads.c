@@ -3,7 +3,6 @@
 
 #include "base/cpu.h"
 #include "base/denormals.h"
-#include "base/look_away.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,6 +8,9 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
 
 typedef struct liana__pool liana__pool;
 
@@ -22,5 +25,17 @@ int liana__pool_num_threads(const liana__pool *pool);
  * tasks in ascending order. One call at a time; never from inside a task. Allocates nothing. Tasks begin with denormals
  * kept. */
 void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *user);
+
+/* Looks of a thread before it sleeps: some tens of microseconds. The tasks of a small network follow each other sooner
+ * than the system wakes a thread. */
+enum { LIANA__MOST_LOOKS = 2000 };
+
+/* A pause between two looks. */
+static inline void liana__look_away(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#endif
+}
 
 #endif

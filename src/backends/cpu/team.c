@@ -4,7 +4,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "base/denormals.h"
-#include "base/look_away.h"
+#include "base/threads.h"
 
 typedef struct team {
     liana__cpu_executable *executable;

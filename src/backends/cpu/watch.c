@@ -1,5 +1,5 @@
-/* Looks at new values of variables while they are in the cache: an update then need not read them once more to know that
- * all are finite. */
+/* Looks at new values of variables while they are in the cache. An update then need not read them once more to know
+ * that all are finite. */
 #include "backends/cpu/cpu.h"
 
 #include "ops/reduce/count_non_finite.h"
@@ -47,8 +47,8 @@ liana_status liana__cpu_watch_step(liana__cpu_executable *executable, liana__cpu
     return make_watch(executable, step, error);
 }
 
-/* A result is looked at when a kernel gives the whole of it, or rows of it. Sums are complete with the last slice alone,
- * and a kernel that has tiles does not say what a tile gives. */
+/* A result is looked at when a kernel gives the whole of it, or rows of it. Sums are complete with the last slice
+ * alone, and a kernel that has tiles does not say what a tile gives. */
 bool liana__cpu_watches(const liana__cpu_executable *executable)
 {
     for (size_t i = 0; executable->watches_all && i < executable->num_steps; i++) {

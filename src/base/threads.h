@@ -8,9 +8,6 @@
 #include "base/error.h"
 
 #include <stddef.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
 
 typedef struct liana__pool liana__pool;
 
@@ -34,7 +31,7 @@ enum { LIANA__MOST_LOOKS = 2000 };
 static inline void liana__look_away(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
+    __builtin_ia32_pause();
 #endif
 }
 

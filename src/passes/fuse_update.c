@@ -1,6 +1,6 @@
 /* The averages of an optimizer, old + share * (value - old), with the division of the value by a count, become one op
- * each. So does Adam's step, x - rate * m / (sqrt(v) + epsilon). An update then reads and writes its tensors a few times
- * instead of a dozen times. */
+ * each. So does Adam's step, x - rate * m / (sqrt(v) + epsilon). An update then reads and writes its tensors a few
+ * times instead of a dozen times. */
 #include "ir/graph.h"
 #include "ops/fused/update_steps.h"
 #include "passes/pass.h"

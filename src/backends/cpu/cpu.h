@@ -176,13 +176,9 @@ void liana__cpu_free_steps(liana__cpu_executable *executable);
 liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
                                   liana__error *error);
 void liana__cpu_release_step(liana__cpu_step *step);
-/* Chooses and prepares the kernel of a step that has its node. */
-liana_status liana__cpu_prepare_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error);
 
 /* Finds the values that can be watched, before there are steps (watch.c). */
 liana_status liana__cpu_choose_watched(liana__cpu_executable *executable, liana__error *error);
-/* Gives a step that computes one of them its `watch`. */
-liana_status liana__cpu_watch_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error);
 /* Whether an execution sees all new values of variables. */
 bool liana__cpu_watches(const liana__cpu_executable *executable);
 

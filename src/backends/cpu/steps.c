@@ -4,10 +4,11 @@
 #include "ir/part_node.h"
 #include "kernels/kernel_choice.h"
 #include "ops/ops.h"
+#include "ops/reduce/count_non_finite.h"
 #include "passes/pass.h"
 
 /* A step's kernel, prepared: the best one, unless it is already chosen. */
-liana_status liana__cpu_prepare_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+static liana_status prepare(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
 {
     liana_context *context = executable->base.device->context;
     if (!step->kernel) step->kernel = liana__choose_kernel(context, step->node, context->isa);
@@ -57,7 +58,34 @@ static liana_status make_sum(liana__cpu_executable *executable, liana__cpu_step 
     sum->node = liana__arena_copy(arena, &node, sizeof node);
     if (!sum->node) return liana__fail_memory(error, "an executable");
     step->sum = sum;
-    return liana__cpu_prepare_step(executable, sum, error);
+    return prepare(executable, sum, error);
+}
+
+/* The step that counts in what a kernel gives. */
+static liana_status make_watch(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+{
+    liana__arena *arena = &executable->arena;
+    liana__node *const inputs[] = {(liana__node *)step->node};
+    liana__node node = {.op = &liana__op_count_non_finite,
+                        .dtype = LIANA_S32,
+                        .shape = liana_shape_of(liana__finite_chunks(&step->node->shape)),
+                        .where = step->node->where,
+                        .num_inputs = 1};
+    node.inputs = liana__arena_copy(arena, inputs, sizeof inputs);
+    step->watch = liana__arena_allocate(arena, sizeof *step->watch);
+    if (arena->failed) return liana__fail_memory(error, "an executable");
+    step->watch->whole = step->whole;
+    step->watch->node = liana__arena_copy(arena, &node, sizeof node);
+    if (!step->watch->node) return liana__fail_memory(error, "an executable");
+    const size_t counts = liana__align_up(liana__byte_size(LIANA_S32, &node.shape));
+    if (counts > executable->scratch_size) executable->scratch_size = counts;
+    return prepare(executable, step->watch, error);
+}
+
+static liana_status watch_step(liana__cpu_executable *executable, liana__cpu_step *step, liana__error *error)
+{
+    if (!executable->watched[step->whole->id] || step->kernel->notes_non_finite) return LIANA_OK;
+    return make_watch(executable, step, error);
 }
 
 liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_step *step, const liana__node_cut *cut,
@@ -65,8 +93,8 @@ liana_status liana__cpu_make_part(liana__cpu_executable *executable, liana__cpu_
 {
     step->node = liana__part_node(&executable->arena, step->whole, cut);
     if (!step->node) return liana__fail_memory(error, "an executable");
-    LIANA_TRY(liana__cpu_prepare_step(executable, step, error));
-    return liana__cpu_watch_step(executable, step, error);
+    LIANA_TRY(prepare(executable, step, error));
+    return watch_step(executable, step, error);
 }
 
 static liana_status slice_step(liana__cpu_executable *executable, liana__cpu_step *step, const liana__segment *segment,
@@ -96,8 +124,8 @@ static liana_status make_step(liana__cpu_executable *executable, const liana__no
     for (uint32_t i = 0; i < whole->num_inputs; i++) sources[i].node = whole->inputs[i]->id;
     step->sources = sources;
     if (liana__segment_is_sliced(segment)) LIANA_TRY(slice_step(executable, step, segment, sources, error));
-    LIANA_TRY(liana__cpu_prepare_step(executable, step, error));
-    return liana__cpu_watch_step(executable, step, error);
+    LIANA_TRY(prepare(executable, step, error));
+    return watch_step(executable, step, error);
 }
 
 /* Lets steps of a sliced segment compute results that others would have to read again. */

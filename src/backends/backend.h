@@ -53,7 +53,7 @@ typedef struct liana__buffer {
     size_t size; /* bytes */
     /* Unique for each contents on this device: equal versions are equal contents. */
     uint64_t version;
-    /* The contents of which somebody has seen that all numbers are finite; 0: of none. */
+    /* The version of contents whose numbers are known to be finite; 0: none is known. */
     uint64_t finite_version;
     /* NULL, or the name of the output that the buffer was donated to: then it is gone. */
     const char *donated_to;

@@ -66,7 +66,7 @@ static liana_status count_averages(liana__rewriter *rewriter, liana__error *erro
     return LIANA_OK;
 }
 
-/* A mean of shards' sums that only averages read is computed by them: nobody writes it to memory. */
+/* Averages compute a mean of shards' sums that only they read. So it is not written to memory. */
 static liana_tensor fuse_average(const liana__rewriter *rewriter, const liana__node *node)
 {
     average found;

@@ -2,7 +2,7 @@
  * that all are finite. */
 #include "backends/cpu/cpu.h"
 
-/* Values of variables that a node of the graph computes. Others (an input, a constant) nobody here has in the cache. */
+/* Values of variables that a node of the graph computes. No step has others (an input, a constant) in the cache. */
 liana_status liana__cpu_choose_watched(liana__cpu_executable *executable, liana__error *error)
 {
     const liana_graph *graph = executable->graph;

@@ -64,9 +64,8 @@ static liana_tensor normalize_step(liana_layer_call *call, const liana_held_laye
     if (chosen->axis != -1) {
         return liana__graph_fail(
             call->inputs[0].graph, call->here, LIANA_UNIMPLEMENTED,
-            "its layer '%s' (BatchNormalization): axis: found %lld, expected -1, which masked steps "
-            "need",
-            held->name, (long long)chosen->axis);
+            "its layer '%s' (BatchNormalization): axis: found %lld, expected -1, which masked steps need", held->name,
+            (long long)chosen->axis);
     }
     const liana_tensor places_of = liana_op_reshape_at(call->here, x, liana_shape_of(shape.dims[0], places, channels));
     mask = liana_op_reshape_at(call->here, mask, liana_shape_of(shape.dims[0], 1));

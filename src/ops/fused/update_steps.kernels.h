@@ -58,6 +58,7 @@ LIANA__INLINE bool average_some(const liana__call *call, division how, float div
     return own->squares ? average_all(call, share, true, how, divisor) : average_all(call, share, false, how, divisor);
 }
 
+/* And its reciprocal is a normal number, far from both ends of the exponents. */
 static bool is_power_of_two(float number)
 {
     int exponent;

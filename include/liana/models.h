@@ -28,8 +28,9 @@ typedef enum liana_pooling {
 } liana_pooling;
 
 /* The first options of every architecture. */
-#define LIANA_ARCHITECTURE_OPTIONS                                                             \
-    liana_ints input_shape LIANA_DEFAULT_(3, {224, 224, 3});     /* height, width, channels */ \
+#define LIANA_ARCHITECTURE_OPTIONS LIANA_ARCHITECTURE_OPTIONS_OF_(224)
+#define LIANA_ARCHITECTURE_OPTIONS_OF_(size)                                                   \
+    liana_ints input_shape LIANA_DEFAULT_(3, {size, size, 3});   /* height, width, channels */ \
     bool include_top LIANA_DEFAULT_(true);                       /* with Keras's classifier */ \
     int64_t classes LIANA_DEFAULT_(1000);                        /* of that classifier */      \
     const char *classifier_activation LIANA_DEFAULT_("softmax"); /* "linear" for logits */     \
@@ -143,6 +144,20 @@ typedef struct liana_efficientnet_options {
     LIANA_ADD_ARCHITECTURE_("EfficientNetB7", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(600, 0.5), \
                             __VA_ARGS__, )
 #endif
+
+/* Zoph et al. 2018, "Learning Transferable Architectures for Scalable Image Recognition": NASNetMobile (NASNet-A 4 @
+ * 1056) and NASNetLarge (6 @ 4032). Height and width are at least 32. */
+typedef struct liana_nasnet_mobile_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_nasnet_mobile_options;
+typedef struct liana_nasnet_large_options {
+    LIANA_ARCHITECTURE_OPTIONS_OF_(331);
+} liana_nasnet_large_options;
+#define liana_nasnet_mobile(...) \
+    LIANA_ADD_ARCHITECTURE_("NASNetMobile", liana_nasnet_mobile_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define LIANA_NASNET_LARGE_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {331, 331, 3}}
+#define liana_nasnet_large(...) \
+    LIANA_ADD_ARCHITECTURE_("NASNetLarge", liana_nasnet_large_options, LIANA_NASNET_LARGE_DEFAULTS, __VA_ARGS__, )
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,9 @@
 #define LIANA__KNOWN_DENSENET(architecture, stem, top, no_top)                                                        \
     TWO_FILES("imagenet", #architecture, KERAS "densenet/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
               no_top, "keras.applications (DenseNets of Facebook AI Research; BSD 3-clause)")
+#define LIANA__KNOWN_NASNET(architecture, stem, top, no_top)                                                        \
+    TWO_FILES("imagenet", #architecture, KERAS "nasnet/", "NASNet-" #stem ".h5", "NASNet-" #stem "-no-top.h5", md5, \
+              top, no_top, "keras.applications (NASNets of Google; Apache-2.0)")
 #define LIANA__KNOWN_EFFICIENTNET(variant, stem, top, no_top)                                            \
     TWO_FILES("imagenet", "EfficientNet" #variant, "https://storage.googleapis.com/keras-applications/", \
               "efficientnet" #stem ".h5", "efficientnet" #stem "_notop.h5", md5, top, no_top,            \

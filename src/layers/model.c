@@ -50,6 +50,7 @@ void liana_model_destroy(liana_model *model)
     free(model->nested);
     free(model->uses);
     free(model->calls);
+    free(model->stems);
     free(model->weights);
     for (size_t i = 0; i < model->num_values; i++) free(model->values[i]);
     free(model->values);
@@ -133,8 +134,8 @@ void liana__model_initialize(const liana_model *model, uint64_t seed, size_t wei
 liana_layer liana_model_layer(const liana_model *model, const char *name)
 {
     int layer = model && name ? liana__model_find_layer(model, name) : -1;
-    size_t node = 0;
     if (layer < 0) return (liana_layer){(liana_model *)(uintptr_t)model, 0};
+    size_t node = (size_t)layer;
     while (model->nodes[node].layer != (size_t)layer) node++;
     return (liana_layer){(liana_model *)(uintptr_t)model, (uint32_t)(node + 1)};
 }

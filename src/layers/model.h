@@ -79,6 +79,12 @@ typedef struct liana__layer_node {
     liana_location where;
 } liana__layer_node;
 
+/* A stem of automatic names, and the first number that may be free: no name is ever given back. */
+typedef struct liana__name_stem {
+    const char *name;
+    int next;
+} liana__name_stem;
+
 /* Tells models apart, also after one of them is destroyed: its address stays taken while somebody holds it. */
 typedef struct liana__identity {
     size_t num_holders;
@@ -147,6 +153,9 @@ struct liana_model {
     liana__model_end *calls; /* further calls of layers and nested models that have names of their own */
     size_t num_calls;
     size_t call_capacity;
+    liana__name_stem *stems;
+    size_t num_stems;
+    size_t stem_capacity;
     liana__weight *weights; /* Keras's order: layer by layer */
     size_t num_weights;
     size_t weight_capacity;

@@ -166,6 +166,9 @@ int main(int argc, char **argv)
     m = begin(context);
     liana_efficientnet_b0(m);
     save(context, m, argv[1], "efficientnet_b0");
+    m = begin(context);
+    liana_nasnet_mobile(m, .include_top = false, .pooling = LIANA_POOLING_AVG);
+    save(context, m, argv[1], "nasnet_mobile");
     liana_context_destroy(context);
     return 0;
 }

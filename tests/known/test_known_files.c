@@ -22,8 +22,9 @@ static void test_rows_are_whole(void **state)
     (void)state;
     size_t count;
     const liana__known_file *files = liana__known_files(&count);
-    /* 32 of MobileNet, 44 of MobileNetV2, 12 of ResNets, 6 of DenseNets, 3 times 16 of EfficientNets, 11 of data. */
-    assert_int_equal(count, 32 + 44 + 12 + 6 + 48 + 11);
+    /* 32 of MobileNet, 44 of MobileNetV2, 12 of ResNets, 6 of DenseNets, 4 of NASNets, 3 times 16 of EfficientNets, 11
+     * of data. */
+    assert_int_equal(count, 32 + 44 + 12 + 6 + 4 + 48 + 11);
     for (size_t i = 0; i < count; i++) {
         const liana__known_file *file = &files[i];
         assert_begins(file->url, "https://");
@@ -109,6 +110,8 @@ static void test_files_are_keras_files(void **state)
         {"imagenet", "ResNet101V2", 1, 224, true, KERAS "resnet/resnet101v2_weights_tf_dim_ordering_tf_kernels.h5"},
         {"imagenet", "DenseNet201", 1, 64, false,
          KERAS "densenet/densenet201_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "NASNetMobile", 1, 224, true, KERAS "nasnet/NASNet-mobile.h5"},
+        {"imagenet", "NASNetLarge", 1, 331, false, KERAS "nasnet/NASNet-large-no-top.h5"},
         {"ImageNet", "EfficientNetB3", 1, 300, true,
          "https://storage.googleapis.com/keras-applications/efficientnetb3.h5"},
         {"noisy_student", "EfficientNetB7", 1, 600, false,

@@ -375,6 +375,38 @@ static void test_classes_of_packages(void **state)
                    LIANA_UNIMPLEMENTED, "activation", "PReLU");
 }
 
+#define FIXED_DROPOUT(more)                                                                                       \
+    "{\"class_name\": \"FixedDropout\", \"config\": {\"name\": \"drop\", \"rate\": 0.5, \"noise_shape\": [null, " \
+    "1]}" more "}"
+
+static liana_tensor call_own_dropout(liana_layer_call *call)
+{
+    return liana_op_negate_at(call->here, call->inputs[0]);
+}
+
+/* The package efficientnet's class for Dropout; one that the program registers comes first. */
+static void test_dropout_of_the_package_efficientnet(void **state)
+{
+    (void)state;
+    accept(ONE(FIXED_DROPOUT("")));
+    assert_ptr_equal(model->layers[1].type, &liana__layer_dropout);
+    const liana_dropout_options *dropout = model->layers[1].options;
+    assert_compare(dropout->rate, ==, 0.5);
+    assert_int_equal(dropout->noise_shape.count, 2);
+    assert_int_equal(dropout->noise_shape.values[0], -1);
+    accept(ONE(FIXED_DROPOUT(", \"module\": \"efficientnet.model\", \"registered_name\": \"FixedDropout\"")));
+    assert_ptr_equal(model->layers[1].type, &liana__layer_dropout);
+    assert_refused(ONE(FIXED_DROPOUT(", \"module\": \"mine\", \"registered_name\": \"mine>FixedDropout\"")),
+                   LIANA_UNIMPLEMENTED, "'FixedDropout'", "mine>FixedDropout");
+    static const liana_option rows[] = {LIANA_OPTION_ROW(liana_dropout_options, rate, FLOAT, .doc = "any")};
+    static const liana_layer_type own = {LIANA_PART(LAYER, liana_layer_type, "FixedDropout", "changes signs",
+                                                    LIANA_PART_OPTIONS(liana_dropout_options, rows)),
+                                         .call = call_own_dropout};
+    assert_ok(liana_register(context, &own.part), &context->error);
+    accept(ONE("{\"class_name\": \"FixedDropout\", \"config\": {\"name\": \"drop\", \"rate\": 0.5}}"));
+    assert_ptr_equal(model->layers[1].type, &own);
+}
+
 static void test_versions(void **state)
 {
     (void)state;
@@ -661,6 +693,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_python_code_is_never_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_all_unknown_layers_are_told_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_classes_of_packages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dropout_of_the_package_efficientnet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layers_of_several_models, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_batch_normalization, set_up, tear_down),

@@ -37,13 +37,23 @@ static const char *const class_aliases[][2] = {
     {"BatchNormalizationV2", "BatchNormalization"},
 };
 
+/* Classes of packages that compute what a class of Keras does. A program may register a layer of such a name. */
+static const char *const package_classes[][2] = {
+    {"FixedDropout", "Dropout"}, /* the package efficientnet: Dropout, whose noise_shape may have null */
+};
+
 const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
                                                 const char **nearest)
 {
     for (size_t i = 0; i < sizeof class_aliases / sizeof *class_aliases; i++) {
         if (strcmp(class_name, class_aliases[i][0]) == 0) class_name = class_aliases[i][1];
     }
-    return liana__part_find(context, &liana__layer_kind, class_name, nearest);
+    const liana_layer_type *type = liana__part_find(context, &liana__layer_kind, class_name, nearest);
+    for (size_t i = 0; !type && i < sizeof package_classes / sizeof *package_classes; i++) {
+        if (strcmp(class_name, package_classes[i][0]) != 0) continue;
+        type = liana__part_find(context, &liana__layer_kind, package_classes[i][1], nearest);
+    }
+    return type;
 }
 
 bool liana__keras_is_model_class(const char *name)

@@ -32,6 +32,7 @@ typedef struct scope_order {
     size_t scope;
     operation *operations;
     size_t num_operations;
+    size_t *places; /* which operation each layer is, then each nested model */
     call *calls;
     size_t num_calls;
     size_t *path; /* the calls between an output and where the walk is */
@@ -42,9 +43,7 @@ typedef struct scope_order {
 
 static size_t find_operation(const scope_order *own, liana__scope_item item)
 {
-    size_t i = 0;
-    while (own->operations[i].item.is_nested != item.is_nested || own->operations[i].item.index != item.index) i++;
-    return i;
+    return own->places[item.is_nested ? own->model->num_layers + item.index : item.index];
 }
 
 static size_t call_of(const scope_order *own, const liana__scope_result *result)
@@ -145,9 +144,11 @@ static bool list_operations(scope_order *own, liana__arena *arena)
     liana__scope_item item;
     size_t most = own->model->num_layers + own->model->num_nested + 1;
     own->operations = liana__arena_allocate(arena, most * sizeof *own->operations);
-    if (!own->operations) return false;
+    own->places = liana__arena_allocate(arena, most * sizeof *own->places);
+    if (!own->operations || !own->places) return false;
     for (size_t next = 0; liana__scope_next(own->model, own->scope, &next, &item);) {
         size_t calls = liana__scope_num_calls(own->model, own->scope, item);
+        own->places[item.is_nested ? own->model->num_layers + item.index : item.index] = own->num_operations;
         own->operations[own->num_operations++] =
             (operation){.item = item, .first_call = own->num_calls, .num_calls = calls};
         own->num_calls += calls;

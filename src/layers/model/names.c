@@ -27,12 +27,26 @@ static bool is_taken(const liana_model *model, const char *name)
            liana__model_find_nested(model, name) >= 0;
 }
 
+/* NULL: out of memory. */
+static liana__name_stem *find_stem(liana_model *model, const char *name)
+{
+    const liana__named list = LIANA__NAMED(liana__name_stem, model->stems, model->num_stems);
+    const size_t index = liana__named_find(list, name, NULL);
+    if (index < list.count) return &model->stems[index];
+    if (!liana__grow(&model->stems, model->num_stems, &model->stem_capacity, sizeof *model->stems)) return NULL;
+    model->stems[index] = (liana__name_stem){.name = liana__arena_string(&model->arena, name)};
+    return model->stems[index].name ? &model->stems[model->num_stems++] : NULL;
+}
+
 const char *liana__model_free_name(liana_model *model, const char *stem, bool is_input)
 {
-    const char *name = is_input ? "input_1" : liana__arena_string(&model->arena, stem);
-    for (int number = is_input ? 2 : 1; name && is_taken(model, name); number++) {
-        name = liana__arena_format(&model->arena, "%s_%d", is_input ? "input" : stem, number);
-    }
+    liana__name_stem inputs = {"input", 1}, *own = is_input ? &inputs : find_stem(model, stem);
+    const char *name = NULL;
+    if (!own) return NULL;
+    do {
+        const int number = own->next++;
+        name = number ? liana__arena_format(&model->arena, "%s_%d", own->name, number) : own->name;
+    } while (name && is_taken(model, name));
     return name;
 }
 

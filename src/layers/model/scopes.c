@@ -56,9 +56,13 @@ size_t liana__scope_num_calls(const liana_model *model, size_t scope, liana__sco
     for (size_t i = 0; item.is_nested && i < model->num_uses; i++) {
         count += model->uses[i].nested == item.index && model->uses[i].within == use;
     }
-    for (size_t i = 0; !item.is_nested && i < model->num_nodes; i++) {
+    /* Layers stand in the order of their first nodes, so that none of a layer's stands before its own number. */
+    const size_t all = item.is_nested ? 0 : model->layers[item.index].num_nodes;
+    for (size_t i = item.index, met = 0; met < all; i++) {
         const liana__layer_node *node = &model->nodes[i];
-        count += node->layer == item.index && node->within == use && node->output == 0;
+        if (node->layer != item.index || node->output != 0) continue;
+        met++;
+        count += node->within == use;
     }
     return count;
 }
@@ -66,7 +70,7 @@ size_t liana__scope_num_calls(const liana_model *model, size_t scope, liana__sco
 /* The node of a layer's call. The first use of a scope has the first calls. */
 static const liana__layer_node *find_node(const liana_model *model, size_t layer, size_t number)
 {
-    size_t node = 0;
+    size_t node = layer;
     while (model->nodes[node].layer != layer || model->nodes[node].number != number) node++;
     return &model->nodes[node];
 }

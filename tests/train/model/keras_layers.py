@@ -137,6 +137,19 @@ if OLD:
     M["dw_groups"]=seq(img,L.DepthwiseConv2D(3))
     m=keras.Sequential([L.Dense(3,input_shape=(4,)),L.Dense(2)]); M["bis"]=m
     m=keras.Sequential([L.InputLayer(input_shape=(4,)),L.Dense(2)]); M["il"]=m
+    def package():
+        """A network as the package efficientnet (1.1.1) makes it: a class of its own for Dropout, a function for swish."""
+        class FixedDropout(L.Dropout):
+            pass
+        def swish(x): return x*keras.backend.sigmoid(x)
+        FixedDropout.__module__="efficientnet.model"
+        keras.utils.get_custom_objects().update(FixedDropout=FixedDropout,swish=swish)
+        i=keras.Input(img); x=L.Conv2D(6,3,strides=2,padding="same",use_bias=False,name="stem_conv")(i)
+        x=L.Activation(swish)(L.BatchNormalization()(x))
+        y=L.Reshape((1,1,6))(L.GlobalAveragePooling2D()(x)); y=L.Conv2D(2,1,activation=swish)(y); y=L.Conv2D(6,1,activation="sigmoid")(y)
+        x=L.Add()([FixedDropout(.25,noise_shape=(None,1,1,1),name="block1b_drop")(L.Multiply()([x,y])),x])
+        return keras.Sequential([keras.Model(i,x,name="efficientnet-b0"),L.GlobalAveragePooling2D(),L.Dense(3,activation="softmax")])
+    M["package"]=package()
 else:
     m=keras.Sequential([L.InputLayer(shape=(4,)),L.Dense(2)]); M["il"]=m
     m=keras.Sequential([L.Dense(3),L.Dense(2)]); m.build((None,4)); M["built"]=m

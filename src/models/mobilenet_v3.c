@@ -1,7 +1,7 @@
 /* MobileNetV3Small and MobileNetV3Large: Howard et al. 2019, tables 1 and 2; layer names as in keras.applications. */
 #include "layers/model.h"
 #include "layers/option_rows.h"
-#include "models/models.h"
+#include "models/origin.h"
 
 static const liana__field rows[] = {
     LIANA__ARCHITECTURE_ROWS(liana_mobilenet_v3_options),
@@ -160,6 +160,16 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     }
 }
 
+/* Keras's name of the model says neither the width nor the style. */
+static void find_options(const liana_model *model, liana__model_origin *origin)
+{
+    const variant *network = liana__architecture_find(origin->architecture, NULL)->variant;
+    const int kernel = liana__model_find_weight(model, "conv_1/kernel");
+    const double filters = network->stages[network->num_stages - 1].filters;
+    if (kernel >= 0) origin->alpha = (double)model->weights[kernel].shape.dims[2] / filters;
+    origin->is_minimalistic = liana__model_find_layer(model, "expanded_conv_3_squeeze_excite_conv") < 0;
+}
+
 #define ARCHITECTURE(stem, size, last)                                                                  \
     const liana__architecture liana__architecture_mobilenet_v3_##stem = {                               \
         .name = "MobileNetV3" size,                                                                     \
@@ -171,6 +181,8 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
         .variant = &(const variant){stem##_stages, sizeof stem##_stages / sizeof *stem##_stages, last}, \
         .build = build,                                                                                 \
         .keras_name = "MobileNetV3" size,                                                               \
+        .find_options = find_options,                                                                   \
+        .top = "logits",                                                                                \
     }
 ARCHITECTURE(small, "Small", 1024);
 ARCHITECTURE(large, "Large", 1280);

@@ -11,6 +11,7 @@
 #include <liana/dataset.h>
 #include <liana/models.h>
 
+struct liana__model_origin;
 typedef struct liana__architecture liana__architecture;
 struct liana__architecture {
     const char *name; /* Keras's */
@@ -25,6 +26,8 @@ struct liana__architecture {
     /* Keras's name of the model ("resnet50"). If it depends on the options, print_name writes it. */
     const char *keras_name;
     void (*print_name)(const void *options, char *name, size_t size);
+    /* Finds what the name leaves open in a model that was read from a file. NULL: nothing. */
+    void (*find_options)(const liana_model *model, struct liana__model_origin *origin);
     const char *top; /* the layer that its classifier ends in; NULL: "predictions" */
 };
 

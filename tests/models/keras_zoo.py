@@ -51,6 +51,8 @@ ZOO = {
     "DenseNet201": (SIDES, []),
     "InceptionV3": (LARGER, LOGITS + [{"include_top": False, "pooling": "max"}]),
     "InceptionResNetV2": (LARGER, []),
+    "NASNetMobile": (SIDES, LOGITS),
+    "NASNetLarge": (SIDES, []),
     "EfficientNetB0": (SIDES, LOGITS),
     "EfficientNetB1": (SIDES, []),
     "EfficientNetB2": (SIDES, []),

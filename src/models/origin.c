@@ -42,9 +42,9 @@ static bool takes_name(const liana__architecture *architecture, const char *name
 }
 
 /* The layer that Keras's classifiers end in, with its classes; it may be followed by a Reshape and an Activation. */
-static void find_top(const liana_model *model, liana__model_origin *origin)
+static void find_top(const liana_model *model, const liana__architecture *architecture, liana__model_origin *origin)
 {
-    static const char *const tops[] = {"predictions", "conv_preds"};
+    const char *const tops[] = {architecture->top ? architecture->top : "predictions", "conv_preds"};
     for (size_t i = 0; i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
         for (size_t k = 0; k < 2; k++) {
@@ -68,7 +68,7 @@ bool liana__model_find_origin(const liana_model *model, liana__model_origin *ori
         const liana_shape images = liana__model_input_shape(model);
         origin->architecture = liana__architectures[i]->name;
         for (int axis = 0; images.rank == 4 && axis < 3; axis++) origin->shape[axis] = images.dims[axis + 1];
-        find_top(model, origin);
+        find_top(model, liana__architectures[i], origin);
         return true;
     }
     return false;

@@ -46,6 +46,12 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
     return liana__part_find(context, &liana__layer_kind, class_name, nearest);
 }
 
+const char *liana__keras_layer_module(const liana_layer_type *type)
+{
+    const bool of_convnext = type == &liana__layer_layer_scale || type == &liana__layer_stochastic_depth;
+    return of_convnext ? "keras.src.applications.convnext" : "keras.layers";
+}
+
 bool liana__keras_is_model_class(const char *name)
 {
     static const char *const names[] = {"Sequential", "Functional", "Model"};

@@ -489,7 +489,7 @@ def residuals_in_time():
 def convnext():
     """keras.applications.convnext with few blocks and channels: models within the model, and its own two layers."""
     image = {"shape": (33, 40, 3)}
-    model = ConvNeXt(depths=[1, 2, 1, 1], projection_dims=[4, 6, 8, 12], layer_scale_init_value=0.5,
+    model = ConvNeXt(depths=[1, 1, 1, 1], projection_dims=[4, 6, 8, 12], layer_scale_init_value=0.5,
                      include_preprocessing=False, weights=None, input_shape=image["shape"], classes=3, name="convnext_few")
     return model, [image]
 

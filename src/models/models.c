@@ -43,6 +43,16 @@ static liana_status check_options(const liana__architecture *architecture, const
     return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
 }
 
+/* Keras lists layers by their distance from the output, whatever the order in which they were made. */
+static void sort_added(liana_model *model, size_t first_layer, size_t first_node)
+{
+    liana__error error = {0};
+    if (model->error.status != LIANA_OK) return;
+    if (liana__keras_sort(model, first_layer, first_node, &error) != LIANA_OK) {
+        liana__model_fail(model, *model->blamed, error.status, "%s", error.message);
+    }
+}
+
 static void add_layers(liana_model *model, const liana__architecture *architecture, const void *options)
 {
     const liana__architecture_options *common = options;
@@ -57,7 +67,9 @@ static void add_layers(liana_model *model, const liana__architecture *architectu
         }
     }
     const bool is_first = !model->architecture;
+    const size_t first_layer = model->num_layers, first_node = model->num_nodes;
     architecture->build(architecture, model, options);
+    sort_added(model, first_layer, first_node);
     if (!is_first) return;
     model->architecture = architecture->name;
     model->architecture_options = liana__fields_write(architecture->options, &model->arena, options);

@@ -11,6 +11,7 @@
 #include <liana/dataset.h>
 #include <liana/models.h>
 
+struct liana__model_origin;
 typedef struct liana__architecture liana__architecture;
 struct liana__architecture {
     const char *name; /* Keras's */
@@ -18,13 +19,15 @@ struct liana__architecture {
     const liana__fields *options;
     int64_t default_size; /* height and width of the images for which its weights were made */
     int64_t minimum_size; /* least height and width of images, as Keras has it; 0: what its layers can do */
-    liana_scale scale;    /* Keras's preprocessing for it */
+    liana_scale scale;    /* Keras's preprocessing for it, unless a layer of its own scales pixels */
     const void *variant;  /* distinguishes the architectures of one file, which reads it */
     /* Adds the layers after the model's last layer. Errors stay with the model. */
     void (*build)(const liana__architecture *self, liana_model *model, const void *options);
     /* Keras's name of the model ("resnet50"). If it depends on the options, print_name writes it. */
     const char *keras_name;
     void (*print_name)(const void *options, char *name, size_t size);
+    /* Finds what the name leaves open in a model that was read from a file. NULL: nothing. */
+    void (*find_options)(const liana_model *model, struct liana__model_origin *origin);
     const char *top; /* the layer that its classifier ends in; NULL: "predictions" */
 };
 

@@ -13,13 +13,13 @@ static double number_of(const liana__value *options, const char *key)
     return value && (value->kind == LIANA__VALUE_INT || value->kind == LIANA__VALUE_FLOAT) ? value->number : 1;
 }
 
-static void take_options(const liana_model *model, liana__model_origin *origin)
+static void take_options(const char *architecture, const liana__value *options, liana__model_origin *origin)
 {
-    const liana__value *options = model->architecture_options, *shape = liana__value_list_of(options, "input_shape");
-    origin->architecture = model->architecture;
-    origin->num_layers = model->architecture_end;
+    const liana__value *shape = liana__value_list_of(options, "input_shape");
+    origin->architecture = architecture;
     origin->alpha = number_of(options, "alpha");
     origin->depth_multiplier = (int64_t)number_of(options, "depth_multiplier");
+    origin->is_minimalistic = liana__value_true_of(options, "minimalistic");
     origin->include_top = liana__value_true_of(options, "include_top");
     origin->classes = (int64_t)number_of(options, "classes");
     for (size_t i = 0; shape && i < shape->count && i < 3; i++) origin->shape[i] = shape->items[i]->integer;
@@ -60,7 +60,8 @@ bool liana__model_find_origin(const liana_model *model, liana__model_origin *ori
 {
     *origin = (liana__model_origin){.alpha = 1, .depth_multiplier = 1, .num_layers = model->num_layers};
     if (model->architecture) {
-        take_options(model, origin);
+        take_options(model->architecture, model->architecture_options, origin);
+        origin->num_layers = model->architecture_end;
         return true;
     }
     for (size_t i = 0; model->name && liana__architectures[i]; i++) {
@@ -69,7 +70,22 @@ bool liana__model_find_origin(const liana_model *model, liana__model_origin *ori
         origin->architecture = liana__architectures[i]->name;
         for (int axis = 0; images.rank == 4 && axis < 3; axis++) origin->shape[axis] = images.dims[axis + 1];
         find_top(model, liana__architectures[i], origin);
+        if (liana__architectures[i]->find_options) liana__architectures[i]->find_options(model, origin);
         return true;
     }
     return false;
+}
+
+liana_status liana__model_origin_of(const liana__architecture *architecture, const liana__value *options,
+                                    const char *where, liana__arena *arena, liana__model_origin *origin,
+                                    liana__error *error)
+{
+    *origin = (liana__model_origin){.alpha = 1, .depth_multiplier = 1};
+    void *read = liana__arena_allocate(arena, architecture->options->size);
+    if (!read) return liana__fail_memory(error, architecture->name);
+    LIANA_TRY(liana__fields_read(architecture->options, options, where, NULL, arena, read, error));
+    const liana__value *all = liana__fields_write(architecture->options, arena, read);
+    if (arena->failed) return liana__fail_memory(error, architecture->name);
+    take_options(architecture->name, all, origin);
+    return LIANA_OK;
 }

@@ -48,8 +48,18 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
 
 const char *liana__keras_layer_module(const liana_layer_type *type)
 {
-    const bool of_convnext = type == &liana__layer_layer_scale || type == &liana__layer_stochastic_depth;
-    return of_convnext ? "keras.src.applications.convnext" : "keras.layers";
+    static const struct {
+        const liana_layer_type *type;
+        const char *module;
+    } others[] = {
+        {&liana__layer_layer_scale, "keras.src.applications.convnext"},
+        {&liana__layer_stochastic_depth, "keras.src.applications.convnext"},
+        {&liana__layer_custom_scale_layer, "keras.src.applications.inception_resnet_v2"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].type == type) return others[i].module;
+    }
+    return "keras.layers";
 }
 
 bool liana__keras_is_model_class(const char *name)

@@ -28,6 +28,8 @@ absl.logging.set_verbosity("error")
 
 MOBILE = [{"alpha": 0.25}, {"alpha": 1.3, "include_top": False, "pooling": "max"}]
 LOGITS = [{"classifier_activation": "linear"}, {"include_top": False}]
+OWN_SCALE = [{"include_preprocessing": False},
+             {"input_shape": [33, 64, 1], "include_top": False, "pooling": "max"}]
 SIDES = ((32, 32), (75, 61))
 
 # name: (sizes, option sets); the first size is the smallest, the second odd
@@ -51,6 +53,18 @@ ZOO = {
     "EfficientNetB5": (SIDES, []),
     "EfficientNetB6": (SIDES, []),
     "EfficientNetB7": (SIDES, []),
+    "EfficientNetV2B0": (SIDES, OWN_SCALE + LOGITS),
+    "EfficientNetV2B1": (SIDES, []),
+    "EfficientNetV2B2": (SIDES, []),
+    "EfficientNetV2B3": (SIDES, []),
+    "EfficientNetV2S": (SIDES, OWN_SCALE),
+    "EfficientNetV2M": (SIDES, []),
+    "EfficientNetV2L": (SIDES, []),
+    "ConvNeXtTiny": (SIDES, OWN_SCALE + LOGITS),
+    "ConvNeXtSmall": (SIDES, []),
+    "ConvNeXtBase": (SIDES, []),
+    "ConvNeXtLarge": (SIDES, []),
+    "ConvNeXtXLarge": (SIDES, []),
 }
 ONLY_LIANA = ()
 CLASSES, BATCH = 11, 4
@@ -93,6 +107,8 @@ def own_weights(model):
 
 def draw_weight(layer, weight, rng):
     kind, shape = weight.name.split("/")[-1], tuple(weight.shape)
+    if type(layer).__name__ == "LayerScale":  # which Keras gives no name
+        return rng.uniform(0.1, 0.5, shape)
     if kind == "depthwise_kernel" or isinstance(layer, keras.layers.DepthwiseConv2D) and kind == "kernel":
         return rng.normal(0, np.sqrt(2 / np.prod(shape[:2])), shape)
     if kind.endswith("kernel"):
@@ -103,8 +119,7 @@ def draw_weight(layer, weight, rng):
     if kind == "moving_variance":
         return rng.uniform(0.5, 1.5, shape)
     if kind == "gamma":
-        is_scale = type(layer).__name__ == "LayerScale"
-        return rng.uniform(0.1, 0.5, shape) if is_scale else rng.uniform(0.5, 1.5, shape)
+        return rng.uniform(0.5, 1.5, shape)
     if kind == "beta":
         return rng.uniform(1.5, 2.5, shape)  # few of the numbers before a relu are near its edge
     assert kind in ("bias", "moving_mean"), weight.path

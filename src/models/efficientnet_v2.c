@@ -220,7 +220,7 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
     liana__top_add(m, chosen, options->dropout_rate, dense_initializer);
 }
 
-#define ARCHITECTURE(symbol, number, file, side, ...)                                                        \
+#define ARCHITECTURE(symbol, number, file, side, bare_scale, ...)                                            \
     static const liana__field rows_##symbol[] = {                                                            \
         LIANA__ARCHITECTURE_ROWS_OF(liana_efficientnet_v2_options, "[" #side ", " #side ", 3]"),             \
         LIANA__FIELD_ROW(liana_efficientnet_v2_options, dropout_rate, FLOAT, .default_text = "0.2",          \
@@ -238,15 +238,15 @@ static void build(const liana__architecture *self, liana_model *m, const void *c
         .options = &options_##symbol,                                                                        \
         .default_size = side,                                                                                \
         .minimum_size = 32,                                                                                  \
-        .scale = LIANA_SCALE_NONE,                                                                           \
+        .scale = LIANA_SCALE_##bare_scale,                                                                   \
         .variant = &(const variant){__VA_ARGS__},                                                            \
         .build = build,                                                                                      \
         .keras_name = "efficientnetv2-" #file,                                                               \
     }
-ARCHITECTURE(b0, B0, b0, 224, &base, 1.0, 1.0, true);
-ARCHITECTURE(b1, B1, b1, 240, &base, 1.0, 1.1, true);
-ARCHITECTURE(b2, B2, b2, 260, &base, 1.1, 1.2, true);
-ARCHITECTURE(b3, B3, b3, 300, &base, 1.2, 1.4, true);
-ARCHITECTURE(s, S, s, 384, &small, 1.0, 1.0, false);
-ARCHITECTURE(m, M, m, 480, &medium, 1.0, 1.0, false);
-ARCHITECTURE(l, L, l, 480, &large, 1.0, 1.0, false);
+ARCHITECTURE(b0, B0, b0, 224, TORCH, &base, 1.0, 1.0, true);
+ARCHITECTURE(b1, B1, b1, 240, TORCH, &base, 1.0, 1.1, true);
+ARCHITECTURE(b2, B2, b2, 260, TORCH, &base, 1.1, 1.2, true);
+ARCHITECTURE(b3, B3, b3, 300, TORCH, &base, 1.2, 1.4, true);
+ARCHITECTURE(s, S, s, 384, MINUS_ONE_ONE, &small, 1.0, 1.0, false);
+ARCHITECTURE(m, M, m, 480, MINUS_ONE_ONE, &medium, 1.0, 1.0, false);
+ARCHITECTURE(l, L, l, 480, MINUS_ONE_ONE, &large, 1.0, 1.0, false);

@@ -193,7 +193,7 @@ static void test_default_sizes(void **state)
         liana_shape shape = liana__model_input_shape(model);
         assert_int_equal(shape.dims[1], architecture->default_size);
         assert_int_equal(shape.dims[2], architecture->default_size);
-        assert_non_null(liana_model_layer(model, "predictions").model);
+        assert_non_null(liana_model_layer(model, architecture->top ? architecture->top : "predictions").model);
         start_again();
     }
     liana_efficientnet_b4(model);

@@ -122,7 +122,8 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, an
 check-zoo: ## compare every model with Keras (outputs, gradients, numbers, files), then the PJRT plugin for CPUs with the CPU (an hour; MODELS: only these)
 	$(INSTALL_PEERS) plugin tensorflow
 	$(call CONFIGURE,$(BUILD))
-	$(call COMPILE,$(BUILD)) --target test_keras_zoo test_pjrt_zoo
+	$(call COMPILE,$(BUILD)) --target test_zoo_training test_keras_zoo test_pjrt_zoo
+	$(BUILD)/test_zoo_training $(MODELS)
 	$(BUILD)/test_keras_zoo $(MODELS)
 	$(BUILD)/test_pjrt_zoo $(MODELS)
 

@@ -47,7 +47,7 @@ static liana_status choose(const char *set, const char *architecture, double alp
 {
     static liana__arena arena;
     const liana__known_file *file = NULL;
-    const liana__weights_wanted wanted = {set, architecture, alpha, 1, size, size, 3, top, 1000};
+    const liana__weights_wanted wanted = {set, architecture, alpha, 1, false, size, size, 3, top, 1000};
     const liana_status status = liana__weights_choose(&wanted, &arena, &file, note, error);
     *name = file ? file->name : "";
     if (note && *note) *note = strdup(*note);
@@ -109,6 +109,10 @@ static void test_files_are_keras_files(void **state)
         {"imagenet", "ResNet101V2", 1, 224, true, KERAS "resnet/resnet101v2_weights_tf_dim_ordering_tf_kernels.h5"},
         {"imagenet", "DenseNet201", 1, 64, false,
          KERAS "densenet/densenet201_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "VGG16", 1, 224, true, KERAS "vgg16/vgg16_weights_tf_dim_ordering_tf_kernels.h5"},
+        {"imagenet", "VGG19", 1, 96, false, KERAS "vgg19/vgg19_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "Xception", 1, 180, true, KERAS "xception/xception_weights_tf_dim_ordering_tf_kernels.h5"},
+        {"imagenet", "Xception", 1, 299, false, KERAS "xception/xception_weights_tf_dim_ordering_tf_kernels_notop.h5"},
         {"ImageNet", "EfficientNetB3", 1, 300, true,
          "https://storage.googleapis.com/keras-applications/efficientnetb3.h5"},
         {"noisy_student", "EfficientNetB7", 1, 600, false,
@@ -148,16 +152,19 @@ static void test_other_sizes_and_widths(void **state)
                  "28 x 28", "32 x 32", "data.image_size");
     liana__arena arena = {0};
     const liana__known_file *file;
-    liana__weights_wanted wanted = {"imagenet", "ResNet50", 1, 1, 224, 224, 1, false, 1000};
+    liana__weights_wanted wanted = {"imagenet", "ResNet50", 1, 1, false, 224, 224, 1, false, 1000};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "3 channels, not 1", "data.channels: 3");
-    wanted = (liana__weights_wanted){"imagenet", "ResNet50", 1, 1, 224, 224, 3, true, 5};
+    wanted = (liana__weights_wanted){"imagenet", "ResNet50", 1, 1, false, 224, 224, 3, true, 5};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "1000 classes, not 5", "include_top: false");
-    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 2, 224, 224, 3, false, 1000};
+    /* Its classifier reads all pixels. */
+    assert_fails(choose("imagenet", "VGG16", 1, 96, true, &name, &note, &error), LIANA_INVALID_CONFIG, &error, "VGG16",
+                 "224 x 224, not 96 x 96", "data.image_size", "include_top: false");
+    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 2, false, 224, 224, 3, false, 1000};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "depth_multiplier 1, not 2");
-    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 1, 128, 160, 3, false, 1000};
+    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 1, false, 128, 160, 3, false, 1000};
     assert_ok(liana__weights_choose(&wanted, &arena, &file, &note, &error), &error);
     assert_string_equal(file->name, "imagenet/MobileNet/1.0/224/no_top");
     assert_says(note, "128 x 160");

@@ -28,6 +28,7 @@ absl.logging.set_verbosity("error")
 
 MOBILE = [{"alpha": 0.25}, {"alpha": 1.3, "include_top": False, "pooling": "max"}]
 LOGITS = [{"classifier_activation": "linear"}, {"include_top": False}]
+MINIMAL = [{"minimalistic": True}, {"include_preprocessing": False, "dropout_rate": 0.5}]
 SIDES = ((32, 32), (75, 61))
 
 # name: (sizes, option sets); the first size is the smallest, the second odd
@@ -43,6 +44,13 @@ ZOO = {
     "DenseNet121": (SIDES, LOGITS),
     "DenseNet169": (SIDES, []),
     "DenseNet201": (SIDES, []),
+    "VGG16": (((32, 32), (45, 67)), LOGITS),
+    "VGG19": (((32, 32), (45, 67)), []),
+    "Xception": (((71, 71), (97, 85)), LOGITS),
+    "InceptionV3": (((75, 75), (97, 111)), LOGITS),
+    "InceptionResNetV2": (((75, 75), (97, 111)), []),
+    "MobileNetV3Small": (SIDES, MOBILE + MINIMAL),
+    "MobileNetV3Large": (SIDES, MOBILE + MINIMAL),
     "EfficientNetB0": (SIDES, LOGITS),
     "EfficientNetB1": (SIDES, []),
     "EfficientNetB2": (SIDES, []),

@@ -76,6 +76,13 @@
     TWO_FILES("imagenet", "EfficientNet" #variant, "https://storage.googleapis.com/keras-applications/", \
               "efficientnet" #stem ".h5", "efficientnet" #stem "_notop.h5", md5, top, no_top,            \
               "keras.applications (EfficientNets of Google; Apache-2.0)")
+#define LIANA__KNOWN_EFFICIENTNET_V2(variant, stem, top, no_top)                                              \
+    TWO_FILES("imagenet", "EfficientNetV2" #variant, KERAS "efficientnet_v2/", "efficientnetv2-" #stem ".h5", \
+              "efficientnetv2-" #stem "_notop.h5", md5, top, no_top,                                          \
+              "keras.applications (EfficientNetV2 of Google; Apache-2.0)")
+#define LIANA__KNOWN_CONVNEXT(variant, stem, top, no_top)                                  \
+    TWO_FILES("imagenet", "ConvNeXt" #variant, KERAS "convnext/", "convnext_" #stem ".h5", \
+              "convnext_" #stem "_notop.h5", sha256, top, no_top, "keras.applications (ConvNeXt of Facebook; MIT)")
 #define LIANA__KNOWN_NOISY_STUDENT(variant, stem, top, no_top)                                                      \
     TWO_FILES("noisy-student", "EfficientNet" #variant,                                                             \
               "https://github.com/qubvel/efficientnet/releases/download/v0.0.1/",                                   \

@@ -48,6 +48,8 @@ static void build_layers(liana_model *m)
     liana_layer product = liana_multiply(m, .inputs = {one, two});
     liana_concatenate(m, .inputs = {sum, product});
     liana_dropout(m, .rate = 0.25);
+    liana_layer_scale(m, .init_values = 0.5, .projection_dim = 12);
+    liana_stochastic_depth(m, .drop_path_rate = 0.25);
     liana_reshape(m, .target_shape = LIANA_INTS(3, 4));
     liana_flatten(m);
     liana_dense(m, .units = 5);
@@ -164,8 +166,20 @@ int main(int argc, char **argv)
     liana_mobilenet_v2(m, .include_top = false, .pooling = LIANA_POOLING_AVG, .alpha = 0.35);
     save(context, m, argv[1], "mobilenet_v2");
     m = begin(context);
+    liana_mobilenet_v3_small(m, .minimalistic = true, .include_preprocessing = false);
+    save(context, m, argv[1], "mobilenet_v3");
+    m = begin(context);
+    liana_inception_v3(m, .include_top = false);
+    save(context, m, argv[1], "inception_v3");
+    m = begin(context);
     liana_efficientnet_b0(m);
     save(context, m, argv[1], "efficientnet_b0");
+    m = begin(context);
+    liana_efficientnet_v2_b0(m);
+    save(context, m, argv[1], "efficientnet_v2_b0");
+    m = begin(context);
+    liana_convnext_tiny(m);
+    save(context, m, argv[1], "convnext_tiny");
     liana_context_destroy(context);
     return 0;
 }

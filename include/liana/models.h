@@ -120,6 +120,23 @@ typedef struct liana_densenet_options {
 #define liana_densenet201(...) \
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 
+/* Simonyan and Zisserman 2014, "Very Deep Convolutional Networks for Large-Scale Image Recognition": VGG16, VGG19. With
+ * the top the weights are for one size of images, since its first dense layer reads all pixels of the last block. Images
+ * have sides of at least 32. */
+typedef struct liana_vgg_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_vgg_options;
+#define liana_vgg16(...) LIANA_ADD_ARCHITECTURE_("VGG16", liana_vgg_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_vgg19(...) LIANA_ADD_ARCHITECTURE_("VGG19", liana_vgg_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* Chollet 2016, "Xception: Deep Learning with Depthwise Separable Convolutions". Images have sides of at least 71. */
+typedef struct liana_xception_options {
+    LIANA_ARCHITECTURE_OPTIONS_OF_(299);
+} liana_xception_options;
+#define LIANA_XCEPTION_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {299, 299, 3}}
+#define liana_xception(...) \
+    LIANA_ADD_ARCHITECTURE_("Xception", liana_xception_options, LIANA_XCEPTION_DEFAULTS, __VA_ARGS__, )
+
 /* Szegedy et al. 2015, "Rethinking the Inception Architecture for Computer Vision": InceptionV3; Szegedy et al. 2016,
  * "Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning": InceptionResNetV2. Images have
  * sides of at least 75. */

@@ -158,7 +158,8 @@ static const liana__field rows[] = {
     static const liana__fields options_##symbol = LIANA__FIELD_TABLE("ConvNeXt" #size, liana_convnext_options, rows); \
     const liana__architecture liana__architecture_convnext_##symbol = {                                               \
         .name = "ConvNeXt" #size,                                                                                     \
-        .doc = "a ConvNet built like a transformer, with " #first " channels at first (Liu et al. 2022)",             \
+        .doc = "a ConvNet built like a transformer: " #middle " blocks in stage 3, " #first " channels at first "     \
+               "(Liu et al. 2022)",                                                                                   \
         .options = &options_##symbol,                                                                                 \
         .default_size = 224,                                                                                          \
         .minimum_size = 32,                                                                                           \

@@ -186,6 +186,21 @@ static void test_inception_v3_step(void **state)
     assert_step_agrees_with_reference(LIANA_SCALE_MINUS_ONE_ONE);
 }
 
+static void test_efficientnet_v2_step(void **state)
+{
+    (void)state;
+    liana_efficientnet_v2_b0(model, .input_shape = LIANA_INTS(33, 48, 3), .classes = CLASSES, .drop_connect_rate = 0.6);
+    assert_step_agrees_with_reference(LIANA_SCALE_NONE);
+}
+
+static void test_convnext_step(void **state)
+{
+    (void)state;
+    liana_convnext_tiny(model, .input_shape = LIANA_INTS(33, 48, 3), .classes = CLASSES, .drop_path_rate = 0.6,
+                        .layer_scale_init_value = 0.3);
+    assert_step_agrees_with_reference(LIANA_SCALE_NONE);
+}
+
 /* ---- preprocessing ---- */
 
 static liana_status preprocess(liana_scale scale, int64_t channels, const uint8_t *pixels, float **result)
@@ -581,6 +596,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_efficientnet_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mobilenet_v3_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inception_v3_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_efficientnet_v2_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convnext_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_preprocessing_of_keras, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_preprocessing_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_run_keeps_the_scale_of_its_base, set_up, tear_down),

@@ -9,11 +9,11 @@
 #   LIMIT=600                  seconds that one measurement of a peer may take, compilation included
 #   STEPS=2 SECONDS_EACH=1.5   a measurement lasts at least so many steps and seconds (of inference, half)
 #   THREADS=                   threads of all (default: the cores of this process)
-#   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
-#                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
-#                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast,
-#                              layers-LAYER avx2-LAYER (LAYER: lstm, gru, transformer, conv1d, conv3d, decoder,
-#                              layer_norm_mlp); default: all but flowers-cached
+#   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50, ResNet50V2,
+#                              EfficientNetB0, DenseNet121, Xception, InceptionV3, InceptionResNetV2, VGG16),
+#                              flowers-step flowers-jpeg flowers-cached mnist-step mnist-converged mnist-files mlp-step
+#                              start-mnist start-flowers start-mnist-fast, layers-LAYER avx2-LAYER (LAYER: lstm, gru,
+#                              transformer, conv1d, conv3d, decoder, layer_norm_mlp); default: all but flowers-cached
 #   PYTHON=/usr/bin/python3    the Python that has PyTorch 1.13
 #   LIANA_PEERS=~/.cache/liana-peers    where scripts/install-peers.sh put today's peers
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
@@ -47,7 +47,7 @@ out=$build/bench
 export LIANA_THREADS="$threads"
 
 layers="lstm gru transformer conv1d conv3d decoder layer_norm_mlp"
-nets="MobileNetV2 ResNet50 EfficientNetB0 DenseNet121"
+nets="MobileNetV2 ResNet50 ResNet50V2 EfficientNetB0 DenseNet121 Xception InceptionV3 InceptionResNetV2 VGG16"
 known=
 for mode in train infer32 infer1; do
     for net in $nets; do known="$known $mode-$net"; done

@@ -59,11 +59,12 @@ static const bench_series *own_series(const bench_row *row, const char *variant)
 
 static const bench_series *series_of(const bench_row *row, bench_bar bar)
 {
+    const bench_series *const *best = row->best[BENCH_ANY_PRECISION].of;
     switch (bar) {
-    case OLD_PYTORCH: return row->best[row->best[BENCH_PYTORCH_1_TUNED] ? BENCH_PYTORCH_1_TUNED : BENCH_PYTORCH_1];
-    case PYTORCH: return row->best[BENCH_PYTORCH_2];
-    case JAX: return row->best[BENCH_JAX];
-    case TENSORFLOW: return row->best[BENCH_TENSORFLOW];
+    case OLD_PYTORCH: return best[best[BENCH_PYTORCH_1_TUNED] ? BENCH_PYTORCH_1_TUNED : BENCH_PYTORCH_1];
+    case PYTORCH: return best[BENCH_PYTORCH_2];
+    case JAX: return best[BENCH_JAX];
+    case TENSORFLOW: return best[BENCH_TENSORFLOW];
     case OWN_FLOAT32: return own_series(row, "float32");
     case OWN_BFLOAT16: return own_series(row, "mixed_bfloat16");
     default: return NULL;
@@ -77,14 +78,13 @@ static int bars_of(const bench_row *row)
     return count;
 }
 
-/* The unit of all bars of a row: the best of today's peers, where there is none the older one, and liana itself where
- * there is no peer at all. */
+/* The unit of all bars of a row: the best peer, and liana itself where there is no peer at all. */
 static const bench_series *unit_of(const bench_row *row)
 {
-    if (row->today) return row->today;
-    if (series_of(row, OLD_PYTORCH)) return series_of(row, OLD_PYTORCH);
-    const bench_series *own = series_of(row, OWN_FLOAT32);
-    return own ? own : series_of(row, OWN_BFLOAT16);
+    const bench_series *rival = row->best[BENCH_ANY_PRECISION].rival;
+    if (rival) return rival;
+    const bench_series *own = own_series(row, "float32");
+    return own ? own : own_series(row, "mixed_bfloat16");
 }
 
 static double height_of(const bench_panel *panel)
@@ -177,7 +177,7 @@ static void print_ratio(bench_unit unit, double ratio, char *text, size_t size)
     snprintf(text, size, "%.*f\xc3\x97%s", shown >= 9.95 ? 0 : shown >= 1.995 ? 1 : 2, shown, word);
 }
 
-/* The bar with its number, and for liana's how many times better than the best peer it is. */
+/* The bar with its number, and for liana's how many times better than the best peer of the same precision it is. */
 static void draw_bar(const panel_place *place, const bench_row *row, bench_bar bar, double y)
 {
     cairo_t *cairo = place->canvas->cairo;
@@ -190,8 +190,8 @@ static void draw_bar(const panel_place *place, const bench_row *row, bench_bar b
     char text[64];
     print_value(place, series, text, sizeof text);
     double end = draw_text(place, x + length + 7, y + BAR - 4, &value, text);
-    bool compared = bar >= OWN_FLOAT32 && !bench_is_liana(unit_of(row));
-    double ratio = compared ? bench_ratio(place->panel->unit, series, unit_of(row)) : NAN;
+    const bench_series *peer = bar >= OWN_FLOAT32 ? row->best[series->precision].rival : NULL;
+    double ratio = bench_ratio(place->panel->unit, series, peer);
     if (!isfinite(ratio)) return;
     const liana__label bold = {.size = 11.5, .bold = true, .ink = ratio >= 1 ? liana__ink_good : liana__ink_bad};
     print_ratio(place->panel->unit, ratio, text, sizeof text);
@@ -243,7 +243,8 @@ static void draw_header(liana__canvas *canvas, const bench_records *records, dou
         x += 18 + liana__canvas_text(canvas, x + 18, MARGIN + 38, &label, bars[bar].name) + 22;
     }
     const liana__label quiet = {.size = 12, .align = 1, .max_width = width - x, .ink = liana__ink_quiet};
-    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet, "1\xc3\x97: the best of today's peers");
+    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet,
+                       "1\xc3\x97: the best peer; bold: to the best in the same precision");
 }
 
 /* Panels go below each other, and into a second column when half of them are placed. */
